@@ -1,14 +1,14 @@
 """oncelog: an event log with exactly-once semantics that speaks Apache Kafka's protocol and keeps its files.
 
 ``oncelog.Broker`` is the embedded broker; ``oncelog.Producer``, ``oncelog.Consumer`` and ``oncelog.Admin`` are the
-blocking clients; the asyncio ones are in ``oncelog.client.aio``. Importing this package loads none of them: each comes
-with the first use of its name.
+blocking clients; the asyncio ones are in ``oncelog.client.aio``. Importing this package loads none of them: each is
+loaded when its name is first used.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""In place of typing's: its import would take most of the time in which a command cannot take Ctrl-C yet."""
+"""Replaces typing's: importing typing would take most of the time during which a command cannot handle Ctrl-C yet."""
 
 if TYPE_CHECKING:
     from typing import Any

@@ -1,4 +1,4 @@
-"""Access control lists as Apache Kafka knows them: what an ACL says, which are allowed, and which a filter finds.
+"""Access control lists as in Apache Kafka: what an ACL says, which are allowed, and which match a filter.
 
 Called by the metadata store, the authorizer and the three APIs of ACLs. Codes are those of the wire. Sources: Kafka's
 ``AclBinding``, ``ResourcePatternFilter`` and ``AclControlManager``.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 WILDCARD = "*"
 CLUSTER_NAME = "kafka-cluster"
-"""The one name that a resource of type CLUSTER has."""
+"""The only name that a resource of type CLUSTER may have."""
 
 
 class AclResourceType(IntEnum):
@@ -80,7 +80,7 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """Which ACLs are asked for; None and ANY leave a part open."""
+    """Which ACLs to select; None and ANY match everything."""
 
     resource_type: int
     resource_name: str | None
@@ -91,7 +91,7 @@ class AclFilter(NamedTuple):
     permission: int
 
     def refusal(self) -> str | None:
-        """What Kafka says of a filter with a code that it does not know."""
+        """Kafka's refusal of a filter that has an unknown code."""
         if self.resource_type not in _RESOURCE_TYPES or self.pattern_type not in _PATTERN_TYPES:
             return "Unknown patternFilter."
         if self.operation not in _OPERATIONS or self.permission not in _PERMISSIONS:
@@ -129,7 +129,7 @@ _PERMISSIONS = frozenset(Permission) - {Permission.UNKNOWN}
 
 
 def acl_refusal(acl: Acl) -> str | None:
-    """Why an ACL cannot be made, in Kafka's words."""
+    """Why an ACL cannot be created, in Kafka's words."""
     if acl.resource_type == AclResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
     if not acl.resource_name:
@@ -152,7 +152,7 @@ def acl_refusal(acl: Acl) -> str | None:
 
 
 def _name(codes: type[IntEnum], code: int) -> str:
-    """An unknown code is UNKNOWN, as Kafka reads it."""
+    """The name of a code; an unknown code is UNKNOWN, as in Kafka."""
     return codes(code).name if code in set(codes) else "UNKNOWN"
 
 
@@ -185,4 +185,4 @@ SUPPORTED_OPERATIONS = {
     ),
     AclResourceType.TRANSACTIONAL_ID: (Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT),
 }
-"""What answers with authorized operations may list (Kafka's ``AclEntry.supportedOperations``)."""
+"""The operations that responses with authorized operations may list (Kafka's ``AclEntry.supportedOperations``)."""

@@ -21,7 +21,7 @@ C = TypeVar("C")
 
 
 def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
-    """A settings object with ``values`` (property name to text) laid over ``base`` or the defaults.
+    """A settings object: ``values`` (text by property name) over ``base`` or the defaults.
 
     Raises ConfigError for an unknown name (with the nearest known one) or a value that is not allowed.
     """
@@ -405,11 +405,11 @@ class BrokerConfig:
     )
 
     topic_defaults: TopicConfig = field(default=TopicConfig())
-    """What ``log.*`` and the other broker properties say for topics without an override of their own."""
+    """Defaults from ``log.*`` and the other broker properties, for topics without overrides."""
     static: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Property to text as the broker was started, what has no field included."""
+    """The properties as text that the broker was started with, including those without a field here."""
     dynamic: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What AlterConfigs laid over it."""
+    """The properties that AlterConfigs has set on top."""
     started: BrokerConfig | None = field(default=None, hash=False, compare=False, repr=False)
     """The configuration before AlterConfigs; None if there is no change."""
 
@@ -427,9 +427,9 @@ class BrokerConfig:
         return known.default if given is None else render(known.parse(given))
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
-        """What the broker was started with under ``dynamic``, all that AlterConfigs has set; checked.
+        """The startup settings overlaid with ``dynamic``, everything that AlterConfigs has set; checked.
 
-        What is no setting of a broker is passed over: AlterConfigs keeps it as Apache Kafka does.
+        A name that is no broker setting is skipped: AlterConfigs keeps it, as in Apache Kafka.
         """
         started = self.started or self
         dynamic = {name: text for name, text in dynamic.items() if is_broker_setting(name)}
@@ -468,14 +468,14 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", _HOUR_MS)),
     "unclean.leader.election.enable": (("unclean.leader.election.enable", 1),),
 }
-"""Broker properties that give a topic property's default, the strongest first, with the factor to the topic's unit
+"""Broker properties that give a topic property's default, strongest first, with the factor to the topic's unit
 (Kafka's ``ServerTopicConfigSynonyms``)."""
 
 LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?")
 
 
 def is_broker_setting(name: str) -> bool:
-    """Whether a broker has a setting of this name: Kafka's, for one listener too, or our own."""
+    """Whether brokers have a setting of this name: one of Kafka's, also for a single listener, or our own."""
     known = broker_properties()
     return name in known or name in properties(BrokerConfig) or LISTENER_PREFIX.sub("", name) in known
 
@@ -483,7 +483,7 @@ def is_broker_setting(name: str) -> bool:
 def parse_broker(values: Mapping[str, str], base: BrokerConfig | None = None) -> BrokerConfig:
     """A broker's settings from any broker properties of Kafka 4.3 and our own (``oncelog.*``).
 
-    A property without effect here is checked as Kafka checks it and kept to be shown. Raises ConfigError.
+    A property without effect here is checked as Kafka does and kept for display. Raises ConfigError.
     """
     fields_by_property = properties(BrokerConfig)
     kwargs: dict[str, Any] = {f.name: getattr(base, f.name) for f in fields(BrokerConfig)} if base is not None else {}
@@ -532,7 +532,7 @@ def _topic_defaults(values: Mapping[str, str], base: TopicConfig) -> TopicConfig
 
 
 def per_ip_overrides(text: str) -> dict[str, int]:
-    """``max.connections.per.ip.overrides``: ``ADDRESS:COUNT`` with commas.
+    """Parse ``max.connections.per.ip.overrides``: ``ADDRESS:COUNT`` separated by commas.
 
     :raises ConfigError: it has another form.
     """
@@ -548,7 +548,7 @@ def per_ip_overrides(text: str) -> dict[str, int]:
 
 
 def _check_together(config: BrokerConfig) -> None:
-    """What Kafka's ``KafkaConfig`` and ``GroupCoordinatorConfig`` refuse about several settings at once."""
+    """Refuse combinations of settings that Kafka's ``KafkaConfig`` and ``GroupCoordinatorConfig`` refuse."""
 
     def number(name: str) -> int:
         return int(config.text(name) or 0)

@@ -1,11 +1,12 @@
-"""A value that comes later, without an event loop.
+"""A value that will be known later, without an event loop.
 
-The broker's and the client's cores promise answers with it; shells decide when events happen. Callbacks run
-at once, in the order in which they were added, on the thread that resolves: nothing here schedules anything,
-so a simulation that replays the same events sees the same order.
+The cores of broker and client return answers as Deferreds; the I/O layers around them decide when events happen.
+Callbacks run at once, in the order in which they were added, on the thread that resolves: nothing here schedules
+anything, so a simulation that replays the same events sees the same order.
 
-Whoever resolves works in somebody else's turn, so an exception in a callback never reaches him: it fails the deferred
-that the callback was to resolve, down to the one who waits for the answer, or is logged where there is none.
+Code that resolves a Deferred acts on behalf of some other caller, so an exception in a callback never propagates to it:
+the exception fails the Deferred that the callback was to resolve, and so on to the caller that waits for the answer; if
+there is none, it is logged.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class Deferred(Generic[T]):
     def __init__(self) -> None:
         self._callbacks: list[tuple[Callable[[T], None], Failed]] = []
         self.done = False
-        """Whether it is resolved or failed; nobody else sets this."""
+        """Whether it is resolved or failed; read-only for others."""
         self.succeeded = False
-        """Whether the value is known; nobody else sets this."""
+        """Whether the value is known; read-only for others."""
         self._value: T | None = None
         self._failure: Exception | None = None
 
@@ -48,7 +49,7 @@ class Deferred(Generic[T]):
 
     @classmethod
     def _calling(cls, function: Callable[[U], T], value: U) -> Deferred[T]:
-        """Resolved with what ``function`` answers, or failed with what it raises."""
+        """Resolved with the result of ``function``, or failed with the exception it raises."""
         try:
             return cls.of(function(value))
         except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
@@ -62,7 +63,7 @@ class Deferred(Generic[T]):
 
     @property
     def value(self) -> T:
-        """:raises Exception: what the deferred failed with."""
+        """:raises Exception: the one that the deferred failed with."""
         if self.succeeded:
             return self._value  # type: ignore[return-value]
         if self._failure is not None:
@@ -81,7 +82,7 @@ class Deferred(Generic[T]):
                 _unhandled(error)
 
     def fail(self, failure: Exception) -> None:
-        """There will be no value: a defect or a failure that no rule foresaw."""
+        """End without a value, because of a defect or an unforeseen failure."""
         self._settle()
         self._failure = failure
         callbacks, self._callbacks = self._callbacks, []
@@ -94,7 +95,8 @@ class Deferred(Generic[T]):
         self.done = True
 
     def then(self, callback: Callable[[T], None], failed: Failed | None = None) -> None:
-        """Call ``callback`` with the value, or ``failed`` with why there is none: now if it is known, else later."""
+        """Call ``callback`` with the value, or ``failed`` with the exception: now if the outcome is known, else
+        later."""
         if self.succeeded:
             callback(self._value)  # type: ignore[arg-type]
         elif self._failure is None:
@@ -103,7 +105,7 @@ class Deferred(Generic[T]):
             (failed or _unhandled)(self._failure)
 
     def map(self, function: Callable[[T], U]) -> Deferred[U]:
-        """A deferred for ``function`` of the value."""
+        """A deferred for the result of ``function`` on the value."""
         if self.succeeded:
             try:
                 value = function(self._value)  # type: ignore[arg-type]
@@ -119,7 +121,7 @@ class Deferred(Generic[T]):
         return result
 
     def flat_map(self, function: Callable[[T], Deferred[U]]) -> Deferred[U]:
-        """A deferred for what ``function``'s own deferred resolves to."""
+        """A deferred for the value of the deferred that ``function`` returns."""
         if self.succeeded:
             try:
                 return function(self._value)  # type: ignore[arg-type]
@@ -139,7 +141,7 @@ def _unhandled(error: Exception) -> None:
 
 
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
-    """All values in the order given, once the last one is known; at once for none. One that failed fails it."""
+    """All values in the given order once the last is known, at once if there are none; fails if one of them fails."""
     if len(deferreds) == 1:
         return deferreds[0].map(_alone)
     if all(deferred.succeeded for deferred in deferreds):

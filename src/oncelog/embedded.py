@@ -1,7 +1,7 @@
 """``oncelog.Broker``: the embedded broker, with faults on request.
 
-The broker itself is in ``oncelog.server.embedded``; here is what tests make go wrong inside it. Nothing of it is there,
-or costs anything, until :attr:`Broker.faults` is asked for.
+The broker itself is in ``oncelog.server.embedded``; this module adds the faults that tests inject. None of their code
+is loaded, or costs anything, until :attr:`Broker.faults` is first used.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["Broker", "ClusterNode"]
 
 class Broker(embedded.Broker):
     __doc__ = f"""{embedded.Broker.__doc__}
-    :param faults: put a disk between the broker and its own that can be full, slow or failing, and whose power can be
-        cut (:meth:`BrokerFaults.power_loss`). The other faults need no such preparation.
+    :param faults: put a simulated disk between the broker and its own, which can be full, slow or failing, and whose
+        power can be cut (:meth:`BrokerFaults.power_loss`). The other faults work without this.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Broker(embedded.Broker):
 
     @property
     def faults(self) -> BrokerFaults:
-        """What goes wrong in this broker, by name: ``broker.faults.lose_answer("Produce", topic="orders")``."""
+        """Faults in this broker, by name: ``broker.faults.lose_answer("Produce", topic="orders")``."""
         if self._faults is None:
             from oncelog.faults.embedded import BrokerFaults
 

@@ -1,8 +1,8 @@
 """The error table of Kafka's protocol: one row for each code, and the exceptions built on it.
 
-Called by every layer. A refusal inside the broker is the value :class:`Error`; clients raise
-:class:`KafkaError` with the same row. Sources: Kafka's ``Errors`` enum (4.3) for code, name and whether a
-retry may help; KIP-360, KIP-447, KIP-588, KIP-654, KIP-691 and KIP-890 for how producers treat them.
+Called by every layer. Inside the broker a refusal is a value of :class:`Error`; clients raise
+:class:`KafkaError` with the same row. Sources: Kafka's ``Errors`` enum (4.3) for code, name and whether an error is
+retriable; KIP-360, KIP-447, KIP-588, KIP-654, KIP-691 and KIP-890 for how producers treat them.
 """
 
 from __future__ import annotations
@@ -157,13 +157,13 @@ class Error(IntEnum):
 
     @property
     def refresh_metadata(self) -> bool:
-        """Whether the sender's picture of the cluster is stale."""
+        """Whether the sender's metadata is stale."""
         return self in _REFRESH_METADATA
 
 
 NONE: Final = Error.NONE
-"""For what every request compares with: before Python 3.12 a member of an enumeration takes as long to be looked up as
-some calls."""
+"""A constant, because every request compares with it: before Python 3.12 looking up an enumeration's member takes as
+long as several calls."""
 
 
 _RETRIABLE = frozenset(
@@ -223,18 +223,18 @@ _REFRESH_METADATA = frozenset(
 
 
 class OncelogError(Exception):
-    """Root of every exception that oncelog raises on purpose; its text is fit for a user."""
+    """Root of every exception that oncelog raises on purpose; its text is meant for users."""
 
 
 class KafkaError(OncelogError, RuntimeError):
     """A broker refused a request.
 
-    :param error: the row of the table; a text instead is the message, and the row is the class's own.
-    :param message: what was refused, with its value, and the next step; the code's name is added.
+    :param error: the row of the table; a string here is the message, and the class supplies the row.
+    :param message: what was refused, which value, and the next step; the code's name is added.
     """
 
     default: ClassVar[Error] = Error.UNKNOWN_SERVER_ERROR
-    """The row of an exception that is made with a text alone."""
+    """The row of an exception created with only a message."""
 
     def __init__(self, error: Error | str = "", message: str = "") -> None:
         row, text = (error, message) if isinstance(error, Error) else (self.default, error)
@@ -255,16 +255,16 @@ class ConfigError(OncelogError, ValueError):
 
 
 class CorruptLogError(OncelogError):
-    """A file of the log does not hold what its format promises; the text names file and position."""
+    """A log file violates its format; the text names file and position."""
 
 
 class StorageError(OncelogError):
-    """The disk refused an operation (full, failing, not permitted); the text names file and cause."""
+    """The disk failed an operation (full, failing, not permitted); the text names file and cause."""
 
 
 class OutOfDescriptors(StorageError):
-    """The process or the machine has no file descriptor left: what was asked was not done, the disk is well."""
+    """The process or the machine has run out of file descriptors: the operation was not done, the disk is fine."""
 
 
 class InvariantError(OncelogError):
-    """A promise that the code makes to itself is broken: a bug, never the user's fault."""
+    """An internal invariant is broken: a bug, never the user's fault."""

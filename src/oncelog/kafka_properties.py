@@ -1,11 +1,11 @@
-"""Every property of Apache Kafka 4.3's brokers, topics, groups and client metrics: type, default, what it allows.
+"""Every property of Apache Kafka 4.3's brokers, topics, groups and client metrics: type, default, allowed values.
 
-Facts about Kafka, which is why this file is long: one line a property with name, type, default, allowed values, and who
-may change it while the broker runs. ``config`` checks with it what ``BrokerConfig`` has no field for, and the config
-APIs describe from it. Loaded at the first use of a table, not at import.
+These are facts about Kafka, which is why this file is long: one line per property with its name, type, default, allowed
+values, and how it may change while the broker runs. ``config`` checks properties without a field in ``BrokerConfig``
+against these tables, and the config APIs describe properties from them. They are loaded at first use, not at import.
 
 Allowed values: ``-`` anything; ``low..high`` with either end open; ``|`` a further single value; words with commas, any
-case after ``~``, a prefix where a word ends in ``:``; ``non-empty``; ``replicas``, Kafka's throttled replica lists.
+case after ``~``, a prefix if the word ends in ``:``; ``non-empty``; ``replicas``, Kafka's throttled replica lists.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Value = bool | int | float | str | tuple[str, ...]
 
 
 class Kind(Enum):
-    """Kafka's ``ConfigDef.Type`` by name; ``id`` is what DescribeConfigs tells (``ConfigType``)."""
+    """Kafka's ``ConfigDef.Type`` by name; ``id`` is the code in DescribeConfigs (``ConfigType``)."""
 
     BOOLEAN = 1
     STRING = 2
@@ -56,7 +56,7 @@ _REPLICAS = re.compile(r"\d+:\d+")
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a property takes besides its type."""
+    """The values that a property allows, besides its type."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -91,7 +91,7 @@ class Property:
 
 
 def refused(name: str, value: object, reason: str) -> ConfigError:
-    """Kafka's wording of a value that is not allowed."""
+    """A refused value, in Kafka's words."""
     return ConfigError(f"Invalid value {value} for configuration {name}: {reason}")
 
 

@@ -9,14 +9,14 @@ from oncelog.client.core.subscription import ConsumerRebalanceListener
 
 
 class AbstractTokenProvider(ABC):
-    """Gives the client a token for the mechanism OAUTHBEARER whenever it needs one."""
+    """Supplies a token for the OAUTHBEARER mechanism whenever the client needs one."""
 
     @abstractmethod
     async def token(self) -> str:
         """A token that is valid now."""
 
     def extensions(self) -> Mapping[str, str]:
-        """Pairs that travel beside the token (KIP-342)."""
+        """Key-value pairs sent with the token (KIP-342)."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""``aiokafka.AIOKafkaClient``: the cluster as a client sees it. Requests of a program's own are not sent through it."""
+"""``aiokafka.AIOKafkaClient``: the cluster as a client sees it. A program cannot send its own requests through it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oncelog.errors import ConfigError
 
 
 def warn_of_no_effect(**arguments: object) -> None:
-    """As aiokafka for its deprecated arguments: the loop is the running one, versions are negotiated."""
+    """Warn, as aiokafka does, of its deprecated arguments: the loop is the running one, versions are negotiated."""
     for name, value in arguments.items():
         if value is not None:
             warnings.warn(f"{name} has no effect", DeprecationWarning, stacklevel=3)
@@ -34,9 +34,9 @@ def check_security(
     sasl_plain_username: str | None,
     sasl_plain_password: str | None,
 ) -> None:
-    """Refuse what aiokafka refuses, by the names of its arguments.
+    """Refuse what aiokafka refuses, naming its arguments.
 
-    :raises ConfigError: which is a ValueError.
+    :raises ConfigError: a ValueError.
     """
     if security_protocol not in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
         raise ConfigError(
@@ -54,13 +54,13 @@ def check_security(
 
 
 class ClusterView:
-    """``aiokafka.cluster.ClusterMetadata``, to be looked at."""
+    """``aiokafka.cluster.ClusterMetadata``, read-only."""
 
     def __init__(self, metadata: ClusterMetadata) -> None:
         self._metadata = metadata
 
     def brokers(self) -> set[BrokerMetadata]:
-        """All brokers that are known."""
+        """All known brokers."""
         return {BrokerMetadata(node, *address) for node, address in self._metadata.nodes.items()}
 
     def broker_metadata(self, broker_id: int) -> BrokerMetadata | None:
@@ -69,7 +69,7 @@ class ClusterView:
         return None if address is None else BrokerMetadata(broker_id, *address)
 
     def topics(self, exclude_internal_topics: bool = True) -> set[str]:
-        """Names of the topics that are known."""
+        """Names of the known topics."""
         known = self._metadata.topics.items()
         return {name for name, topic in known if not (exclude_internal_topics and topic.internal)}
 
@@ -95,7 +95,7 @@ class ClusterView:
 
 
 class AIOKafkaClient:
-    """aiokafka's client below producer and consumer, as far as it shows the cluster."""
+    """aiokafka's low-level client, limited to the view of the cluster."""
 
     _cluster: Cluster
 
@@ -146,7 +146,7 @@ class AIOKafkaClient:
 
     @classmethod
     def of(cls, cluster: Cluster) -> Self:
-        """The view of a producer's or consumer's own cluster."""
+        """A view of the cluster that a producer or consumer is connected to."""
         client = cls.__new__(cls)
         client._cluster = cluster
         return client
@@ -159,11 +159,11 @@ class AIOKafkaClient:
 
     @property
     def cluster(self) -> ClusterView:
-        """What is known of the cluster."""
+        """What is known about the cluster."""
         return ClusterView(self._cluster.metadata)
 
     async def bootstrap(self) -> None:
-        """Connect and learn what there is.
+        """Connect and fetch the metadata.
 
         :raises KafkaConnectionError: no broker can be reached.
         """
@@ -174,21 +174,21 @@ class AIOKafkaClient:
         await self._cluster.close()
 
     def get_random_node(self) -> int | None:
-        """One of the brokers that are known."""
+        """A random known broker."""
         nodes = sorted(self._cluster.metadata.nodes)
         return random.choice(nodes) if nodes else None
 
     def force_metadata_update(self) -> asyncio.Future[bool]:
-        """Learn again what there is; whether a broker has answered."""
+        """Fetch the metadata again; resolves to whether a broker answered."""
         return asyncio.ensure_future(self._refreshed())
 
     async def _refreshed(self) -> bool:
         return await settled(self._cluster.metadata.refresh()) is None
 
     async def fetch_all_metadata(self) -> ClusterView:
-        """Learn of all topics.
+        """Fetch the metadata of all topics.
 
-        :raises KafkaError: no broker has answered.
+        :raises KafkaError: no broker answered.
         """
         metadata = self._cluster.metadata
         before, metadata.want_all = metadata.want_all, True
@@ -199,12 +199,12 @@ class AIOKafkaClient:
         return self.cluster
 
     def add_topic(self, topic: str) -> asyncio.Future[bool]:
-        """Learn of one topic more; whether a broker has answered."""
+        """Track one more topic; resolves to whether a broker answered."""
         self._cluster.metadata.want((topic,))
         return self.force_metadata_update()
 
     def set_topics(self, topics: Iterable[str]) -> asyncio.Future[bool]:
-        """Learn of these topics and no others; whether a broker has answered."""
+        """Track these topics and no others; resolves to whether a broker answered."""
         self._cluster.metadata.set_wanted(arguments.names(topics, "topics"))
         return self.force_metadata_update()
 

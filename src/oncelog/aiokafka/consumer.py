@@ -40,7 +40,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
     """aiokafka's consumer.
 
-    Its defaults are kept, the assignor among them: members that still run aiokafka can be in the same group.
+    It keeps aiokafka's defaults, including the assignor: members that still run aiokafka can be in the same group.
     ``consumer_timeout_ms`` has no effect. Deserializers are called for None, too.
     """
 
@@ -134,7 +134,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
         self._fetcher.deserialize_nulls()
 
     async def start(self) -> None:
-        """Connect, and wait for the first assignment if topics are subscribed to already.
+        """Connect, and wait for the first assignment if topics were subscribed to before.
 
         :raises UnknownTopicOrPartitionError: without a group, a topic does not exist and is not created.
         """
@@ -167,7 +167,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
         pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """As :meth:`Consumer.subscribe`; misuse is a TypeError or a ValueError here."""
+        """As :meth:`Consumer.subscribe`, but misuse raises TypeError or ValueError."""
         if isinstance(topics, (str, bytes)):
             raise TypeError(f"topics must be a list of names, not {topics!r}")
         if bool(topics) == (pattern is not None):
@@ -182,7 +182,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[ReadK, ReadV]]]:
-        """As :meth:`Consumer.getmany`; one that waits while the consumer stops returns nothing."""
+        """As :meth:`Consumer.getmany`; returns nothing if the consumer stops while it waits."""
         if max_records is not None and arguments.whole(max_records, "max_records") < 1:
             raise ValueError(f"max_records={max_records} must be at least 1")
         if self._closed:
@@ -193,7 +193,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
             return {}
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """As :meth:`Consumer.seek`; an offset that is none is a ValueError."""
+        """As :meth:`Consumer.seek`, but an invalid offset raises ValueError."""
         if not isinstance(offset, int) or offset < 0:
             raise ValueError(f"offset {offset!r} must be a whole number of at least 0")
         super().seek(partition, offset)
@@ -201,7 +201,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """As :meth:`Consumer.offsets_for_times`; a negative time is a ValueError."""
+        """As :meth:`Consumer.offsets_for_times`, but a negative time raises ValueError."""
         for name, timestamp in arguments.times(timestamps).items():
             if timestamp < 0:
                 raise ValueError(f"the time {timestamp} for {name} is negative")
@@ -216,7 +216,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
         return await _found(super().end_offsets(partitions))
 
     async def commit(self, offsets: Offsets | None = None) -> None:
-        """As :meth:`Consumer.commit`, of partitions that are assigned, each with an offset or (offset, text)."""
+        """As :meth:`Consumer.commit`, for assigned partitions only, each with an offset or (offset, metadata)."""
         if offsets is not None:
             self._check_offsets(offsets)
         await super().commit(offsets)
@@ -246,7 +246,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
 
 
 class NoSuchPartition(UnknownPartition, KafkaTimeoutError):
-    """aiokafka waits for a partition that does not exist, then tells a timeout: caught as either, at once."""
+    """aiokafka waits for a missing partition and then raises a timeout; this is raised at once and caught as either."""
 
 
 async def _found(offsets: Awaitable[T]) -> T:

@@ -1,8 +1,8 @@
-"""``aiokafka.errors``: its names for what this client raises, and names of what it never raises.
+"""``aiokafka.errors``: its names for the errors that this client raises, and names for some it never raises.
 
-Those below mean situations that do not come about here, because the client handles them itself (it repeats, connects
-again, looks up the coordinator), or because another of these classes stands for them. They exist so that an ``except``
-clause may name them.
+The classes defined below stand for situations that do not arise here, because the client handles them itself (it
+retries, reconnects, looks up the coordinator) or raises another class for them. They exist so that an ``except`` clause
+can name them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class IllegalArgumentError(IllegalStateError, ValueError):
 
 
 class KafkaConfigurationError(KafkaError):
-    """Here ``oncelog.errors.ConfigError``, a ValueError, is raised instead, before anything is sent."""
+    """Never raised: ``oncelog.errors.ConfigError``, a ValueError, is raised instead, before anything is sent."""
 
 
 class NoBrokersAvailable(KafkaError):
-    """Here KafkaConnectionError."""
+    """Never raised: see KafkaConnectionError."""
 
 
 class KafkaUnavailableError(KafkaError):
-    """Here KafkaConnectionError."""
+    """Never raised: see KafkaConnectionError."""
 
 
 class NodeNotReadyError(KafkaError):
@@ -34,7 +34,7 @@ class NodeNotReadyError(KafkaError):
 
 
 class KafkaProtocolError(KafkaError):
-    """Here KafkaConnectionError: the connection is closed."""
+    """Never raised: the connection is closed with a KafkaConnectionError."""
 
 
 class CorrelationIdError(KafkaProtocolError):
@@ -58,23 +58,23 @@ class MetadataEmptyBrokerList(KafkaError):
 
 
 class UnrecognizedBrokerVersion(KafkaError):
-    """Here UnsupportedVersionError, which names the request."""
+    """Never raised: see UnsupportedVersionError, which names the request."""
 
 
 class IncompatibleBrokerVersion(KafkaError):
-    """Here UnsupportedVersionError, which names the request."""
+    """Never raised: see UnsupportedVersionError, which names the request."""
 
 
 class AuthenticationMethodNotSupported(KafkaError):
-    """Here UnsupportedSaslMechanismError."""
+    """Never raised: see UnsupportedSaslMechanismError."""
 
 
 class AuthenticationFailedError(KafkaError):
-    """Here SaslAuthenticationFailed."""
+    """Never raised: see SaslAuthenticationFailed."""
 
 
 class UnsupportedCodecError(KafkaError):
-    """A batch is packed with a codec that is not installed; all of Kafka's are part of oncelog."""
+    """A batch is compressed with a codec that is not installed; oncelog comes with all of Kafka's."""
 
 
 class QuotaViolationError(KafkaError):
@@ -82,13 +82,13 @@ class QuotaViolationError(KafkaError):
 
 
 class StaleLeaderEpochCodeError(BrokerResponseError):
-    """Code 13, which brokers have never answered under this name."""
+    """Code 13, which brokers have never sent under this name."""
 
     default = Error.NETWORK_EXCEPTION
 
 
 def for_code(error_code: int) -> type[KafkaError]:
-    """The class for a code that a broker answered."""
+    """The exception class for an error code from a broker."""
     try:
         return type(error_for(Error(error_code), ""))
     except ValueError:

@@ -17,9 +17,10 @@ def create_ssl_context(
     keyfile: Path | None = None,
     password: str | bytes | None = None,
 ) -> ssl.SSLContext:
-    """A context that trusts these authorities, or the system's, checks host names, and shows a certificate if given.
+    """An SSL context that trusts these authorities or the system's, checks host names, and presents a certificate if
+    given.
 
-    :param cadata: certificates themselves, as PEM text or DER bytes.
+    :param cadata: the certificates themselves, as PEM text or DER bytes.
     """
     context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=cafile, capath=capath, cadata=cadata)
     if certfile is not None:

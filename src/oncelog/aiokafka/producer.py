@@ -44,9 +44,9 @@ class BatchBuilder(Batch):
 class AIOKafkaProducer(Producer[AnyK, AnyV]):
     """aiokafka's producer.
 
-    Its defaults are kept: ``acks=1`` and no idempotence unless it is asked for or a ``transactional_id`` is set; and
-    ``request_timeout_ms`` is both how long one request may take and how long a record is repeated for. With
-    ``acks=0`` the result of a record's future is None.
+    It keeps aiokafka's defaults: ``acks=1``, and no idempotence unless requested or a ``transactional_id`` is set.
+    ``request_timeout_ms`` limits both a single request and how long a record is retried. With ``acks=0`` the future of
+    a record resolves to None.
     """
 
     _places_without_acks = False
@@ -119,12 +119,12 @@ class AIOKafkaProducer(Producer[AnyK, AnyV]):
         self._serializers = key_serializer, value_serializer
 
     def create_batch(self) -> BatchBuilder:
-        """A batch to fill by hand, at most ``max_batch_size`` large."""
+        """A batch to fill by hand, of at most ``max_batch_size`` bytes."""
         return BatchBuilder(self.config.max_batch_size, *self._serializers)
 
     @property
     def client(self) -> AIOKafkaClient:
-        """The producer's connections and its picture of the cluster."""
+        """The producer's connections and its view of the cluster."""
         return AIOKafkaClient.of(self._cluster)
 
     async def send_offsets_to_transaction(
@@ -132,8 +132,8 @@ class AIOKafkaProducer(Producer[AnyK, AnyV]):
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]],
         group_id: str | ConsumerGroupMetadata,
     ) -> None:
-        """As :meth:`Producer.send_offsets_to_transaction`; a group that is none is a ValueError."""
-        self._intake.check_send()  # as in aiokafka, that no transaction is open is told first
+        """As :meth:`Producer.send_offsets_to_transaction`, but an invalid group raises ValueError."""
+        self._intake.check_send()  # as in aiokafka, a missing transaction is reported first
         if self.transaction_open and not (group_id and isinstance(group_id, (str, ConsumerGroupMetadata))):
             raise ValueError(f"group_id must name a group, not {group_id!r}")
         await super().send_offsets_to_transaction(offsets, group_id)

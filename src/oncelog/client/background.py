@@ -1,7 +1,7 @@
 """The event loop behind the blocking clients: one thread for a process.
 
-Called by ``client.blocking``. A process that was forked gets a loop of its own when it first needs one; clients made
-before the fork belong to the parent, and say so to whoever uses them.
+Called by ``client.blocking``. A forked process gets a loop of its own when it first needs one; clients made before the
+fork belong to the parent, and raise an error saying so when they are used in the child.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Client(Protocol):
     """A blocking client."""
 
     def _forked(self) -> None:
-        """The process was forked: a client that was started is the parent's, and so are the records that it holds."""
+        """Called in the child after a fork: a started client and the records it holds belong to the parent."""
         ...
 
 
@@ -77,7 +77,7 @@ def background() -> Background:
 
 
 def tell_of_fork(client: Client) -> None:
-    """Tell the client when the process was forked."""
+    """Have the client's ``_forked`` called in the child when the process forks."""
     with _lock:
         _clients.add(client)
 
@@ -87,7 +87,7 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _current = None
     for client in list(_clients):
-        client._forked()  # and stays listed: one that is first started here is not for this process's children
+        client._forked()  # and stays listed: a client first started in this process does not belong to its children
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork

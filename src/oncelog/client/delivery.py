@@ -1,4 +1,4 @@
-"""What ``send`` and ``send_many`` of the blocking producer return: light enough for a million a second to exist.
+"""The result of the blocking producer's ``send`` and ``send_many``: light enough to create a million a second.
 
 Called by ``client.blocking``; resolved on the background loop's thread.
 """
@@ -23,11 +23,11 @@ _lock = threading.Lock()
 
 
 class _Untold:
-    """Why a record was not stored, until somebody asks; says so itself if nobody does."""
+    """Why a record was not stored, kept until the program asks; logs the reason itself if the program never does."""
 
     __slots__ = ("error",)
     last = ""
-    """What was said last: thousands of records may fail for one reason."""
+    """The last reason logged: thousands of records may fail for the same one."""
 
     def __init__(self, error: BaseException) -> None:
         self.error: BaseException | None = error
@@ -40,7 +40,7 @@ class _Untold:
 
 
 class Delivery(Generic[T]):
-    """The outcome of one record, or of one call with many, as far as it is known."""
+    """The outcome of one record, or of one call that sent many, once it is known."""
 
     __slots__ = ("_callbacks", "_done", "_error", "_event", "_untold", "_value")
 
@@ -58,7 +58,7 @@ class Delivery(Generic[T]):
     def result(self, timeout: float | None = None) -> T:
         """Where the record was stored; waits for the answer.
 
-        :raises KafkaError: it was not stored. KafkaTimeoutError: not known within ``timeout`` seconds.
+        :raises KafkaError: the record was not stored. KafkaTimeoutError: not known within ``timeout`` seconds.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -81,13 +81,13 @@ class Delivery(Generic[T]):
         return self._error
 
     def add_done_callback(self, callback: Callable[[Delivery[T]], object]) -> None:
-        """Call ``callback(self)`` with the outcome: at once where it is known, else on the client's thread, where what
-        it raises is logged."""
+        """Call ``callback(self)`` with the outcome: at once if it is known, else on the client's thread, which logs
+        whatever the callback raises."""
         with _lock:
             earlier = self._callbacks
             self._callbacks = [*(earlier or ()), callback]
             if not self._done:
-                return  # whoever settles it sees the callback
+                return  # the thread that settles the delivery sees the callback
             self._callbacks = earlier
         callback(self)
 
@@ -101,7 +101,7 @@ class Delivery(Generic[T]):
         self._settle()
 
     def follow(self, future: asyncio.Future[T]) -> None:
-        """Have the outcome of a future that is done."""
+        """Take over the outcome of a finished future."""
         error = future.exception()
         if error is not None:
             self.set_exception(error)
@@ -119,12 +119,12 @@ class Delivery(Generic[T]):
         for callback in callbacks:
             try:
                 callback(self)
-            except BaseException:  # the program's; the other records of the batch have to be told
+            except BaseException:  # the program's; the batch's other records still have to be resolved
                 log.exception("a callback of a record's delivery raised")
 
 
 def _after_fork() -> None:
-    """Another thread may have held it."""
+    """Another thread may have held the lock at the moment of the fork."""
     global _lock
     _lock = threading.Lock()
 

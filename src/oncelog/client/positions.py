@@ -1,4 +1,4 @@
-"""Where a reading command begins and ends: texts of options to places in a log, places to offsets.
+"""Where a reading command begins and ends: parses options into places in a log, and turns places into offsets.
 
 Called by the command line and the console. Pure.
 """
@@ -16,7 +16,7 @@ from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
 EARLIEST, LATEST = -2, -1
-"""The times that stand for the ends of a log in ListOffsets."""
+"""The timestamps that stand for the two ends of a log in ListOffsets."""
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
 _BARE_DATE = re.compile(r"(?:19|20)\d\d(?:[01]\d[0-3]\d)?")
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -25,13 +25,13 @@ _MOST_DIGITS = 18
 
 
 class Kind(Enum):
-    """What a place is named by."""
+    """How a place in the log is given."""
 
     BEGINNING = "beginning"
     END = "end"
     OFFSET = "an offset"
-    LAST = "so many records before the end"
-    TIME = "the first record that is not older"
+    LAST = "a number of records before the end"
+    TIME = "the first record at or after a time"
 
 
 class Place(NamedTuple):
@@ -41,7 +41,7 @@ class Place(NamedTuple):
     value: int = 0
 
     def lookup(self) -> int:
-        """The time to ask ListOffsets for."""
+        """The timestamp to send in ListOffsets."""
         match self.kind:
             case Kind.BEGINNING | Kind.OFFSET:
                 return EARLIEST
@@ -69,10 +69,10 @@ def parse_offset(text: str) -> Place:
 
 
 def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
-    """ms since 1970, from such a number, ISO 8601 (UTC where it names no zone), or how long ago: 90s, 15m, 2h, 1d.
+    """ms since 1970, from such a number, ISO 8601 (UTC unless it names a zone), or how long ago: 90s, 15m, 2h, 1d.
 
-    What is before 1970 is 1970: ListOffsets takes -1, -2 and so on for other things. A year or a date without hyphens
-    is refused: as milliseconds it would be the first hours of 1970, which is the beginning of every log.
+    A time before 1970 becomes 1970, because ListOffsets gives -1, -2 and so on other meanings. A year or a date without
+    hyphens is refused: read as milliseconds it would fall in the first hours of 1970, before the start of every log.
     """
     if _BARE_DATE.fullmatch(text):
         raise ConfigError(f"{option} takes a date as 2026-01-31, not {text}, which would be milliseconds since 1970")
@@ -106,7 +106,7 @@ def offsets_of(
 ) -> dict[TopicPartition, int]:
     """The offset of a place in each partition.
 
-    :param found: what ListOffsets answered for ``place.lookup()``; -1 if no record is so late.
+    :param found: what ListOffsets answered for ``place.lookup()``; -1 if no record is that late.
     """
     match place.kind:
         case Kind.OFFSET:

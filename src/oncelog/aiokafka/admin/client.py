@@ -1,6 +1,6 @@
 """``aiokafka.admin.AIOKafkaAdminClient`` on :class:`oncelog.client.aio.Admin`.
 
-Answers have aiokafka's shapes; what it answers with a code for each topic is not raised here either.
+Responses have aiokafka's shapes; an error that aiokafka returns as a code for each topic is not raised here either.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from oncelog.errors import Error, KafkaError
 
 T = TypeVar("T")
 TOPICS_AT_ONCE = 20
-"""Topics that are being made at the same time."""
+"""How many topics are created concurrently."""
 _SOURCE_CODES = {name: code for code, name in CONFIG_SOURCES.items()}
 
 
 class AIOKafkaAdminClient:
-    """aiokafka's admin client. ``timeout_ms`` of its methods has no effect: ``request_timeout_ms`` holds."""
+    """aiokafka's admin client. The methods' ``timeout_ms`` has no effect: ``request_timeout_ms`` applies."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class AIOKafkaAdminClient:
     async def create_topics(
         self, new_topics: list[NewTopic], timeout_ms: int | None = None, validate_only: bool = False
     ) -> TopicsResponse:
-        """Create topics; the answer has a code for each."""
+        """Create topics; the response has a code for each."""
         found = arguments.listed(new_topics, NewTopic)
         made = [
             admin_types.NewTopic(
@@ -118,7 +118,7 @@ class AIOKafkaAdminClient:
             )
             for topic in found
         ]
-        admin_arguments.new_topics(made)  # before the first is made
+        admin_arguments.new_topics(made)  # validate all before creating the first
         turns = asyncio.Semaphore(TOPICS_AT_ONCE)
 
         async def make(topic: admin_types.NewTopic) -> tuple[int, str | None]:
@@ -129,7 +129,7 @@ class AIOKafkaAdminClient:
         return TopicsResponse([(topic.name, *outcome) for topic, outcome in zip(made, outcomes, strict=True)])
 
     async def delete_topics(self, topics: list[str], timeout_ms: int | None = None) -> DeleteTopicsResponse:
-        """Delete topics; the answer has a code for each."""
+        """Delete topics; the response has a code for each."""
         names = arguments.names(topics, "topics")
         return DeleteTopicsResponse([(name, (await _outcome(self._admin.delete_topics, [name]))[0]) for name in names])
 
@@ -138,7 +138,7 @@ class AIOKafkaAdminClient:
         return await self._admin.list_topics(internal=True)
 
     async def describe_topics(self, topics: list[str] | None = None) -> list[dict[str, Any]]:
-        """Topics with their partitions; one that does not exist has a code."""
+        """Topics with their partitions; one that does not exist has an error code."""
         rows = []
         for name in arguments.names(topics, "topics") if topics is not None else await self.list_topics():
             try:
@@ -170,7 +170,7 @@ class AIOKafkaAdminClient:
     async def delete_records(
         self, records_to_delete: dict[TopicPartition, RecordsToDelete], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
-        """Delete the records before an offset; each partition's new first offset."""
+        """Delete the records before an offset; returns the new first offset of each partition."""
         arguments.mapping(records_to_delete, "{TopicPartition(topic, number): RecordsToDelete(offset)}")
         arguments.listed(records_to_delete.values(), RecordsToDelete)
         return await self._admin.delete_records(
@@ -194,7 +194,7 @@ class AIOKafkaAdminClient:
     async def describe_configs(
         self, config_resources: list[ConfigResource], include_synonyms: bool = False
     ) -> list[DescribeConfigsResponse]:
-        """Settings of brokers and topics; of each those that its ``configs`` names. Synonyms are not asked for."""
+        """Settings of brokers and topics, for each only those named in its ``configs``. Synonyms are not requested."""
         wanted = arguments.listed(config_resources, ConfigResource)
         return [DescribeConfigsResponse([await self._described(item)]) for item in wanted]
 
@@ -212,7 +212,7 @@ class AIOKafkaAdminClient:
         return 0, None, int(key.type), key.name, rows
 
     async def alter_configs(self, config_resources: list[ConfigResource]) -> list[AlterConfigsResponse]:
-        """Set these settings of topics and brokers, and take back all others that were set, as AlterConfigs does."""
+        """Set these settings of topics and brokers and reset all others to their defaults, as AlterConfigs does."""
         rows = []
         for resource in arguments.listed(config_resources, ConfigResource):
             key = _ours(resource)
@@ -229,7 +229,7 @@ class AIOKafkaAdminClient:
     # --- groups
 
     async def find_coordinator(self, group_id: str, coordinator_type: int = 0) -> int:
-        """The node that keeps a group (0) or a transactional id (1)."""
+        """The node that coordinates a group (0) or a transactional id (1)."""
         kind = CoordinatorType(arguments.whole(coordinator_type, "coordinator_type"))
         cluster = self._admin.cluster
         finder = cluster.finder(kind, arguments.text(group_id, "group_id"))
@@ -263,7 +263,7 @@ class AIOKafkaAdminClient:
         ]
 
     async def list_consumer_groups(self, broker_ids: list[int] | None = None) -> list[tuple[Any, ...]]:
-        """Name and kind of protocol of every group, or of those that these brokers coordinate."""
+        """Name and protocol type of every group, or of those that these brokers coordinate."""
         groups = await self._admin.list_consumer_groups()
         wanted = None if broker_ids is None else arguments.wholes(broker_ids, "brokers", 32)
         rows: list[tuple[Any, ...]] = [(group.group_id, group.protocol_type) for group in groups]
@@ -285,7 +285,7 @@ class AIOKafkaAdminClient:
 
 
 async def _outcome(call: Callable[..., Awaitable[None]], *arguments: Any, **options: Any) -> tuple[int, str | None]:
-    """Code and text of a call."""
+    """Make a call and return its error code and text."""
     try:
         await call(*arguments, **options)
     except KafkaError as error:

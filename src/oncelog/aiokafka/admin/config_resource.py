@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class ConfigResourceType(IntEnum):
-    """What settings belong to."""
+    """What kind of resource has the settings."""
 
     BROKER = 4
     TOPIC = 2

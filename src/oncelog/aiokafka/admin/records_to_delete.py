@@ -2,7 +2,7 @@
 
 
 class RecordsToDelete:
-    """The offset before which records go; -1 for all."""
+    """The offset before which records are deleted; -1 for all."""
 
     def __init__(self, before_offset: int) -> None:
         self.before_offset = before_offset

@@ -1,4 +1,4 @@
-"""What aiokafka's admin client answers: the rows of the protocol's responses, as plain tuples."""
+"""Responses of aiokafka's admin client: the rows of the protocol's responses, as plain tuples."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ TopicError = tuple[str, int, str | None]
 ConfigRow = tuple[str, str | None, bool, int, bool, list[tuple[str, str | None, int]]]
 """Name, value, read only, source, sensitive, synonyms."""
 ResourceConfigs = tuple[int, str | None, int, str, list[ConfigRow]]
-"""Error code, error message, kind and name of the resource, settings."""
+"""Error code, error message, type and name of the resource, settings."""
 Group = tuple[int, str, str, str, str, list[tuple[str, str | None, str, str, list[tuple[str, int]]]]]
-"""Error code, name, state, kind of protocol, assignor, members: id, instance, client, host, partitions."""
+"""Error code, name, state, protocol type, assignor, members: id, instance, client, host, partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicsResponse:
-    """Of ``create_topics`` and ``create_partitions``."""
+    """Response of ``create_topics`` and ``create_partitions``."""
 
     topic_errors: list[TopicError]
 

@@ -1,7 +1,7 @@
 """The asyncio admin client: topics, groups, transactions, rights, users. Called by programs and the command line.
 
-Calls raise ``KafkaError`` with the thing and the reason named; what is retriable was repeated for
-``default.api.timeout.ms`` before.
+Calls raise a ``KafkaError`` that names the thing and the reason, after repeating retriable errors for
+``default.api.timeout.ms``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, 
 
 
 class Admin(TopicsAdmin, ReplicasAdmin, GroupsAdmin, TransactionsAdmin, SecurityAdmin):
-    """Everything an operator asks of a cluster. Settings are keyword arguments, or a ready ``AdminConfig``."""
+    """The administrative API of a cluster. Settings are keyword arguments, or a ready ``AdminConfig``."""
 
 
 __all__ = ["Admin", "ConfigResource", "ConfigResourceType", "NewTopic", "RecordsToDelete"]

@@ -1,4 +1,4 @@
-"""The life of an admin client, and the cluster that its parts ask.
+"""The life cycle of an admin client, and the cluster access that its parts share.
 
 Called by the parts of the admin client.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class AdminConnection:
-    """A connected admin client without its methods."""
+    """A connected admin client without its operations."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class AdminConnection:
 
     @property
     def cluster(self) -> Cluster:
-        """The room for asking the cluster what no method asks."""
+        """Direct access to the cluster, for requests that no method covers."""
         self._asked.check_open("admin client")
         return self._asked
 

@@ -66,12 +66,12 @@ class GroupsAdmin(AdminConnection):
         return await self.cluster.at_coordinator(f"the request about group {group_id!r}", self._group(group_id), ask)
 
     async def find_coordinator(self, group_id: str) -> int:
-        """Node that coordinates the group."""
+        """The node that coordinates the group."""
         finder = self._group(group_id)
         return await self.cluster.repeat("find_coordinator", lambda: self.cluster.coordinator(finder))
 
     async def describe_consumer_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
-        """State, members and what they read. A group that does not exist is described as ``Dead``."""
+        """State, members and assigned partitions. A group that does not exist is described as ``Dead``."""
         return [await self._describe_group(group_id) for group_id in arguments.names(group_ids, "groups")]
 
     async def _describe_group(self, group_id: str) -> GroupDescription:
@@ -95,7 +95,7 @@ class GroupsAdmin(AdminConnection):
         return await self._at_group(group_id, ask)
 
     async def _describe_new(self, node: int, group_id: str) -> GroupDescription | None:
-        """The group under the protocol of KIP-848; None if it is not one."""
+        """The group as the KIP-848 protocol describes it; None if it does not use that protocol."""
         request = ConsumerGroupDescribeRequest(group_ids=[group_id])
         try:
             answer = await self.cluster.ask(node, CONSUMER_GROUP_DESCRIBE, request)
@@ -141,7 +141,7 @@ class GroupsAdmin(AdminConnection):
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Committed positions; partitions without one are left out.
 
-        :param require_stable: wait for open transactions that hold offsets of the group (KIP-447).
+        :param require_stable: wait until open transactions that hold offsets of the group have ended (KIP-447).
         """
         return await self._group_offsets(group_id).fetch(
             None if partitions is None else arguments.partitions(partitions), require_stable=require_stable
@@ -155,7 +155,7 @@ class GroupsAdmin(AdminConnection):
         await self._group_offsets(group_id).commit(arguments.offsets(offsets), lambda: anonymous)
 
     async def delete_consumer_group_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Forget committed positions of partitions that no member reads."""
+        """Delete committed positions of partitions that no member reads."""
         topics = by_topic(arguments.partitions(partitions))
 
         async def ask(node: int) -> None:

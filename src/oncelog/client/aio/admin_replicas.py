@@ -35,15 +35,15 @@ _PREFERRED, _UNCLEAN = 0, 1
 
 
 class ReplicasAdmin(AdminConnection):
-    """Where several partitions are named, all are tried, and the first refusal is raised at the end, before any that
-    says only that there was no move to end."""
+    """A call that names several partitions tries all of them and raises the first refusal at the end; a refusal that
+    says only that there was no move to cancel comes last."""
 
     async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
-        """Have these nodes hold a partition, the preferred leader first; None ends a move that is under way.
+        """Move a partition to these nodes, the preferred leader first; None cancels a move that is under way.
 
-        Returns when the moves have begun: :meth:`list_partition_reassignments` tells which still go on.
+        Returns once the moves have begun; :meth:`list_partition_reassignments` lists those still under way.
 
-        :raises KafkaError: a node or a partition is not there, or there is no move to end.
+        :raises KafkaError: a node or a partition does not exist, or there is no move to cancel.
         """
         left = admin_arguments.reassignments(wanted)
         refused: list[KafkaError] = []
@@ -84,7 +84,7 @@ class ReplicasAdmin(AdminConnection):
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, PartitionReassignment]:
-        """Moves that are under way, of these partitions or of all."""
+        """Moves that are under way, of these partitions or of all partitions."""
         wanted = None if partitions is None else by_topic(arguments.partitions(partitions))
 
         async def attempt() -> dict[TopicPartition, PartitionReassignment]:
@@ -109,9 +109,9 @@ class ReplicasAdmin(AdminConnection):
     async def elect_leaders(
         self, partitions: Iterable[TopicPartition], *, unclean: bool = False
     ) -> dict[TopicPartition, Error]:
-        """Have the preferred replica of each partition lead; ELECTION_NOT_NEEDED where it does already.
+        """Make the preferred replica of each partition its leader; ELECTION_NOT_NEEDED if it already leads.
 
-        :param unclean: have any replica lead where none does: **records that only the others have are lost**.
+        :param unclean: if no replica leads, elect any: **records that only the others have are lost**.
         """
         wanted = by_topic(arguments.partitions(partitions))
 

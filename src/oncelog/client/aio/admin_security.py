@@ -1,6 +1,6 @@
-"""What an operator asks about rights and users: access control lists and SCRAM credentials.
+"""Access control lists and SCRAM credentials: one part of the admin client.
 
-A part of the admin client. A password becomes a salted one here (RFC 5802) and never leaves as it is.
+A password is salted and hashed here (RFC 5802); it never leaves the process in clear text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SALT_BYTES = 26
 
 
 class UserCredential(NamedTuple):
-    """That a user has a credential: mechanism (Kafka's number) and iterations; the rest never leaves the broker."""
+    """A user's credential: mechanism (Kafka's number) and iterations; its secrets never leave the broker."""
 
     user: str
     mechanism: int
@@ -55,7 +55,7 @@ class SecurityAdmin(AdminConnection):
     """Rights and users."""
 
     async def describe_acls(self, wanted: AclFilter) -> list[Acl]:
-        """The ACLs that a filter finds, sorted."""
+        """The ACLs that match a filter, sorted."""
         request = DescribeAclsRequest(*admin_arguments.acl_filter(wanted))
 
         async def attempt() -> list[Acl]:
@@ -78,7 +78,7 @@ class SecurityAdmin(AdminConnection):
         return await self.cluster.repeat("describe_acls", attempt)
 
     async def create_acls(self, acls: Iterable[Acl]) -> None:
-        """Add ACLs; those that are there already stay."""
+        """Add ACLs; those that already exist stay."""
         request = CreateAclsRequest(creations=[AclCreation(*acl) for acl in admin_arguments.acls(acls)])
 
         async def attempt() -> None:
@@ -89,7 +89,7 @@ class SecurityAdmin(AdminConnection):
         await self.cluster.repeat("create_acls", attempt)
 
     async def delete_acls(self, wanted: AclFilter) -> list[Acl]:
-        """Remove the ACLs that a filter finds, and say which they were."""
+        """Remove the ACLs that match a filter, and return them."""
         request = DeleteAclsRequest(filters=[DeleteAclsFilter(*admin_arguments.acl_filter(wanted))])
 
         async def attempt() -> list[Acl]:
@@ -115,7 +115,7 @@ class SecurityAdmin(AdminConnection):
         return await self.cluster.repeat("delete_acls", attempt)
 
     async def describe_users(self, names: Sequence[str] = ()) -> list[UserCredential]:
-        """The SCRAM credentials of these users, or of all."""
+        """The SCRAM credentials of these users, or of all users."""
         users = [UserName(name) for name in arguments.names(names, "users")]
         request = DescribeUserScramCredentialsRequest(users=users or None)
 
@@ -133,7 +133,7 @@ class SecurityAdmin(AdminConnection):
         return await self.cluster.repeat("describe_users", attempt)
 
     async def set_password(self, user: str, mechanism: int, password: str, iterations: int = LEAST_ITERATIONS) -> None:
-        """Make or replace a user's credential for one mechanism."""
+        """Create or replace a user's credential for one mechanism."""
         name, number = arguments.name(user, "users"), _mechanism(mechanism)
         secret = arguments.text(password, "password").encode()
         rounds = arguments.whole(iterations, "iterations", 32)

@@ -72,12 +72,12 @@ _SET, _DELETE = 0, 1
 
 
 class TopicsAdmin(AdminConnection):
-    """Where several topics are named, all are tried, and the first refusal is raised at the end."""
+    """A call that names several topics tries all of them and raises the first refusal at the end."""
 
     async def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
         """Create topics, and return when their leaders are known.
 
-        :raises TopicAlreadyExistsError: one exists; others are created nevertheless.
+        :raises TopicAlreadyExistsError: one exists; the others are created nevertheless.
         """
         left = {topic.name: topic for topic in admin_arguments.new_topics(topics)}
         refused: list[KafkaError] = []
@@ -123,7 +123,7 @@ class TopicsAdmin(AdminConnection):
         await self.cluster.repeat("create_topics", attempt)
         known = self.cluster.metadata
         if any(name in known.topics or name in known.errors for name in names):
-            await self.cluster.refresh()  # what it was before; a topic that nobody has asked for is looked up at use
+            await self.cluster.refresh()  # back to the earlier set of topics; others are looked up when used
 
     async def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics with all their records."""
@@ -164,7 +164,7 @@ class TopicsAdmin(AdminConnection):
         assignments: Mapping[str, Sequence[Sequence[int]]] | None = None,
         validate_only: bool = False,
     ) -> None:
-        """Give topics this many partitions in all; with ``validate_only`` say only whether that is possible."""
+        """Give topics this many partitions in all; with ``validate_only`` only check whether that is possible."""
         wanted = admin_arguments.counts(counts)
         given = {} if assignments is None else admin_arguments.assignments(assignments)
 
@@ -195,7 +195,7 @@ class TopicsAdmin(AdminConnection):
         return sorted(topic.name or "" for topic in topics if internal or not topic.is_internal)
 
     async def describe_topics(self, names: Iterable[str] | None = None) -> list[TopicDescription]:
-        """Topics with leaders and replicas, in the order asked for; all but internal ones where none is named."""
+        """Topics with leaders and replicas, in the order asked for; without names all but internal topics."""
         wanted = None if names is None else arguments.names(names, "topics")
 
         async def attempt() -> list[TopicDescription]:
@@ -284,7 +284,7 @@ class TopicsAdmin(AdminConnection):
     async def alter_configs(
         self, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool = False
     ) -> None:
-        """Set these properties and no others; None goes back to the default."""
+        """Set these properties and no others; None restores the default."""
         wanted = admin_arguments.changes(changes)
 
         async def attempt() -> None:
@@ -314,9 +314,9 @@ class TopicsAdmin(AdminConnection):
         await self.cluster.repeat("alter_configs", attempt)
 
     async def _by_node(self, resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
-        """Brokers answer for themselves; None stands for any node.
+        """Group resources by the broker that must answer for them; None stands for any node.
 
-        :raises IllegalStateError: there is no such broker.
+        :raises IllegalStateError: the broker does not exist.
         """
         by_node = _by_node(resources)
         named = by_node.keys() - {None}
@@ -332,7 +332,7 @@ class TopicsAdmin(AdminConnection):
     async def delete_records(
         self, offsets: Mapping[TopicPartition, int | RecordsToDelete]
     ) -> dict[TopicPartition, int]:
-        """Delete the records before these offsets (-1: all); returns each partition's new first offset."""
+        """Delete the records before these offsets (-1: all); returns the new first offset of each partition."""
         given = arguments.by_partition(offsets, "offsets")
         before = {name: _offset_to_delete_before(name, value) for name, value in given.items()}
 
@@ -366,7 +366,7 @@ class TopicsAdmin(AdminConnection):
     async def list_offsets(
         self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
     ) -> dict[TopicPartition, FoundOffset]:
-        """Offset for each partition: by time in ms, -1 the end (the last stable offset under ``read_committed``),
+        """Offset for each partition: by time in ms; -1 is the end (the last stable offset under ``read_committed``),
         -2 the beginning, -3 the record with the greatest timestamp."""
         asked = arguments.times(wanted)
         return await list_offsets(self.cluster, asked, read_committed=read_committed, wait_for_unknown_s=0)
@@ -388,7 +388,7 @@ def _offset_to_delete_before(name: TopicPartition, value: object) -> int:
 
 
 def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
-    """Brokers answer for themselves; None stands for any node."""
+    """Group resources by the broker that must answer for them; None stands for any node."""
     by_node: dict[int | None, list[ConfigResource]] = {}
     for resource in resources:
         own = resource.type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) and resource.name

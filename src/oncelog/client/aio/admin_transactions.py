@@ -36,11 +36,11 @@ LIST_TRANSACTIONS = Api(ListTransactionsRequest, ListTransactionsResponse, 0, 2)
 DESCRIBE_TRANSACTIONS = Api(DescribeTransactionsRequest, DescribeTransactionsResponse, 0, 0)
 DESCRIBE_PRODUCERS = Api(DescribeProducersRequest, DescribeProducersResponse, 0, 0)
 WRITE_TXN_MARKERS = Api(WriteTxnMarkersRequest, WriteTxnMarkersResponse, 1, 1)
-"""1 ends a transaction by the older rules, which let a marker carry the epoch that the partition knows."""
+"""Version 1 ends a transaction by the older rules, under which a marker may carry the epoch the partition knows."""
 
 
 class TransactionsAdmin(AdminConnection):
-    """Coordinators know transactions by id, partitions know producers by number."""
+    """Coordinators know transactions by transactional id, partitions by producer id."""
 
     async def _at_transaction_coordinator(self, name: str, ask: Callable[[int], Awaitable[T]]) -> T:
         finder = self.cluster.finder(CoordinatorType.TRANSACTION, name)
@@ -49,7 +49,7 @@ class TransactionsAdmin(AdminConnection):
     async def list_transactions(
         self, *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), running_longer_than_ms: int = -1
     ) -> list[TransactionListing]:
-        """All transactional ids, by name, or those that match."""
+        """Transactional ids, by name: all, or those that match."""
 
         wanted = arguments.names(states, "states")
         producers = arguments.wholes(producer_ids, "producer ids")
@@ -102,7 +102,7 @@ class TransactionsAdmin(AdminConnection):
     async def describe_producers(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerState]]:
-        """The producers that each partition remembers, open transactions included."""
+        """The producers whose state each partition holds, open transactions included."""
         wanted = arguments.partitions(partitions)
 
         async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, list[ProducerState] | KafkaError]:
@@ -128,8 +128,8 @@ class TransactionsAdmin(AdminConnection):
     async def find_hanging_transactions(
         self, partitions: Iterable[TopicPartition]
     ) -> list[tuple[TopicPartition, ProducerState]]:
-        """Transactions that are open in a partition while no coordinator knows them: they hold the last stable offset
-        back for ever, unless :meth:`abort_transaction` ends them. One that ends while this asks is none of them."""
+        """Transactions that are open in a partition but unknown to every coordinator: they hold back the last stable
+        offset for ever, unless :meth:`abort_transaction` ends them. One that ends during the search is not listed."""
         open_here = await self._open_in(partitions)
         known: set[tuple[int, TopicPartition]] = set()
         wanted = sorted({producer.producer_id for _, producer in open_here})
@@ -141,7 +141,7 @@ class TransactionsAdmin(AdminConnection):
             for name, producer in open_here
             if (producer.producer_id, name) not in known
         }
-        # What has ended since was open and then unknown, too: only what is open still was nobody's in between.
+        # A transaction that ended in between was open first and unknown later, too: only one still open is hanging.
         return [
             (name, producer)
             for name, producer in await self._open_in(sorted({name for name, _, _ in suspects}))
@@ -161,7 +161,7 @@ class TransactionsAdmin(AdminConnection):
     ) -> None:
         """End a hanging transaction in one partition with an abort marker.
 
-        :param start_offset: its first offset there; or give the producer as ``describe_producers`` told it.
+        :param start_offset: its first offset there; or pass the producer as ``describe_producers`` returned it.
         """
         name = arguments.partition(partition)
         if start_offset is not None:
@@ -194,8 +194,8 @@ class TransactionsAdmin(AdminConnection):
         await self.cluster.at_leader("abort_transaction", name, ask)
 
     async def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """Stop the producers of these transactional ids and abort what they left open; returns the producer ids and
-        epochs that now count."""
+        """Fence the producers of these transactional ids and abort their open transactions; returns the producer ids
+        and epochs now in force."""
         fenced: dict[str, tuple[int, int]] = {}
         for name in arguments.names(transactional_ids, "transactional ids"):
 

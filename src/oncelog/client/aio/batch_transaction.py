@@ -1,9 +1,9 @@
-"""Transactions of record batches that are ready: encoded by the caller, stamped here, one step a request.
+"""Transactions of ready-made record batches: encoded by the caller, stamped here, one request for each step.
 
 Called by the Spark sink and by ``oncelog mirror``; :class:`~oncelog.client.aio.producer.Producer` is for records.
-Speaks transaction V2 (KIP-890) where the cluster has it and the older protocol elsewhere. A request whose answer is
-lost is repeated with the same producer id, epoch and sequence, so that repeating has no effect. After any error a
-transaction can only be ended, or :meth:`BatchTransactions.init` begins again.
+Speaks transaction V2 (KIP-890) if the cluster has it, else the older protocol. A request whose answer was lost is
+repeated with the same producer id, epoch and sequence, so the repeat has no effect. After any error a transaction can
+only be ended, or :meth:`BatchTransactions.init` starts over.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class ReadyBatch(NamedTuple):
 
 
 class BatchTransactions:
-    """The transactions of one transactional id, one after the other.
+    """The transactions of one transactional id, one after another.
 
-    :param delivery_ms: how long a batch may take with all its repeats, as ``delivery_setting`` says; None is the
-        cluster's own limit.
-    :param max_request_bytes: largest Produce request, unless one batch is larger; None is no limit.
+    :param delivery_ms: how long a batch may take including all its repeats, named ``delivery_setting`` in messages;
+        None means the cluster's own limit.
+    :param max_request_bytes: largest Produce request, unless a single batch is larger; None means no limit.
     """
 
     def __init__(
@@ -62,18 +62,19 @@ class BatchTransactions:
         self._delivery_setting = delivery_setting
         self._max_request_bytes = max_request_bytes
         self.stamp = NO_PRODUCER
-        """Who writes: what :meth:`init` was given, :meth:`join` was told, or the last :meth:`end` brought."""
+        """The producer id and epoch in use: granted to :meth:`init`, passed to :meth:`join`, or renewed by
+        :meth:`end`."""
         self._v2 = False
         self._sequences: dict[TopicPartition, int] = {}
         self._added: set[TopicPartition] = set()
         self._groups: set[str] = set()
         self._adding = asyncio.Lock()
-        """Held by whoever adds partitions: the coordinator sends away those who come while it writes such down."""
+        """Held while partitions are added: the coordinator refuses further additions while it writes one down."""
         self._begun = False
         self._shared = False
 
     async def init(self) -> None:
-        """Fence older producers of the id, and begin under a new epoch; no earlier transaction is open afterwards."""
+        """Fence older producers of the id and begin with a new epoch; no earlier transaction is open afterwards."""
         outcome = await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(NO_PRODUCER))
         if outcome.stamp is None:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"{self._id!r} was given no producer id")
@@ -81,7 +82,7 @@ class BatchTransactions:
         self._ended()
 
     def join(self, producer: ProducerIdAndEpoch) -> None:
-        """Go on in the transaction of a producer that another process initialized under this id."""
+        """Continue the transaction of a producer that another process initialized with this id."""
         self._adopt(producer)
         self._begun = self._shared = True
 
@@ -99,12 +100,12 @@ class BatchTransactions:
     async def append(
         self, batches: Mapping[TopicPartition, ReadyBatch], *, channel: int = 0
     ) -> dict[TopicPartition, int]:
-        """One batch for each of several partitions, acks=all; the first offset of each.
+        """Append one batch to each of several partitions with acks=all; returns the first offset of each.
 
-        The offset is -1 if the answer was lost and the leader knows only that it has the batch. Several calls may be
-        under way at once, each of other partitions.
+        The offset is -1 if the answer was lost and the leader only knows that it has the batch. Several calls may be
+        under way at once if their partitions differ.
 
-        :param channel: on which connection to each leader.
+        :param channel: which of the connections to each leader to use.
         """
         self._begun = True
         new = [partition for partition in batches if partition not in self._added]
@@ -141,7 +142,7 @@ class BatchTransactions:
     async def _send(
         self, node: int, batches: Mapping[TopicPartition, bytearray], channel: int
     ) -> dict[TopicPartition, int | KafkaError]:
-        """One Produce request: the offset of what was stored, else why it was not."""
+        """One Produce request: for each partition the offset of the stored batch, or why it was not stored."""
         topics: dict[str, list[PartitionProduceData]] = {}
         for (topic, number), data in batches.items():
             topics.setdefault(topic, []).append(PartitionProduceData(index=number, records=memoryview(data)))
@@ -177,7 +178,7 @@ class BatchTransactions:
         await self._coordinated(Step.TXN_OFFSET_COMMIT, request, group)
 
     async def end(self, *, commit: bool) -> None:
-        """EndTxn, repeated until the outcome is known; the next call begins the next transaction."""
+        """Send EndTxn, repeated until the outcome is known; the next call begins the next transaction."""
         if not self._begun:
             return
         if self._shared and not commit and not self._v2:
@@ -189,18 +190,19 @@ class BatchTransactions:
         self._ended()
 
     async def _fence_sharers(self) -> None:
-        """Abort and begin the next epoch, which EndTxn does from version 2 on: a late writer would reopen it else."""
+        """Abort and begin the next epoch, as EndTxn itself does from version 2 on: else a late writer would reopen
+        it."""
         try:
             outcome = await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self.stamp))
         except KafkaError as error:
-            if error.error not in _FENCED:  # by another run, or by the first answer of this one: nobody writes any more
+            if error.error not in _FENCED:  # by another run, or by our first attempt: nobody writes any more
                 raise
         else:
             if outcome.stamp is not None:
                 self._adopt(outcome.stamp)
 
     async def _coordinated(self, step: Step, request: Request, group: str | None = None) -> Outcome:
-        """A request to the coordinator that the step asks, repeated while the error table says so."""
+        """Send a request to the step's coordinator, repeated while the error table says so."""
         api, build, read = request
         finder = self._coordinator if group is None else self._cluster.finder(CoordinatorType.GROUP, group)
         highest = self._requests.highest(step, self._v2)
@@ -218,7 +220,7 @@ class BatchTransactions:
 def _requests(
     batches: Mapping[TopicPartition, bytearray], most_bytes: int | None
 ) -> list[dict[TopicPartition, bytearray]]:
-    """The batches shared out to requests of at most ``most_bytes``, or one batch."""
+    """Divide the batches among requests of at most ``most_bytes``, or of one batch."""
     if most_bytes is None:
         return [dict(batches)]
     requests: list[dict[TopicPartition, bytearray]] = []

@@ -1,9 +1,10 @@
-"""The one room for asking a cluster: who leads a partition, who coordinates a key, what is repeated, and until when.
+"""The one place that sends requests to a cluster: finds leaders and coordinators, repeats, and keeps deadlines.
 
-Called by Admin, producer, consumer, log reader and Spark. A caller says what it asks and of whom; here the node is
-found (again), retriable errors are repeated with Kafka's backoff, and the whole ends within ``timeout_ms``, whatever
-brokers do. What is given to ``repeat`` and the ``at_`` methods may run several times. An attempt that the deadline cuts
-short is cancelled, and its request does not go out if it has not yet.
+Called by Admin, producer, consumer, log reader and Spark. The caller says what to ask and which leader or coordinator
+to ask; this module finds the node (again, if it has moved), repeats retriable errors with Kafka's backoff, and ends the
+call within ``timeout_ms`` whatever the brokers do. Functions given to ``repeat`` and the ``at_`` methods may run
+several times. An attempt cut short by the deadline is cancelled, and its request is not sent if it has not gone out
+yet.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ GIVE_UP_ON_UNKNOWN_SECONDS = 5.0
 
 
 class Cluster:
-    """Connections to a cluster, a picture of it, and calls that end.
+    """Connections to a cluster, its metadata, and calls with a deadline.
 
-    :param timeout_ms: how long a call may take with all its repeats.
+    :param timeout_ms: how long a call may take including all its repeats.
     :param setting: the setting that ``timeout_ms`` comes from, for messages.
     :param allow_auto_creation: whether asking about a topic may create it.
     """
@@ -84,7 +85,7 @@ class Cluster:
     # --- life
 
     async def start(self) -> None:
-        """Connect and draw the first picture. May be repeated after it has failed.
+        """Connect and fetch the first metadata. May be called again after a failure.
 
         :raises KafkaConnectionError: no broker can be reached.
         """
@@ -92,12 +93,12 @@ class Cluster:
         await self.refresh()
 
     async def connect(self) -> None:
-        """Connect without asking anything."""
+        """Connect without sending any request."""
         await self.network.start()
         self._open = True
 
     async def close(self) -> None:
-        """Close the connections; whoever still waits is told. May be called twice."""
+        """Close the connections; calls still waiting fail. May be called twice."""
         self._open = False
         self._closed = True
         self.metadata.close()
@@ -108,11 +109,11 @@ class Cluster:
     async def repeat(
         self, what: str, attempt: Callable[[], Awaitable[T]], *, timeout_ms: float | None = None, setting: str = ""
     ) -> T:
-        """The attempt's result, repeated while its error is retriable and there is time.
+        """Return the attempt's result, repeating it while its error is retriable and there is time.
 
-        :param what: names the call in the error when the time is up.
-        :param setting: that ``timeout_ms`` comes from, where it is a setting.
-        :raises KafkaTimeoutError: the time was up; its cause is the last error.
+        :param what: names the call in the error raised when the time is up.
+        :param setting: the setting that ``timeout_ms`` comes from, if it comes from one.
+        :raises KafkaTimeoutError: the time is up; its cause is the last error.
         """
         limit_ms = self.timeout_ms if timeout_ms is None else timeout_ms
         last: KafkaError | None = None
@@ -145,13 +146,13 @@ class Cluster:
     ) -> Any:
         """One node's answer.
 
-        :raises KafkaError: there was none.
+        :raises KafkaError: there was no answer.
         """
         answer, _ = await self.network.call(node, api, message, highest=highest, channel=channel)
         return answer
 
     async def ask_any(self, api: Api, message: Message | Build) -> Any:
-        """The answer of whichever node has the least to do."""
+        """The answer of the least busy node."""
         return await self.ask(self.network.any_node(), api, message)
 
     async def ask_all(self, api: Api, message: Message | Build) -> list[tuple[int, Any]]:
@@ -161,7 +162,7 @@ class Cluster:
         return list(zip(nodes, answers, strict=True))
 
     async def refresh(self) -> None:
-        """Draw a new picture.
+        """Fetch new metadata.
 
         :raises KafkaError: no answer came.
         """
@@ -177,7 +178,7 @@ class Cluster:
     # --- topics and leaders
 
     async def readable_topics(self) -> set[str]:
-        """Names of all topics that this client may see, but for internal ones."""
+        """Names of all topics that this client may see, except internal ones."""
         wanted_all, self.metadata.want_all = self.metadata.want_all, True
         try:
             await self.repeat("topics()", self.refresh)
@@ -186,9 +187,9 @@ class Cluster:
         return {name for name, topic in self.metadata.topics.items() if not topic.internal}
 
     async def topic(self, name: str) -> TopicPicture:
-        """The topic, as soon as the cluster knows it; where auto creation is allowed the question makes it.
+        """The topic, as soon as the cluster knows it; if auto creation is allowed, asking about it creates it.
 
-        :raises UnknownTopicOrPartitionError: it does not exist and did not come into being.
+        :raises UnknownTopicOrPartitionError: it does not exist and was not created.
         """
         loop = asyncio.get_running_loop()
         begin = loop.time()
@@ -197,7 +198,7 @@ class Cluster:
         try:
             async with asyncio.timeout(self.timeout_ms / 1000):
                 while (picture := self.metadata.topics.get(name)) is None or not picture.partition_count:
-                    error = self.metadata.errors.get(name) if asked else None  # refused before: it may be ours by now
+                    error = self.metadata.errors.get(name) if asked else None  # an older refusal may no longer hold
                     if error is not None and not error.retriable:
                         raise topic_error(error, name)
                     unknown = error is Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -219,9 +220,9 @@ class Cluster:
     async def leaders(
         self, partitions: Iterable[TopicPartition], *, may_come: bool = False
     ) -> dict[int, list[TopicPartition]]:
-        """Partitions by the node that leads them.
+        """Group partitions by the node that leads them.
 
-        :param may_come: a partition that does not exist is only a retriable error.
+        :param may_come: treat a partition that does not exist as a retriable error.
         :raises KafkaError: a partition does not exist, or has no leader now.
         """
         wanted = list(partitions)
@@ -258,7 +259,7 @@ class Cluster:
         *,
         timeout_ms: float | None = None,
     ) -> T:
-        """The result of asking a partition's leader, found again where it has moved."""
+        """Ask a partition's leader and return the result; the leader is looked up again if it has moved."""
 
         async def attempt() -> T:
             return await ask(next(iter(await self.leaders([partition]))))
@@ -275,9 +276,9 @@ class Cluster:
         setting: str = "",
         wait_for_unknown_s: float = 0.0,
     ) -> dict[TopicPartition, T]:
-        """A result for each partition, all leaders asked at once; those refused for now are asked for again.
+        """A result for each partition, from all leaders at once; partitions refused for now are asked again.
 
-        :param wait_for_unknown_s: how long partitions that do not exist may take to come into being.
+        :param wait_for_unknown_s: how long to wait for partitions that do not exist to be created.
         :raises KafkaError: a partition was refused for good, does not exist, or gave no answer in time.
         """
         loop = asyncio.get_running_loop()
@@ -308,7 +309,7 @@ class Cluster:
     # --- coordinators
 
     def finder(self, kind: CoordinatorType, key: str) -> CoordinatorFinder:
-        """Who coordinates a group or a transactional id; the same object for the same key."""
+        """The finder for a group's or a transactional id's coordinator; the same object for the same key."""
         finder = self._finders.get((kind, key))
         if finder is None:
             finder = self._finders[kind, key] = CoordinatorFinder(
@@ -323,7 +324,7 @@ class Cluster:
         return finder
 
     async def coordinator(self, finder: CoordinatorFinder) -> int:
-        """The coordinating node; waits until one is found, so it belongs inside ``repeat``."""
+        """The coordinating node; waits until one is found, so call it inside ``repeat``."""
         while finder.node is None:
             refused = await settled(finder.found())
             if refused is not None:
@@ -338,7 +339,7 @@ class Cluster:
         *,
         timeout_ms: float | None = None,
     ) -> T:
-        """The result of asking the coordinator, found again where it has moved."""
+        """Ask the coordinator and return the result; the coordinator is looked up again if it has moved."""
 
         async def attempt() -> T:
             node = await self.coordinator(finder)
@@ -353,7 +354,8 @@ class Cluster:
 
 
 class UnknownPartition(UnknownTopicOrPartitionError):
-    """Named by the caller, and not there. Unlike the code itself not retriable: waiting would not help."""
+    """A partition that the caller named does not exist. Unlike the error code, not retriable: waiting would not
+    help."""
 
     def __init__(self, text: str) -> None:
         super().__init__(Error.UNKNOWN_TOPIC_OR_PARTITION, text)
@@ -393,7 +395,7 @@ async def _each(
     node: int,
     names: list[TopicPartition],
 ) -> Mapping[TopicPartition, T | KafkaError]:
-    """One leader's results; where the whole question failed, that for each partition."""
+    """One leader's results; if the whole request failed, its error for each partition."""
     try:
         return await ask(node, names)
     except KafkaError as error:

@@ -1,9 +1,9 @@
-"""One connection to a broker: opened, agreed on versions, logged in; then frames out and frames in, matched by order.
+"""One connection to a broker: opens, negotiates versions, logs in; then sends frames and matches answers by order.
 
-Called by the network. Every request that is given to a connection is answered exactly once, with the broker's answer or
-a :class:`~oncelog.client.core.wire.Failure`: what cannot be encoded, what waits for longer than its time-out, and all
-that is under way when the connection breaks. Failures come from the event loop, each in a call of its own, so that one
-caller's bug leaves the others their answers.
+Called by the network. Every request given to a connection is answered exactly once: with the broker's answer, or with a
+:class:`~oncelog.client.core.wire.Failure` if it cannot be encoded, waits longer than its timeout, or is under way when
+    the connection breaks. Failures are delivered from the event loop, each in a call of its own, so that a bug in one
+    caller does not cost the others their answers.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _READ_BYTES = 256 * 1024
 _UNSUPPORTED_VERSION = _INT32.pack(Error.UNSUPPORTED_VERSION)[2:]
 NEVER_MS = 2**62
 _LARGEST_GREETING = 1 << 20
-"""No answer of the opening handshake is larger: what claims to be is no broker."""
+"""No answer during the opening handshake is larger: a peer that announces more is not a broker."""
 
 
 class Request:
-    """A request on its way, or waiting for its connection. ``deadline_ms`` begins again when it goes out."""
+    """A request sent, or waiting for its connection. ``deadline_ms`` starts afresh when it is sent."""
 
     __slots__ = (
         "abandoned",
@@ -73,11 +73,11 @@ class Request:
         self.expect_answer = expect_answer
         self.version = -1
         self.abandoned = False
-        """Nobody waits for it any more: it does not go out."""
+        """No caller waits for it any more: it is not sent."""
 
 
 class Owner(Protocol):
-    """What a connection needs of the network."""
+    """What a connection needs from the network."""
 
     @property
     def config(self) -> ClientConfig: ...
@@ -122,7 +122,7 @@ class Connection(asyncio.BufferedProtocol):
         self._in_flight: deque[tuple[int, Request]] = deque()
         self._queued: list[Request] = []
         self._unwritten: list[Request] = []
-        """Requests that get no answer, as long as the operating system has not taken them."""
+        """Requests without an answer, until the operating system has taken them."""
         self._ranges: dict[int, tuple[int, int]] = {}
         self.ready = False
         self.closed = False
@@ -147,7 +147,8 @@ class Connection(asyncio.BufferedProtocol):
     # --- opening and closing
 
     async def open(self, setup_timeout_ms: int) -> None:
-        """Connect, agree on versions, log in; sends what was queued meanwhile. Failure closes the connection."""
+        """Connect, agree on versions, log in; then sends whatever was queued meanwhile. A failure closes the
+        connection."""
         config = self._owner.config
         protocol = config.security_protocol
         try:
@@ -171,13 +172,13 @@ class Connection(asyncio.BufferedProtocol):
         self._serve()
 
     async def _log_in(self) -> None:
-        """Authenticate, and note when the session that the broker grants is to be renewed (KIP-368)."""
+        """Authenticate, and note when the session that the broker grants must be renewed (KIP-368)."""
         lifetime_ms = await authenticate(self.ask, self._owner.config, lambda: self._owner.tokens.token())
         if lifetime_ms > 0:
             self.renew_at_ms = self._owner.now_ms() + int(lifetime_ms * random.uniform(0.85, 0.95))
 
     async def renew(self) -> None:
-        """Log in again on the same connection; requests that come meanwhile wait."""
+        """Log in again on the same connection; requests that arrive meanwhile wait."""
         self.ready, self.renew_at_ms = False, NEVER_MS
         try:
             await self._log_in()
@@ -187,7 +188,7 @@ class Connection(asyncio.BufferedProtocol):
         self._serve()
 
     def _serve(self) -> None:
-        """Send what waited."""
+        """Send the requests that waited for the connection."""
         self.ready = True
         queued, self._queued = self._queued, []
         for request in queued:
@@ -218,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
         raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, f"{self.address} speaks no ApiVersions we know")
 
     async def ask(self, api: Api, message: Message, version: int) -> Any:
-        """A request of the opening handshake, in a fixed version."""
+        """Send a request of the opening handshake, in a fixed version."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def answered(answer: Answer, version: int, now_ms: int) -> None:
@@ -236,7 +237,7 @@ class Connection(asyncio.BufferedProtocol):
         if not isinstance(transport, asyncio.Transport):
             raise TypeError(f"{transport!r} is no stream")
         self._transport = transport
-        transport.set_write_buffer_limits(high=1, low=0)  # it tells when nothing is left to write
+        transport.set_write_buffer_limits(high=1, low=0)  # resume_writing() is called once nothing is left to write
         self._metrics.made.value += 1
         if self.closed:
             transport.abort()
@@ -251,7 +252,7 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def give_up(self, error: Error, text: str) -> None:
-        """Close, and fail every request; those that went out may have been carried out."""
+        """Close, and fail every request; those already sent may have been carried out."""
         if self.closed:
             return
         self.closed = True
@@ -332,7 +333,7 @@ class Connection(asyncio.BufferedProtocol):
             self._owner.call_soon(self._flush)
 
     def _flush(self) -> None:
-        """Hand what was written to the socket: at once where nothing is under way, else all of a turn in one go."""
+        """Hand written frames to the socket: at once if no request is under way, else all of a turn's in one go."""
         self._flushing = False
         out, self._out = self._out, []
         if out and self._transport is not None and not self.closed:
@@ -340,7 +341,7 @@ class Connection(asyncio.BufferedProtocol):
             self.resume_writing()
 
     def resume_writing(self) -> None:
-        """What was written may be with the operating system: requests without an answer are done then."""
+        """The operating system has taken all writes: requests without an answer are now complete."""
         transport = self._transport
         if self._unwritten and not self._out and transport is not None and not transport.get_write_buffer_size():
             written, self._unwritten = self._unwritten, []
@@ -348,7 +349,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._owner.written(request)
 
     def check(self, now_ms: int) -> None:
-        """Fail what has waited for too long to go out; give up where an answer is overdue."""
+        """Fail requests that have waited too long to be sent; give up if an answer is overdue."""
         if self._queued:
             late = [item for item in self._queued if item.deadline_ms <= now_ms]
             self._queued = [item for item in self._queued if item.deadline_ms > now_ms]
@@ -419,7 +420,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             answer: Any
             if api is API_VERSIONS and frame[4:6] == _UNSUPPORTED_VERSION:
-                # In the oldest version (KIP-511), or in none: librdkafka's mock broker. It is asked again anyway.
+                # In the oldest version (KIP-511), or garbled (librdkafka's mock broker). We ask again in either case.
                 answer = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION)
             else:
                 _, at = decode_response_header(frame, api.key, version)  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
 """The asyncio consumer, with aiokafka's methods and names.
 
-Called by programs, the command line and the console. The rules are in ``client.core``, the group in ``consumer_group``,
-the beginnings of partitions in ``positions``; here are the life of the consumer and what a program calls. Records come
-from what was fetched ahead; rebalances go on in the background, and the records of a partition that is being taken away
-are not handed out any more.
+Called by programs, the command line and the console. The rules are in ``client.core``, group membership in
+``consumer_group``, starting offsets in ``positions``; this module holds the consumer's life cycle and its public
+methods. Records come from what was fetched ahead; rebalances happen in the background, and records of a partition that
+is being revoked are no longer handed out.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Consumer(Generic[K, V]):
     # --- life
 
     async def start(self) -> None:
-        """Connect, and with a group begin to join it."""
+        """Connect, and with a group, begin to join it."""
         if self._closed:
             raise ConsumerStoppedError("the consumer was stopped; make a new one")
         if self._loop is not None:
@@ -150,7 +150,7 @@ class Consumer(Generic[K, V]):
         self._polling.soon()
 
     async def stop(self) -> None:
-        """Commit where that is automatic, leave the group, close the connections. May be called twice."""
+        """Commit if that is automatic, leave the group, close the connections. May be called twice."""
         if self._closed:
             return
         if self._loop is None:
@@ -211,7 +211,7 @@ class Consumer(Generic[K, V]):
         pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """Read these topics, or those whose names match; partitions come from the group, all of them without one."""
+        """Read these topics, or those whose names match; the group assigns partitions, without a group all are read."""
         self._subscription.subscribe(topics, pattern, listener)
         self._subscribed("the subscription has changed")
 
@@ -219,7 +219,7 @@ class Consumer(Generic[K, V]):
         """Read exactly these partitions."""
         self._subscription.assign(arguments.partitions(partitions))
         if self._loop is None:
-            return  # start() does what follows
+            return  # start() does the rest
         self._metadata.set_wanted(sorted({name.topic for name in self._subscription.assigned}))
         self._metadata.request_update()
         self._polling.soon()
@@ -263,7 +263,7 @@ class Consumer(Generic[K, V]):
     # --- reading
 
     async def getone(self, *partitions: TopicPartition) -> ConsumerRecord[K, V]:
-        """The next record, of these partitions or of any; waits for it."""
+        """The next record of these partitions, or of any; waits for it."""
         if not partitions and (record := self._fetcher.take_one()) is not None:
             return record
         while True:
@@ -273,7 +273,7 @@ class Consumer(Generic[K, V]):
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
-        """Records at hand by partition, at most ``max_records``; waits up to ``timeout_ms`` for the first."""
+        """Records available now, by partition, at most ``max_records``; waits up to ``timeout_ms`` for the first."""
         most = self.config.max_poll_records if max_records is None else arguments.whole(max_records, "max_records")
         if most < 1:
             raise IllegalStateError(f"max_records={most} must be at least 1")
@@ -283,21 +283,21 @@ class Consumer(Generic[K, V]):
     async def _hold_many(
         self, *partitions: TopicPartition, timeout_ms: int, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
-        """As :meth:`getmany`, but the records count as handed out only when ``_held`` is told so."""
+        """As :meth:`getmany`, but the records count as handed out only once ``_held`` is told so."""
         found = await self.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
         self._held.hold(found)
         return found
 
     async def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:
-        """All records at hand by partition, as columns, not deserialized; waits up to ``timeout_ms`` for the first."""
+        """All records available now, by partition, as columns of bytes; waits up to ``timeout_ms`` for the first."""
         self._held.clear()
         return await self._reading.columns(partitions, timeout_ms)
 
     async def getmany_arrow(
         self, *partitions: TopicPartition, timeout_ms: int = 0, headers: bool = False
     ) -> dict[TopicPartition, pa.Table]:
-        """All records at hand by partition, as Arrow tables with key, value, offset, timestamp, timestampType and, if
-        asked for, headers; waits up to ``timeout_ms`` for the first."""
+        """All records available now, by partition, as Arrow tables with key, value, offset, timestamp, timestampType
+        and, if asked for, headers; waits up to ``timeout_ms`` for the first."""
         self._held.clear()
         return await self._reading.tables(partitions, timeout_ms, headers)
 
@@ -312,12 +312,12 @@ class Consumer(Generic[K, V]):
             raise StopAsyncIteration from None
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Hand out and fetch nothing of these until ``resume``."""
+        """Fetch and hand out nothing from these partitions until ``resume``."""
         for name in arguments.partitions(partitions):
             self._subscription.state(name).paused = True
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Read on."""
+        """Continue reading these partitions."""
         for name in arguments.partitions(partitions):
             self._subscription.state(name).paused = False
         self._waits.wake()
@@ -330,25 +330,25 @@ class Consumer(Generic[K, V]):
     # --- positions
 
     async def position(self, partition: TopicPartition) -> int:
-        """Offset of the next record to be handed out; waits until it is known."""
+        """Offset of the next record that will be handed out; waits until it is known."""
         self._check()
         return await self._positions.of(arguments.partition(partition))
 
     def highwater(self, partition: TopicPartition) -> int | None:
-        """The high watermark that the last fetch told; None before one."""
+        """The high watermark reported by the last fetch; None before the first."""
         return self._subscription.state(arguments.partition(partition)).high_watermark
 
     def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
-        """When the two marks of the partition were last told, as ms since 1970; None before a fetch."""
+        """When the high watermark and last stable offset were last reported, in ms since 1970; None before a fetch."""
         told_ms = self._subscription.state(arguments.partition(partition)).fetched_at_ms
         return None if told_ms is None else int(time.time() * 1000) - (self._network.now_ms() - told_ms)
 
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
-        """The last stable offset that the last fetch told; None before one."""
+        """The last stable offset reported by the last fetch; None before the first."""
         return self._subscription.state(arguments.partition(partition)).last_stable_offset
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Read on from ``offset``."""
+        """Continue reading from ``offset``."""
         name, position = arguments.partition(partition), arguments.whole(offset, "offset")
         if position < 0:
             raise IllegalStateError(f"offset {position} must be a whole number of at least 0")
@@ -357,11 +357,11 @@ class Consumer(Generic[K, V]):
         self._polling.soon()
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> bool:
-        """Read on from the first record of these partitions, of all where none is named."""
+        """Continue reading from the first record of these partitions, or of all if none is named."""
         return await self._seek_to(EARLIEST, partitions)
 
     async def seek_to_end(self, *partitions: TopicPartition) -> bool:
-        """Read on behind the last record; under ``read_committed`` behind the last stable one."""
+        """Continue reading after the last record, or under ``read_committed`` from the last stable offset."""
         return await self._seek_to(LATEST, partitions)
 
     async def _seek_to(self, timestamp: int, partitions: Collection[TopicPartition]) -> bool:
@@ -374,7 +374,7 @@ class Consumer(Generic[K, V]):
         return True
 
     async def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
-        """Read on from the committed offsets, without one (None) from where this consumer began to read."""
+        """Return to the committed offsets; a partition without one (None) returns to where this consumer began."""
         names = self._named(partitions)
         states = {name: self._subscription.state(name) for name in names}
         committed = await self._with_group().committed(names)
@@ -395,23 +395,23 @@ class Consumer(Generic[K, V]):
         return await self._positions.ends(partitions, EARLIEST)
 
     async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset behind the last record of each; under ``read_committed`` the last stable offset."""
+        """The offset after the last record of each partition; under ``read_committed`` the last stable offset."""
         self._check()
         return await self._positions.ends(partitions, LATEST)
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record of each partition that is not older than the time given, in ms; None if there is none."""
+        """The first record of each partition at or after the given time in ms; None if there is none."""
         self._check()
         return await self._positions.of_times(timestamps)
 
     # --- commits
 
     async def commit(self, offsets: Offsets | None = None) -> None:
-        """Commit the positions of all assigned partitions, or these.
+        """Commit the positions of all assigned partitions, or the given ones.
 
-        :raises CommitFailedError: the group has rebalanced and the partitions are another member's now.
+        :raises CommitFailedError: the group has rebalanced and another member now owns the partitions.
         """
         group = self._with_group()
         positions = self._held.positions() if offsets is None else arguments.offsets(offsets)
@@ -425,7 +425,7 @@ class Consumer(Generic[K, V]):
         return None if position is None else position.offset
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Who commits, for ``send_offsets_to_transaction`` (KIP-447)."""
+        """The consumer's identity in its group, for ``send_offsets_to_transaction`` (KIP-447)."""
         if self._group is not None:
             return self._group.identity
         if self.config.group_id is None:
@@ -446,7 +446,7 @@ class Consumer(Generic[K, V]):
         return await self._cluster.readable_topics()
 
     def metrics(self) -> Metrics:
-        """What this consumer has counted, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):
+        """This consumer's metrics, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):
         ``metrics()["consumer-fetch-manager-metrics"]["records-lag-max"]``."""
         moment, grouped = self._network.moment(), self._group is not None
         assigned, positions = self._subscription.assigned, self._held.positions()

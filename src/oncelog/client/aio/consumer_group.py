@@ -1,7 +1,7 @@
-"""A consumer's place in its group: membership, committed positions, and the program's rebalance listener.
+"""A consumer's membership of its group, its committed positions, and the program's rebalance listener.
 
-Called by the asyncio consumer, which makes one for each stay in the group, and by the membership, whose
-:class:`~oncelog.client.core.membership.Host` it is. Commits of one consumer go one after the other.
+Called by the asyncio consumer, which makes one each time it joins the group, and by the membership, whose
+:class:`~oncelog.client.core.membership.Host` this is. A consumer's commits are sent one at a time.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ log = logging.getLogger(__name__)
 
 
 class ConsumerGroup:
-    """One stay of a consumer in its group.
+    """A consumer in its group, from joining to leaving.
 
-    :param poll_soon: partitions have come or gone.
-    :param tell_of_nothing: whether the listener hears of a revocation of no partitions, as aiokafka's does.
+    :param poll_soon: called when partitions have been assigned or revoked.
+    :param tell_of_nothing: whether the listener is also called for an empty set of revoked partitions, as aiokafka
+        does.
     """
 
     def __init__(
@@ -77,22 +78,22 @@ class ConsumerGroup:
     # --- life
 
     def start_commits(self) -> None:
-        """Commit now and then, if that is automatic."""
+        """Begin periodic commits, if commits are automatic."""
         if self._config.enable_auto_commit:
             self._commit_task = asyncio.get_running_loop().create_task(self._commit_now_and_then())
 
     async def leave(self) -> None:
-        """Commit where that is automatic, and say farewell."""
+        """Commit if that is automatic, and leave the group."""
         if self._commit_task is not None:
             self._commit_task.cancel()
             await self._commit_quietly(self._subscription.assigned)
         try:
             await settled(self.membership.leave(), self._config.request_timeout_ms / 1000)
         except TimeoutError:
-            log.info("the coordinator did not answer the farewell of group %s", self.group_id)
+            log.info("the coordinator did not confirm that the consumer left group %s", self.group_id)
 
     def close(self) -> None:
-        """End what goes on in the background."""
+        """Stop the background tasks."""
         for task in [self._commit_task, *self._tasks]:
             if task is not None:
                 task.cancel()
@@ -101,11 +102,11 @@ class ConsumerGroup:
 
     @property
     def identity(self) -> ConsumerGroupMetadata:
-        """Who commits (KIP-447)."""
+        """The member's identity, for commits (KIP-447)."""
         return self.membership.identity if self._subscription.by_group else ConsumerGroupMetadata(self.group_id)
 
     async def commit(self, positions: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit these; see :meth:`GroupOffsets.commit`."""
+        """Commit these positions; see :meth:`GroupOffsets.commit`."""
         began = time.monotonic()
         try:
             async with self._commit_lock:
@@ -114,7 +115,7 @@ class ConsumerGroup:
             self._metrics.waited("commit-sync", time.monotonic() - began)
 
     async def committed(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What is committed; partitions without a position are left out."""
+        """The committed positions; partitions without one are left out."""
         member_bound = self._config.group_protocol == "consumer" and self._subscription.by_group
         began = time.monotonic()
         try:
@@ -133,7 +134,7 @@ class ConsumerGroup:
                 await self._commit_quietly(self._subscription.assigned)
 
     async def _commit_quietly(self, names: Collection[TopicPartition]) -> None:
-        """An automatic commit: what fails now is delivered again, not lost."""
+        """Commit automatically: if this fails, records are delivered again, not lost."""
         positions = {name: position for name, position in self._held.positions().items() if name in names}
         if not positions:
             return
@@ -201,7 +202,7 @@ class ConsumerGroup:
 
 
 async def _tell(callback: Callable[[set[TopicPartition]], Any], partitions: list[TopicPartition]) -> None:
-    """Call a listener; what it raises is logged, for a rebalance cannot be refused."""
+    """Call a listener; an exception is logged, because a rebalance cannot be refused."""
     try:
         result = callback(set(partitions))
         if inspect.isawaitable(result):

@@ -1,4 +1,4 @@
-"""What becomes of batches, told to whoever sent their records: futures of records, and flushes.
+"""Reports the outcome of batches to whoever sent their records, and to flushes.
 
 Called by the asyncio producer.
 """
@@ -21,17 +21,17 @@ _new_metadata = partial(tuple.__new__, RecordMetadata)
 
 
 class Deliveries:
-    """Tells outcomes, to each record's handle and to those who wait until everything up to some batch has one."""
+    """Resolves each record's handle, and wakes callers that wait for all batches up to some number."""
 
     def __init__(self, accumulator: Accumulator, metrics: ProducerMetrics, places: bool = True) -> None:
         self._accumulator = accumulator
         self._metrics = metrics
         self._places = places
-        """Whether handles are told where their records were stored."""
+        """Whether handles are given the place where their records were stored."""
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     async def wait(self, number: int) -> None:
-        """Until the batches up to ``number`` have an outcome."""
+        """Wait until all batches up to ``number`` have an outcome."""
         if self._flushed(number):
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -75,14 +75,14 @@ def _tell(
     log_start_offset: int,
     error: KafkaError | None,
 ) -> None:
-    """Tell each record's handle (``done``, ``set_result``, ``set_exception``) where it was stored, or why not."""
+    """Resolve each record's handle (``done``, ``set_result``, ``set_exception``) with its place or its error."""
     futures: Iterable[Any] = batch.handles
     if error is not None:
         for future in futures:
             if not future.done():
                 future.set_exception(error)
                 if isinstance(error, FatalProducerError | AbortableTransactionError):
-                    future.exception()  # told by the next calls, too: not worth a warning for each record
+                    future.exception()  # the next calls raise it, too: not worth a warning for each record
         return
     topic, partition = name = batch.partition
     kind = 0 if log_append_time == -1 else 1

@@ -1,7 +1,7 @@
-"""Where the members of a group stand, how far behind they are, and where a reset would put them.
+"""Positions of groups: where each stands, how far it is behind, and where a reset would move it.
 
-Called by the command line and the console. Lag is told twice: to the last stable offset, which is as far as a
-read_committed reader can be, and to the end.
+Called by the command line and the console. Lag is given twice: to the last stable offset, which is as far as a
+read_committed reader can get, and to the end.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ IDLE = ("Empty", "Dead")
 
 
 class GroupRefused(OncelogError):
-    """The group does not exist, or has members that stand in the way."""
+    """The group does not exist, or its members prevent the change."""
 
 
 class PartitionPosition(NamedTuple):
-    """A partition that a group reads; ``committed`` is None without a position, the others where the topic is gone."""
+    """A partition that a group reads; ``committed`` is None without a position, the others if the topic is gone."""
 
     name: TopicPartition
     committed: int | None
@@ -34,7 +34,7 @@ class PartitionPosition(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """To the last stable offset."""
+        """Lag to the last stable offset."""
         return _behind(self.committed, self.stable)
 
     @property
@@ -43,7 +43,7 @@ class PartitionPosition(NamedTuple):
 
 
 class GroupPicture(NamedTuple):
-    """A group with everything it reads, sorted."""
+    """A group with all its positions, sorted."""
 
     group: GroupDescription
     positions: list[PartitionPosition]
@@ -101,10 +101,10 @@ async def group_picture(admin: Admin, group: str) -> GroupPicture:
 async def planned_moves(
     admin: Admin, group: str, partitions: Iterable[TopicPartition] | None, to: Place | int
 ) -> dict[TopicPartition, Move]:
-    """What a reset would do, by partition: none before the first record or behind the end.
+    """What a reset would do, by partition; no position ends up before the first record or past the end.
 
-    :param partitions: None for all that the group has a position in.
-    :param to: a place, or how many records on (back where negative).
+    :param partitions: None for all partitions in which the group has a position.
+    :param to: a place, or how many records to move forward (back if negative).
     :raises GroupRefused: the group has members, or no position that could be shifted.
     """
     before = await _idle_offsets(admin, group)
@@ -125,7 +125,7 @@ async def planned_moves(
 
 
 async def _idle_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:
-    """The committed offsets of a group that has no members; none of a group that is yet to be."""
+    """The committed offsets of a group without members; empty for a group that does not exist yet."""
     found = (await admin.describe_consumer_groups([group]))[0]
     if found.state not in IDLE:
         raise GroupRefused(

@@ -55,7 +55,7 @@ class Batch:
 
 
 class HandBatchOutcome(WholeBatch):
-    """Tells a future where the first record was stored, once all are: the batch may have travelled in parts."""
+    """Resolves a future with the place of the first record once all are stored: the batch may be sent in parts."""
 
     def __init__(self, future: asyncio.Future[RecordMetadata | None]) -> None:
         self._future = future
@@ -74,7 +74,7 @@ class HandBatchOutcome(WholeBatch):
             self._future.set_result(self._first)
 
     def divided(self) -> None:
-        """There is one part more."""
+        """A part was split: there is one more."""
         self._missing += 1
 
     def done(self) -> bool:

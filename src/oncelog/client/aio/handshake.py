@@ -1,4 +1,4 @@
-"""What a handshake that failed means in words, and whether what came back was TLS.
+"""Explains failed handshakes in words, and recognizes TLS in a broker's first bytes.
 
 Called by the connections.
 """
@@ -9,7 +9,7 @@ import ssl
 
 
 def refusal(error: OSError, protocol: str) -> str:
-    """Why no connection came about, in one sentence; ``protocol`` is security.protocol."""
+    """Why the connection failed, in one sentence; ``protocol`` is security.protocol."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"its certificate was not accepted: {error.verify_message}; set ssl.cafile to the authority that signed it"
@@ -25,7 +25,7 @@ def refusal(error: OSError, protocol: str) -> str:
 
 
 def looks_like_tls(data: bytes | bytearray | memoryview) -> bool:
-    """Whether what a broker said first is a TLS record (an alert, or a handshake), not a frame of Kafka's."""
+    """Whether the first bytes from a broker are a TLS record (an alert or a handshake) and not a Kafka frame."""
     return len(data) >= 2 and data[0] in (0x15, 0x16) and data[1] == 3
 
 

@@ -1,7 +1,7 @@
-"""Records that were fetched for the program in one go and count as handed out only one by one.
+"""Records that were fetched for the program together but count as handed out only one by one.
 
 Called by the blocking consumer, whose threads must not wait for the event loop at each record. A rebalance or a seek
-overtakes what is held back.
+invalidates records that are still held.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from oncelog.client.core.subscription import PartitionState, Subscription
 
 
 class _Held:
-    """Where the program stands in the records of one partition."""
+    """The program's progress in the records of one partition."""
 
     __slots__ = ("next_offset", "state", "version")
 
@@ -30,14 +30,14 @@ class HeldRecords:
         self._subscription = subscription
         self._held: dict[TopicPartition, _Held] = {}
         self.handed_out = False
-        """Whether a record was handed out since somebody last set this to False."""
+        """Whether a record was handed out since this was last set to False."""
 
     def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord[object, object]]]) -> None:
-        """These, and no others, are held back."""
+        """Hold these records, and no others."""
         self.hold_from({name: records[0].offset for name, records in found.items()})
 
     def hold_from(self, first_offsets: Mapping[TopicPartition, int]) -> None:
-        """What was fetched from these offsets on, and nothing else, is held back."""
+        """Hold the records fetched from these offsets on, and no others."""
         self._held.clear()
         for name, offset in first_offsets.items():
             state = self._subscription.assigned.get(name)
@@ -45,15 +45,15 @@ class HeldRecords:
                 self._held[name] = _Held(state, state.version, offset)
 
     def names(self) -> list[TopicPartition]:
-        """The partitions of which something is or was held back."""
+        """The partitions with records that are or were held."""
         return list(self._held)
 
     def clear(self) -> None:
-        """Nothing is held back."""
+        """Hold nothing."""
         self._held.clear()
 
     def hand_out(self, name: TopicPartition, offset: int) -> bool:
-        """A record that was held back is used; False if a seek or a rebalance has overtaken it.
+        """Mark a held record as handed out; False if a seek or a rebalance has invalidated it.
 
         May be called from another thread.
         """
@@ -69,14 +69,14 @@ class HeldRecords:
         return True
 
     def first(self, name: TopicPartition) -> int | None:
-        """The first offset of a partition that is still held back."""
+        """The first offset of a partition that is still held."""
         held = self._held.get(name)
         if held is None or held.state is not self._subscription.assigned.get(name):
             return None
         return held.next_offset if held.state.version == held.version else None
 
     def position(self, name: TopicPartition) -> int | None:
-        """The offset of the next record to be handed out; None while it is not known."""
+        """The offset of the next record that will be handed out; None while it is not known."""
         state = self._subscription.assigned.get(name)
         if state is None or state.reset is not None or state.position < 0:
             return None
@@ -84,7 +84,7 @@ class HeldRecords:
         return state.position if held is None else held
 
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What there is to commit."""
+        """The positions to commit."""
         found: dict[TopicPartition, OffsetAndMetadata] = {}
         for name, state in self._subscription.assigned.items():
             offset = self.position(name)

@@ -1,7 +1,7 @@
-"""Takes records in: from what the program sends to the batches of their partitions.
+"""Takes in the records that a program sends and puts them into the batches of their partitions.
 
-Called by the producers, asyncio and blocking. Here a partition is chosen, topics are asked for that are not known yet,
-and who sends waits while ``buffer.memory`` is used up.
+Called by the producers, asyncio and blocking. This module chooses the partition, looks up unknown topics, and makes
+senders wait while ``buffer.memory`` is used up.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Partitioner = Callable[[bytes | None, list[int], list[int]], int]
 """aiokafka's shape: (key, all partitions, available partitions) to a partition."""
 
 TURN_BYTES = 64 * 1024
-"""A sender that never waits lets the event loop work after so many bytes."""
+"""A sender that never awaits yields to the event loop after this many bytes."""
 
 
 class Intake:
-    """The way of a record from the program to its batch.
+    """The path of a record from the program to its batch.
 
-    :param poll_soon: something may be sent that could not before.
+    :param poll_soon: called when something new can be sent.
     """
 
     def __init__(
@@ -73,20 +73,20 @@ class Intake:
             sender.passed_over,
         )
         self._open: dict[str, ProducerBatch] = {}
-        """The batch of each topic that the sticky partitioner fills."""
+        """The batch that the sticky partitioner is filling, by topic."""
         self._ignore_keys = config.partitioner_ignore_keys and partitioner is None
         self.filled = 0
-        """Batches filled since the event loop could last do anything else."""
+        """Batches filled since the event loop last got a turn."""
         self._space_waiters: deque[asyncio.Future[None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
     def start(self) -> None:
-        """Belong to the running event loop."""
+        """Bind to the running event loop."""
         self._loop = asyncio.get_running_loop()
 
     def close(self) -> None:
-        """Take nothing in any more; who waits for room is told."""
+        """Take in nothing more; senders waiting for room get an error."""
         self._closed = True
         for waiter in self._space_waiters:
             if not waiter.done():
@@ -94,12 +94,12 @@ class Intake:
 
     @property
     def by_key(self) -> bool:
-        """Whether a record's key says where it goes."""
+        """Whether a record's key decides its partition."""
         return not self._ignore_keys
 
     @property
     def keys_in_bulk(self) -> bool:
-        """Whether it is Java's partitioner that says so, which many keys can be given to at once."""
+        """Whether Java's partitioner decides by key, which can take many keys at once."""
         return self._custom_partitioner is None
 
     def check_send(self) -> None:
@@ -126,7 +126,8 @@ class Intake:
     ) -> bool:
         """Queue a record at once; False if the topic is not known yet or memory is short.
 
-        :param handle: an object with ``done``, ``set_result`` and ``set_exception``, told the outcome on the loop.
+        :param handle: an object with ``done``, ``set_result`` and ``set_exception``, called with the outcome on the
+            loop.
         """
         if topic.__class__ is not str:
             arguments.name(topic, "topics")
@@ -165,7 +166,7 @@ class Intake:
         headers: RecordHeaders,
         size: int,
     ) -> bool:
-        """As :meth:`put`, if the record does not just go to the batch that the topic's records without keys fill."""
+        """As :meth:`put`, for records that do not simply go to the topic's current batch for records without keys."""
         picture = self._metadata.topics.get(topic)
         if picture is None or self._closed or not picture.partition_count:
             return False
@@ -200,8 +201,8 @@ class Intake:
         return True
 
     def time_to_yield(self) -> bool:
-        """Whether so much has filled up since the last time that the event loop should work: its requests go out in
-        one go."""
+        """Whether enough batches have filled since the last time to let the event loop run: its requests then go out
+        together."""
         if self.filled * self._config.max_batch_size < TURN_BYTES:
             return False
         self.filled = 0
@@ -217,7 +218,7 @@ class Intake:
         timestamp_ms: int | None,
         headers: RecordHeaders,
     ) -> None:
-        """As :meth:`put`, waiting for what it lacks."""
+        """As :meth:`put`, waiting for memory or for the topic."""
         deadline = time.monotonic() + self._config.max_block_ms / 1000
         await self.known_topic(topic)
         try:
@@ -227,12 +228,12 @@ class Intake:
                 else:
                     await self.known_topic(topic)
         finally:
-            self.space_freed()  # there may be room for the next one: whoever was woken may also have been cancelled
+            self.space_freed()  # there may be room for the next waiter: this one may have been woken and then cancelled
 
     # --- whole batches
 
     async def queue_batch(self, attempt: Callable[[], ProducerBatch | None]) -> ProducerBatch:
-        """Queue a whole batch as soon as there is memory for it. It may have its outcome when this returns."""
+        """Queue a whole batch as soon as there is memory for it. Its outcome may already be known when this returns."""
         deadline = time.monotonic() + self._config.max_block_ms / 1000
         self._check_open()
         self.check_send()
@@ -268,13 +269,13 @@ class Intake:
         return self._sticky.current(picture), True
 
     def partitions_of(self, picture: TopicPicture, keys: Sequence[bytes | None]) -> list[int]:
-        """Where records go because of their keys; -1 for those without one."""
+        """Partitions of records as their keys decide; -1 for records without a key."""
         if self._custom_partitioner is None:
             return partitions_of_keys(keys, picture.partition_count)
         return [-1 if key is None else self._choose(key, picture)[0] for key in keys]
 
     def choose_for_batch(self, picture: TopicPicture) -> int:
-        """Where a whole batch without keys goes."""
+        """The partition for a whole batch without keys."""
         chosen, stuck = self._choose(None, picture)
         if stuck:
             self._sticky.batch_ended(picture, self._config.max_batch_size)
@@ -290,7 +291,7 @@ class Intake:
     # --- waiting
 
     def _check_open(self) -> None:
-        """Nobody would send, or fail, what is queued after the end."""
+        """After the end nothing would send, or fail, a queued record."""
         if self._closed:
             raise ProducerClosed("the producer was stopped")
 
@@ -312,7 +313,7 @@ class Intake:
                 self._space_waiters.remove(waiter)
 
     def space_freed(self) -> None:
-        """Wake the one that has waited longest; it wakes the next."""
+        """Wake the longest waiting sender; it wakes the next."""
         if self._space_waiters:
             for waiter in self._space_waiters:
                 if not waiter.done():
@@ -320,7 +321,7 @@ class Intake:
                     return
 
     async def known_topic(self, topic: str) -> TopicPicture:
-        """The topic, as soon as the cluster knows it; the question makes brokers create it where they may."""
+        """The topic, as soon as the cluster knows it; asking makes brokers create it if they may."""
         self._check_open()
         self.running()
         return await self._cluster.topic(arguments.name(topic, "topics"))

@@ -1,8 +1,8 @@
-"""Reads the batches of a partition as they are stored, control records included, and tells the fate of each record.
+"""Reads the batches of a partition as stored, control records included, and determines the fate of each record.
 
-Called by the command line and the console. Below the last stable offset the broker's list of aborted transactions tells
-what was aborted, so one pass suffices; above it a record's fate is the next marker of its producer, and where there is
-none its transaction is open. Sources: KIP-98 (``abortedTransactions`` of Fetch).
+Called by the command line and the console. Below the last stable offset the broker lists the aborted transactions, so
+one pass suffices; above it a record's fate is the next marker of its producer, and without one its transaction is open.
+Source: KIP-98 (``abortedTransactions`` of Fetch).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from oncelog.records.control import ControlType
 from oncelog.types import IsolationLevel
 
 FETCH = Api(FetchRequest, FetchResponse, 4, 12)
-"""Versions that name topics; later ones need their ids."""
+"""Versions that identify topics by name; later ones need topic ids."""
 MAX_BYTES = 4 * 1024 * 1024
 
 
@@ -35,7 +35,7 @@ class Fate(Enum):
     ABORTED = "aborted"
     OPEN = "open"
     ENDED = "ended"
-    """Its transaction is over, and the marker that tells how is further on than was looked."""
+    """Its transaction is over, but the marker that says how lies beyond the look-ahead."""
     NOT_TRANSACTIONAL = "not transactional"
     COMMIT_MARKER = "commit marker"
     ABORT_MARKER = "abort marker"
@@ -52,7 +52,7 @@ class StoredBatch(NamedTuple):
 
 
 class BatchFate(NamedTuple):
-    """A batch and the fate that its records share."""
+    """A batch and the fate of its records."""
 
     batch: StoredBatch
     fate: Fate
@@ -67,7 +67,7 @@ class StoredRecord(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """An answer for one partition."""
+    """What a fetch returned for one partition."""
 
     batches: list[StoredBatch]
     aborted: list[Aborted]
@@ -84,9 +84,9 @@ async def read(
     max_bytes: int = MAX_BYTES,
     headers_only: bool = False,
 ) -> Fetched:
-    """Whole batches of one partition from the one that holds ``offset`` on, at least one; none if there is nothing.
+    """Whole batches of one partition, starting with the one that holds ``offset``: at least one, or none at the end.
 
-    :param headers_only: the batches come without their records.
+    :param headers_only: leave out the batches' records.
 
     :raises KafkaError: the partition does not exist, or the offset is out of its range.
     """
@@ -100,7 +100,7 @@ async def read(
 
 
 class Stored(NamedTuple):
-    """An answer for one partition as it came; ``log_start_offset`` is -1 if the broker does not tell it."""
+    """What a fetch returned for one partition, unparsed; ``log_start_offset`` is -1 if the broker does not send it."""
 
     records: bytes | memoryview
     aborted: list[Aborted]
@@ -112,7 +112,7 @@ class Stored(NamedTuple):
 async def fetch_stored(
     admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, max_bytes: int = MAX_BYTES
 ) -> Stored:
-    """Batches of one partition from the one that holds ``offset`` on, packed as they are stored.
+    """Batches of one partition as stored and compressed, starting with the one that holds ``offset``.
 
     :raises KafkaError: the partition does not exist, or the offset is out of its range.
     """
@@ -130,7 +130,7 @@ async def fetch_stored(
     async def ask(node: int) -> Stored:
         answer = await cluster.ask(node, FETCH, request)
         check(answer.error_code, f"{name} cannot be read")
-        if not answer.responses:  # so a quota is answered, and the next request is kept waiting
+        if not answer.responses:  # how a quota is signalled; the broker delays the next request
             raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back reading {name}")
         item = answer.responses[0].partitions[0]
         check(item.error_code, f"{name} cannot be read from offset {offset} on")
@@ -141,7 +141,7 @@ async def fetch_stored(
 
 
 async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: int) -> AsyncIterator[StoredBatch]:
-    """Every batch from ``start`` to before ``end``, whatever became of it."""
+    """Every batch from ``start`` to before ``end``, whatever its fate."""
     position = start
     while position < end:
         batches = (await read(admin, name, position, IsolationLevel.READ_UNCOMMITTED)).batches
@@ -153,7 +153,7 @@ async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: in
 
 
 def _decoded(data: bytes | memoryview, offset: int, headers_only: bool) -> Iterator[StoredBatch]:
-    """The batches that reach ``offset``; of the first one only the records from there on."""
+    """The batches from the one that holds ``offset`` on; of the first only the records from ``offset`` on."""
     for position, header in iter_headers(data):
         if header.last_offset < offset:
             continue
@@ -163,12 +163,12 @@ def _decoded(data: bytes | memoryview, offset: int, headers_only: bool) -> Itera
 
 
 class FateReader:
-    """Goes through one partition from ``position`` on; :meth:`step` never waits for new records.
+    """Reads through one partition from ``position`` on; :meth:`step` never waits for new records.
 
-    :param step_bytes: how much one step reads, at least a batch.
-    :param look_ahead_bytes: how much is read beyond a step for the markers of its records; None reads to the end.
-        Where that does not suffice, a record whose transaction is over is ``ENDED``.
-    :param headers_only: batches come without their records, unread.
+    :param step_bytes: how much one step reads, at least one batch.
+    :param look_ahead_bytes: how far beyond a step to read for the markers of its records; None reads to the end. If
+        that is not far enough, a record whose transaction is over is ``ENDED``.
+    :param headers_only: leave the batches' records out, without decoding them.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class FateReader:
         )
 
     async def _later(self, tail: Sequence[StoredBatch], end: int) -> dict[int, Fate]:
-        """How the transactions went on that no marker in ``tail`` ends, by producer id."""
+        """Later fates, by producer id, of the transactions that no marker in ``tail`` ends."""
         wanted = _unended(tail)
         found: dict[int, Fate] = {}
         position, left = self.position, self._look_ahead_bytes or 0
@@ -244,7 +244,7 @@ class FateReader:
             if position == before:
                 return found
         if position < end and wanted.keys() - found.keys():
-            # Asked after the records were read: what is open now from before a record on was open then.
+            # Asked after the records were read: a transaction open now since before a record was open at that record.
             states = (await self._admin.describe_producers([self.name]))[self.name]
             starts = {state.producer_id: state.transaction_start_offset for state in states}
             for producer_id, last in wanted.items():
@@ -253,12 +253,12 @@ class FateReader:
         return found
 
     def _pass(self, batches: list[StoredBatch], end: int) -> None:
-        """Go behind the batches; to ``end`` where compaction has left nothing up to there."""
+        """Move past the batches; to ``end`` if compaction has left nothing up to there."""
         self.position = batches[-1].header.next_offset if batches else end
 
 
 def _unended(batches: Sequence[StoredBatch]) -> dict[int, int]:
-    """Producers whose transaction no marker in ``batches`` ends, with the last offset of theirs there."""
+    """Producers whose transaction no marker in ``batches`` ends, with their last offset there."""
     found: dict[int, int] = {}
     for header, _, control in batches:
         if control in _OUTCOMES:
@@ -286,7 +286,7 @@ def decided_fates(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterato
 def fates_by_markers(batches: list[StoredBatch], later: Mapping[int, Fate] | None = None) -> Iterator[BatchFate]:
     """Fates above the last stable offset, up to the high watermark: by the next marker of the same producer.
 
-    :param later: the fates by producer id of what no marker in ``batches`` ends; without it they are open.
+    :param later: fates by producer id for transactions that no marker in ``batches`` ends; without it they are open.
     """
     fates: list[Fate] = []
     ended = dict(later or {})
@@ -307,18 +307,18 @@ _OUTCOMES = {ControlType.COMMIT: Fate.COMMITTED, ControlType.ABORT: Fate.ABORTED
 
 
 class Producers:
-    """Transactional ids by producer id, asked for when a producer is first met. Coordinators forget old ones."""
+    """Transactional ids by producer id, looked up when a producer is first met. Coordinators forget old ones."""
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
         self._names: dict[int, str | None] = {}
 
     async def name(self, header: BatchHeader) -> str | None:
-        """Who wrote a batch; None if it is not transactional or not known any more."""
+        """The transactional id that wrote a batch; None if it is not transactional or no longer known."""
         return (await self.names([header]))[header.producer_id] if header.is_transactional else None
 
     async def names(self, headers: Iterable[BatchHeader]) -> dict[int, str | None]:
-        """Those of the transactional batches among ``headers``, by producer id, with at most one question."""
+        """The transactional ids of the transactional batches among ``headers``, by producer id; one request at most."""
         wanted = sorted({header.producer_id for header in headers if header.is_transactional})
         unknown = [producer_id for producer_id in wanted if producer_id not in self._names]
         if unknown:

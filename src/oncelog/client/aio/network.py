@@ -1,9 +1,9 @@
 """Connections to the brokers on asyncio: the client cores' :class:`~oncelog.client.core.wire.Wire`.
 
-Called by the cluster (``client.aio.cluster``) and the cores. One connection for each node and channel; requests on it
-are answered in order. Whoever sends is answered, within ``request.timeout.ms`` of sending or of queueing; a connection
-whose oldest answer is overdue is given up, all its requests fail, and the cores decide what to repeat. ``Network`` also
-carries the cores' timers.
+Called by the cluster (``client.aio.cluster``) and the cores. There is one connection for each node and channel, and
+requests on it are answered in order. Every request is answered within ``request.timeout.ms`` of being sent or queued; a
+connection whose oldest answer is overdue is given up, all its requests fail, and the cores decide which to repeat.
+``Network`` also runs the cores' timers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.5
 BOOTSTRAP_PATIENCE_SECONDS = 1.0
-"""A bootstrap server that is silent for so long does not keep the next one from being tried."""
+"""A bootstrap server silent for this long does not keep the next one from being tried."""
 _CLOSED = "the client was closed"
 
 
@@ -56,7 +56,7 @@ class Network:
         self._bootstrap = list(self._addresses)
         self._connections: dict[tuple[int, int], Connection] = {}
         self._waiting: dict[tuple[int, int], list[Request]] = {}
-        """Requests to nodes that may not be tried again yet."""
+        """Requests to nodes that must not be tried again yet."""
         self._failures: dict[tuple[int, int], int] = {}
         self._not_before: dict[tuple[int, int], int] = {}
         self._why: dict[str, str] = {}
@@ -128,11 +128,11 @@ class Network:
         await asyncio.sleep(0)
 
     def observe(self, callback: Callable[[], None]) -> None:
-        """Call back when a connection came or went."""
+        """Call back whenever a connection is made or lost."""
         self._observers.append(callback)
 
     def observe_losses(self, callback: Callable[[], None]) -> None:
-        """Call back when a connection ended or could not be made: what was led there may be led elsewhere now."""
+        """Call back when a connection ended or could not be made: its partitions may have another leader now."""
         self._loss_observers.append(callback)
 
     @property
@@ -145,7 +145,7 @@ class Network:
         self.loop.call_soon(callback)
 
     def moment(self) -> Moment:
-        """When metrics are read, which is now."""
+        """The time at which metrics are read: now."""
         return self.metrics.moment(self.now_ms(), sum(item.ready for item in self._connections.values()))
 
     # --- Wire
@@ -161,7 +161,8 @@ class Network:
         return False
 
     def any_node(self) -> int:
-        """The ready node with the least to do; else one that may be tried now, known nodes before bootstrap ones."""
+        """The ready node with the fewest requests; else one that may be tried now, known nodes before bootstrap
+        ones."""
         ready = [c for (_, channel), c in self._connections.items() if c.ready and not channel and c.node >= 0]
         ready = ready or [c for (_, channel), c in self._connections.items() if c.ready and not channel]
         if ready:
@@ -232,7 +233,7 @@ class Network:
             self._connect(node, channel)[0].send(request)
 
     def _waited(self, key: tuple[int, int]) -> None:
-        """The node may be tried again, or the client was closed."""
+        """The backoff is over, or the client was closed."""
         for request in self._waiting.pop(key, ()):
             self._send(*key, request)
 
@@ -254,7 +255,7 @@ class Network:
         highest: int = NO_LIMIT,
         channel: int = 0,
     ) -> tuple[Any, int]:
-        """Ask and wait: the answer and its version. Cancelled before the request went out, it does not go out.
+        """Send a request and wait: the answer and its version. If cancelled before it is sent, it is never sent.
 
         :raises KafkaError: there was no answer.
         """
@@ -300,7 +301,7 @@ class Network:
                 self.call_soon(observer)
 
     def refused(self, error: KafkaError) -> None:
-        """A broker will never have us (wrong credentials, no common version)."""
+        """A broker will never accept us (wrong credentials, no common version)."""
         self._refused = error
 
     def learn_features(self, answer: ApiVersionsResponse) -> None:
@@ -329,7 +330,7 @@ class Network:
         return connection, self._run(connection, connection.open(setup_ms), f"oncelog connection to {host}:{port}")
 
     def _run(self, connection: Connection, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
-        """A task of a connection; one that ends otherwise than it should gives the connection up."""
+        """Run a task of a connection; if it ends unexpectedly, the connection is given up."""
         task = self.loop.create_task(work, name=name)
         self._tasks[task] = None
 
@@ -366,7 +367,7 @@ class Network:
     # --- timers
 
     def arm(self, at_ms: int) -> None:
-        """Fire the timers at ``at_ms`` at the latest."""
+        """Fire the timers no later than ``at_ms``."""
         if at_ms >= self._alarm_ms or self._closed:
             return
         if self._alarm is not None:

@@ -1,6 +1,6 @@
-"""Offsets asked of the cluster: ListOffsets and OffsetForLeaderEpoch by leader, a group's at its coordinator.
+"""Looks up offsets: ListOffsets and OffsetForLeaderEpoch at leaders, a group's committed offsets at its coordinator.
 
-Called by consumer, admin client and Spark's workers. Everything is repeated until it is definite or its time is up.
+Called by consumer, admin client and Spark's workers. Requests are repeated until the answer is definite or time is up.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _MEMBER_MOVED = frozenset({Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID})
 
 
 class MemberMoved(KafkaError):
-    """The member's epoch changed while it asked. Unlike the codes themselves retriable: its membership goes on."""
+    """The member's epoch changed while it asked. Unlike the error codes, retriable: the membership continues."""
 
     @property
     def retriable(self) -> bool:
@@ -114,7 +114,7 @@ async def list_offsets(
 
 
 async def epoch_ends(cluster: Cluster, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Where each partition's log, as its leader has it, parts from one that was led with the given epoch (KIP-320).
+    """Where each partition's log, as its leader has it, diverges from a log led with the given epoch (KIP-320).
 
     -1 if all epochs of the log are older.
 
@@ -156,9 +156,9 @@ class GroupOffsets:
         identity: Callable[[], ConsumerGroupMetadata],
         timeout_ms: float | None = None,
     ) -> None:
-        """Commit, all or (where partitions are refused) as many as were accepted.
+        """Commit all offsets, or, if some partitions are refused, those that are accepted.
 
-        :raises CommitFailedError: the member has lost its place.
+        :raises CommitFailedError: the member is no longer in the group.
         """
         left = dict(offsets)
 
@@ -198,7 +198,7 @@ class GroupOffsets:
         return build
 
     def _read_commit(self, answer: Any, left: dict[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
-        """Take what was accepted off ``left``; the retriable error of the rest."""
+        """Remove accepted partitions from ``left``; returns the retriable error of the rest."""
         last: KafkaError | None = None
         for topic in answer.topics:
             for item in topic.partitions:
@@ -225,10 +225,10 @@ class GroupOffsets:
         require_stable: bool,
         identity: Callable[[], ConsumerGroupMetadata] | None = None,
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Committed positions; partitions without one are left out. None asks for all of the group's.
+        """Committed positions; partitions without one are left out. None asks for all partitions of the group.
 
         :param require_stable: wait while a transaction that would change one of them is open (KIP-447).
-        :param identity: who asks, where that is a member of a consumer protocol group; its present epoch counts.
+        :param identity: the member that asks, if it uses the consumer protocol; its current epoch is sent.
         """
         wanted = None if partitions is None else by_topic(partitions)
 

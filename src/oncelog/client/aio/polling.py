@@ -1,7 +1,7 @@
-"""Turns of a client's cores on its event loop, and what becomes of a client that nobody stops.
+"""Runs a client's cores on its event loop, and cleans up after a client that was never stopped.
 
-Called by the asyncio producer and consumer. Nothing that the event loop holds refers to the client itself, so that one
-that the program drops is collected, said so, and its connections are closed.
+Called by the asyncio producer and consumer. Nothing that the event loop holds refers to the client itself, so a client
+that the program drops is collected; a warning says so, and its connections are closed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Polling:
-    """Many wishes for a turn are one turn, in the event loop's next iteration."""
+    """Merges many requests for a turn into one, in the event loop's next iteration."""
 
     def __init__(self, turn: Callable[[], object]) -> None:
         self._turn = turn
@@ -27,26 +27,26 @@ class Polling:
         self._pid = 0
 
     def start(self) -> None:
-        """Belong to the running event loop."""
+        """Bind to the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
 
     @property
     def here(self) -> bool:
-        """Whether it was started, in this process: what a fork has copied is the parent's."""
+        """Whether it was started in this process: a copy made by a fork belongs to the parent."""
         return self._pid == os.getpid()
 
     def close(self) -> None:
-        """No turn any more."""
+        """Run no more turns."""
         self._loop = None
 
     def soon(self) -> None:
-        """Something may be done that could not before. Before ``start`` and after ``close`` nothing happens."""
+        """Request a turn because something new can be done. Has no effect before ``start`` and after ``close``."""
         if not self._scheduled and self._loop is not None:
-            self._scheduled = True  # first: of another thread's wish, the turn may come before this goes on
+            self._scheduled = True  # set first: if another thread asks, the turn may run before this line's successor
             try:
                 self._loop.call_soon(self._run)
-            except RuntimeError:  # a loop in debug mode refuses another thread's
+            except RuntimeError:  # a loop in debug mode refuses calls from other threads
                 self._scheduled = False
                 raise
 
@@ -57,7 +57,7 @@ class Polling:
 
 
 def weakly(method: Callable[P, T]) -> Callable[P, T | None]:
-    """The bound method without keeping its object alive; None once that is gone."""
+    """The bound method as a function that does not keep its object alive; returns None once the object is gone."""
     reference = weakref.WeakMethod(method)
 
     def call(*args: P.args, **keywords: P.kwargs) -> T | None:
@@ -73,7 +73,7 @@ def unclosed(
     closings: Iterable[Callable[[], None]],
     close: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Warn of a client that was dropped without being stopped, and close what it leaves.
+    """Warn of a client that was dropped without being stopped, and close what it left open.
 
     :param closings: called first; neither they nor ``close`` may refer to the client.
     """

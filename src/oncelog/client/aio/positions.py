@@ -1,7 +1,7 @@
-"""Where a consumer's partitions begin to be read: at committed offsets, or where ``auto.offset.reset`` says.
+"""Finds where a consumer starts to read its partitions: at committed offsets, or where ``auto.offset.reset`` says.
 
-Called by the asyncio consumer, in the background and when the program seeks. What fails for now is repeated; of a
-partition without a beginning the program is told, and the others are read on.
+Called by the asyncio consumer, in the background and when the program seeks. Retriable failures are repeated; if a
+partition has no starting offset, the program gets an error and the other partitions are read on.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _TIMESTAMPS = {Reset.EARLIEST: EARLIEST, Reset.LATEST: LATEST}
 
 
 class Positions:
-    """Finds the positions that are missing.
+    """Finds missing positions.
 
-    :param group: the consumer's present group, if it has one.
-    :param poll_soon: positions were found.
+    :param group: the consumer's current group, if it has one.
+    :param poll_soon: called when positions were found.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Positions:
         self._task: asyncio.Task[None] | None = None
 
     def poll(self) -> None:
-        """Begin to look, if a position is missing and nobody looks yet."""
+        """Start a search if a position is missing and no search is running."""
         if self._task is None and self._subscription.without_position():
             self._task = asyncio.get_running_loop().create_task(self._find_all())
 
@@ -63,11 +63,11 @@ class Positions:
             self._task.cancel()
 
     async def of(self, name: TopicPartition) -> int:
-        """Offset of the next record to be handed out; waits until it is known."""
+        """Offset of the next record that will be handed out; waits until it is known."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._config.default_api_timeout_ms / 1000
         while (position := self._held.position(name)) is None:
-            self._subscription.state(name)  # raises once it is not assigned any more
+            self._subscription.state(name)  # raises once the partition is no longer assigned
             self._subscription.raise_if_stuck([name])
             self._waits.raise_failure()
             self._poll_soon()
@@ -80,20 +80,20 @@ class Positions:
         return position
 
     async def offsets(self, names: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, FoundOffset]:
-        """The offset of the same time (or ``EARLIEST``, ``LATEST``) in each partition."""
+        """The offset of the same timestamp (or ``EARLIEST``, ``LATEST``) in each partition."""
         return await self.offsets_at(dict.fromkeys(names, timestamp))
 
     async def offsets_at(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, FoundOffset]:
-        """The offset of a time in each partition."""
+        """The offset of a timestamp in each partition."""
         return await list_offsets(self._cluster, wanted, read_committed=self._config.read_committed)
 
     async def ends(self, partitions: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
-        """``EARLIEST`` or ``LATEST`` of each, as a number."""
+        """``EARLIEST`` or ``LATEST`` offset of each partition, as a number."""
         found = await self.offsets(arguments.partitions(partitions), timestamp)
         return {name: item.offset for name, item in found.items()}
 
     async def of_times(self, given: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record of each partition that is not older than a time; None if there is none."""
+        """The first record of each partition at or after a time; None if there is none."""
         wanted = arguments.times(given)
         for name, timestamp in wanted.items():
             if timestamp < 0:
@@ -105,7 +105,7 @@ class Positions:
         }
 
     async def _find_all(self) -> None:
-        """Give every partition that has none its position; repeats what fails."""
+        """Give every partition without a position one; repeats failures."""
         try:
             while waiting := self._subscription.without_position():
                 try:

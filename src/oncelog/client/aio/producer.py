@@ -1,8 +1,8 @@
 """The asyncio producer, with aiokafka's methods and names.
 
-Called by programs, the command line, the console and Spark. The rules are in ``client.core``, the way of a record to
-its batch in ``intake``; here are the life of the producer and what a program calls. ``send`` suspends only when a batch
-has filled up, when memory is short, or for a topic that is not known yet.
+Called by programs, the command line, the console and Spark. The rules are in ``client.core``, and ``intake`` puts
+records into batches; this module holds the producer's life cycle and its public methods. ``send`` suspends only if a
+batch has filled up, memory is short, or the topic is not known yet.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from oncelog.client.core.keywords import ProducerKeywords
 
     class ProducerArguments(ProducerKeywords, total=False):
-        """What a producer takes besides its serializers."""
+        """A producer's arguments besides its serializers."""
 
         config: ProducerConfig | None
         partitioner: Partitioner | None
@@ -83,7 +83,7 @@ class Producer(Generic[SentK, SentV]):
     """
 
     _places_without_acks = True
-    """Whether a record that nobody acknowledges is told its partition, with offset -1; else its result is None."""
+    """Whether a record sent with acks=0 resolves to its partition with offset -1; else it resolves to None."""
 
     @overload
     def __init__(self: Producer[Bytes, Bytes], **settings: Unpack[ProducerArguments]) -> None: ...
@@ -170,7 +170,8 @@ class Producer(Generic[SentK, SentV]):
     async def start(self) -> None:
         """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances.
 
-        What they left open is aborted; with ``two_phase_commit`` it is :attr:`prepared`, for :meth:`complete` to end.
+        Transactions they left open are aborted; with ``two_phase_commit`` one becomes :attr:`prepared`, for
+        :meth:`complete` to end.
         """
         if self._closed:
             raise ProducerClosed("the producer was stopped; make a new one")
@@ -193,8 +194,7 @@ class Producer(Generic[SentK, SentV]):
     async def stop(self) -> None:
         """Send what is queued, abort an open transaction unless it is prepared, close the connections.
 
-        A commit or an abort that is under way (its caller was cancelled, say) comes to its end first. May be called
-        twice.
+        A commit or abort under way (because its caller was cancelled, say) is finished first. May be called twice.
         """
         if self._closed:
             return
@@ -266,7 +266,7 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: int | None = None,
         headers: RecordHeaders | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Queue a record; the future tells where it was stored, or why not.
+        """Queue a record; the future resolves to where it was stored, or raises why not.
 
         :raises KafkaTimeoutError: ``buffer.memory`` was used up, or the topic unknown, for ``max.block.ms``.
         :raises RecordTooLargeError: the record alone exceeds ``max.request.size`` or ``buffer.memory``.
@@ -305,12 +305,13 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> asyncio.Future[list[Stored]]:
-        """Queue many records given as columns; the future tells where each run of them was stored, or why not.
+        """Queue many records given as columns; the future resolves to where each run of them was stored, or raises why
+        not.
 
-        Serializers are not applied. Rows with a key go where the key says, the others fill batches in turn. Waits while
-        ``buffer.memory`` is used up.
+        Serializers are not applied. Rows with a key go where the key decides, the others fill one batch after another.
+        Waits while ``buffer.memory`` is used up.
 
-        :raises TypeError: a column is of another length than ``values``, or holds what a record cannot.
+        :raises TypeError: a column differs in length from ``values``, or holds a value that no record can hold.
         """
         rows = checked_rows(values, keys, int(time.time() * 1000) if timestamp_ms is None else timestamp_ms, headers)
         return await self._many.send_rows(topic, rows, partition)
@@ -318,7 +319,7 @@ class Producer(Generic[SentK, SentV]):
     async def send_arrow(
         self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
     ) -> asyncio.Future[list[Stored]]:
-        """Queue the rows of an Arrow table; as :meth:`send_many`. Columns: ``value``, and where there are any ``key``,
+        """Queue the rows of an Arrow table; as :meth:`send_many`. Columns: ``value``, and optionally ``key``,
         ``timestamp`` (a timestamp), ``headers`` (lists of structs of key and value) and ``partition``."""
         from oncelog.client.aio.sending_arrow import ArrowSender
 
@@ -326,11 +327,11 @@ class Producer(Generic[SentK, SentV]):
         return await sender.send(topic, table, partition, self._network.now_ms)
 
     def create_batch(self) -> Batch:
-        """A batch to fill by hand, at most ``max_batch_size`` large."""
+        """A batch to fill by hand, of at most ``max_batch_size`` bytes."""
         return Batch(self.config.max_batch_size)
 
     async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> asyncio.Future[RecordMetadata]:
-        """Send a batch as it is; the future tells where its first record was stored."""
+        """Send a batch as it is; the future resolves to where its first record was stored."""
         if not isinstance(batch, Batch):
             raise TypeError(f"send_batch takes a batch that create_batch() made, not {batch!r}")
         intake = self._intake
@@ -351,7 +352,7 @@ class Producer(Generic[SentK, SentV]):
         return future
 
     async def flush(self) -> None:
-        """Wait until everything sent so far is acknowledged or has failed; failures are told by the futures."""
+        """Wait until everything sent so far is acknowledged or has failed; the futures carry failures."""
         self._intake.running()
         number = self._sender.flush()
         self._polling.soon()
@@ -362,8 +363,8 @@ class Producer(Generic[SentK, SentV]):
             self._metrics.waited("flush", time.monotonic() - began)
 
     def _records_waiting(self) -> int:
-        """How many records that were sent have no outcome yet."""
-        return sum(batch.count for batch in list(self._accumulator.incomplete))  # asked in other threads, too
+        """How many sent records have no outcome yet."""
+        return sum(batch.count for batch in list(self._accumulator.incomplete))  # called in other threads, too
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""
@@ -371,7 +372,7 @@ class Producer(Generic[SentK, SentV]):
         return set(range(picture.partition_count))
 
     def metrics(self) -> Metrics:
-        """What this producer has counted, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):
+        """This producer's metrics, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):
         ``metrics()["producer-metrics"]["record-send-total"]``."""
         moment, in_flight = self._network.moment(), self._sender.in_flight
         return self._metrics.read(moment, self._accumulator, in_flight, self._metadata.updated_ms)
@@ -393,16 +394,16 @@ class Producer(Generic[SentK, SentV]):
         await self._outcome(transactions.commit(), "commit_transaction()", "commit")
 
     async def abort_transaction(self) -> None:
-        """Take the transaction back; no reader of committed records will see any of it."""
+        """Abort the transaction; no reader of committed records will see any of it."""
         await self._outcome(self._transactional().abort(), "abort_transaction()", "abort")
 
     async def prepare(self) -> str:
-        """End the first phase of two-phase commit: everything is stored, nothing more is taken.
+        """End the first phase of two-phase commit: everything is stored, and nothing more is accepted.
 
         Store the token in the database, in its transaction, then call :meth:`complete`. Until then the transaction
         stays as it is, whatever dies; readers of committed records wait before it.
 
-        :return: the token, ``''`` where the transaction has no contents.
+        :return: the token, ``''`` if the transaction is empty.
         :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
         """
         transactions = self._two_phase()
@@ -411,11 +412,11 @@ class Producer(Generic[SentK, SentV]):
         return token_of(transactions.prepared)
 
     async def complete(self, token: str) -> None:
-        """End what is prepared as the database says: commit it if ``token`` is its token, else abort it.
+        """End the prepared transaction as the database says: commit it if ``token`` is its token, else abort it.
 
-        After a restart ``start()`` finds what an earlier producer has prepared; call this before
-        ``begin_transaction()``, with what the database has: ``''`` where that is nothing. Nothing happens where
-        nothing is prepared.
+        After a restart ``start()`` finds the transaction that an earlier producer prepared; call this before
+        ``begin_transaction()``, with the token from the database: ``''`` if it has none. Does nothing if no transaction
+        is prepared.
 
         :raises ValueError: ``token`` is no token.
         :raises IllegalStateError: the token is not of this transactional id; or a transaction is open, not prepared.
@@ -440,7 +441,7 @@ class Producer(Generic[SentK, SentV]):
         return transactions
 
     def transaction(self) -> Transaction[SentK, SentV]:
-        """``async with producer.transaction():`` commits at the end, aborts on an exception what is not prepared."""
+        """``async with producer.transaction():`` commits at the end, and on an exception aborts unless prepared."""
         self._transactional()
         return Transaction(self)
 
@@ -448,7 +449,7 @@ class Producer(Generic[SentK, SentV]):
         """Commit consumed positions together with the transaction's records.
 
         :param group_id: the group, or better ``consumer.group_metadata()``: with it a member that has lost its
-            partitions to another is refused (KIP-447).
+            partitions to another one is refused (KIP-447).
         """
         positions, group = arguments.offsets(offsets), arguments.group(group_id)
         sent = self._transactional().send_offsets(positions, group)
@@ -468,7 +469,7 @@ class Producer(Generic[SentK, SentV]):
         return self._transactions
 
     async def _outcome(self, result: Result, what: str, counted: str) -> None:
-        """Wait for a transaction call; raises its error."""
+        """Wait for a transactional call; raises its error."""
         began = time.monotonic()
         try:
             error = await settled(result, self.config.max_block_ms / 1000)

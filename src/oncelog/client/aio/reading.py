@@ -1,6 +1,6 @@
-"""Waits for what the fetcher has, and hands it out: records, columns, Arrow tables.
+"""Waits for fetched records and hands them out as records, columns or Arrow tables.
 
-Called by the asyncio consumer. Columns and tables are read from the stored batches, without an object for each record.
+Called by the asyncio consumer. Columns and tables are decoded from the stored batches, without an object per record.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 
 class Reading:
-    """What one consumer reads.
+    """The reading side of one consumer.
 
     :param check: raises if the consumer is not open.
-    :param polled: told whenever the program asks for records.
-    :param poll_soon: partitions are to be tried again.
+    :param polled: called whenever the program asks for records.
+    :param poll_soon: called when partitions are to be tried again.
     """
 
     def __init__(
@@ -59,19 +59,19 @@ class Reading:
     async def records(
         self, partitions: Collection[TopicPartition], most: int, timeout_ms: float
     ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
-        """Up to ``most`` records of these partitions or of all; waits for the first."""
+        """Up to ``most`` records of these partitions, or of all; waits for the first."""
         names = arguments.partitions(partitions)
         return await self._when_there(names, timeout_ms, lambda now_ms: self._fetcher.take(most, names, now_ms))
 
     async def columns(self, partitions: Collection[TopicPartition], timeout_ms: float) -> dict[TopicPartition, Columns]:
-        """All records at hand as columns."""
+        """All records available now, as columns."""
         found = await self._batches(partitions, timeout_ms)
         return self._decoded(found, lambda chunks: columns_of(chunks, self._check_crcs))
 
     async def tables(
         self, partitions: Collection[TopicPartition], timeout_ms: float, headers: bool
     ) -> dict[TopicPartition, pa.Table]:
-        """All records at hand as Arrow tables."""
+        """All records available now, as Arrow tables."""
         found = await self._batches(partitions, timeout_ms)
         return self._decoded(found, lambda chunks: table_of(chunks, self._check_crcs, headers))
 
@@ -97,13 +97,13 @@ class Reading:
                     raise error from None
                 self._waits.fail(error)
                 break
-            except BaseException:  # too much for one table, say: none of it is passed over
+            except BaseException:  # too much for one table, say: no record must be skipped
                 self._give_back(found)
                 raise
         return done
 
     def _give_back(self, found: Mapping[TopicPartition, list[Chunk]]) -> None:
-        """Read these once more."""
+        """Have these chunks read again."""
         for name, chunks in found.items():
             state = self._subscription.assigned.get(name)
             if state is not None:
@@ -115,7 +115,7 @@ class Reading:
         timeout_ms: float,
         take: Callable[[int], dict[TopicPartition, T]],
     ) -> dict[TopicPartition, T]:
-        """What ``take`` gives, as soon as it gives anything or the time is up."""
+        """The result of ``take`` as soon as it is not empty, or when the time is up."""
         loop = asyncio.get_running_loop()
         seconds = arguments.seconds(timeout_ms, "timeout_ms")
         end = None if seconds == inf else loop.time() + seconds
@@ -135,7 +135,7 @@ class Reading:
                 self._poll_soon()
                 raise
             if first and self._subscription.without_position():
-                self._poll_soon()  # why they were not found may have been told already, and is told again
+                self._poll_soon()  # the reason why they were not found may have been raised already; find it again
             left = None if end is None else end - loop.time()
             if left is not None and left <= 0 and not first:
                 return found

@@ -31,7 +31,7 @@ Ask = Callable[[Api, Message, int], Awaitable[Any]]
 
 
 async def authenticate(ask: Ask, config: ClientConfig, token: Callable[[], Awaitable[str]]) -> int:
-    """Log in; how long the session lasts in ms, 0 for as long as the connection.
+    """Log in; returns how long the session lasts in ms, 0 for as long as the connection.
 
     :raises KafkaError: the mechanism or the credentials were refused.
     """
@@ -54,7 +54,7 @@ async def authenticate(ask: Ask, config: ClientConfig, token: Callable[[], Await
 
 
 async def _bearer(ask: Ask, token: str, extensions: Mapping[str, str]) -> int:
-    """One message; a broker that refuses says why in JSON and waits for an empty answer before its error."""
+    """Send the one message; a broker that refuses explains why in JSON and awaits an empty answer before its error."""
     fields = "".join(f"\x01{name}={value}" for name, value in extensions.items())
     answer = await _step(ask, f"n,,\x01auth=Bearer {token}{fields}\x01\x01".encode())
     if answer.auth_bytes:
@@ -94,7 +94,7 @@ class Scram:
         return f"n,,{self._bare}".encode()
 
     def respond(self, challenge: bytes) -> bytes:
-        """The proof for the server's challenge."""
+        """The proof that answers the server's challenge."""
         text = challenge.decode()
         fields = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
         if not fields.get("r", "").startswith(self._nonce):
@@ -109,7 +109,7 @@ class Scram:
         return f"{without_proof},p={b64encode(proof).decode()}".encode()
 
     def verify(self, final: bytes) -> None:
-        """The server knows the password too."""
+        """Check that the server knows the password too."""
         fields = dict(part.split("=", 1) for part in final.decode().split(",") if "=" in part)
         if not hmac.compare_digest(b64decode(fields.get("v", "")), self._server_signature):
             raise KafkaError(Error.SASL_AUTHENTICATION_FAILED, "the broker could not prove that it knows the password")

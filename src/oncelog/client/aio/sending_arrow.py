@@ -1,8 +1,8 @@
-"""Arrow tables sent as records, without a Python object for each.
+"""Sends Arrow tables as records, without a Python object for each.
 
-Called by the asyncio producer, whose ``send_arrow`` this is. A table goes piece by piece, and of a piece one batch
-after the other is encoded, as ``buffer.memory`` has room: what is held besides the table is bounded, and the event loop
-works in between.
+Called by the asyncio producer to implement ``send_arrow``. A table is sent in pieces, and the batches of a piece are
+encoded one after another as ``buffer.memory`` has room: memory besides the table is bounded, and the event loop can run
+in between.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from oncelog.client.core.config import ProducerConfig
 
 PIECE_ROWS = 65_536
-"""Rows that are put in the order of their partitions at a time: some milliseconds' work."""
+"""Rows that are sorted by partition at a time: a few milliseconds' work."""
 
 PIECE_BYTES = 64 << 20
-"""Most bytes of a piece, unless it is one row, that are copied since they lie in several chunks."""
+"""Most bytes of a piece that are copied because they lie in several chunks; a piece of one row may exceed it."""
 
 _SHARING = (pa.types.is_dictionary, pa.types.is_binary_view, pa.types.is_string_view)
 _COLUMNS = ("value", "key", "timestamp", "headers", "partition")
@@ -68,7 +68,7 @@ class ArrowSender:
                 handle = many.handle(name, count)
                 await self._intake.queue_batch(self._append(picture, destination, count, largest, data, handle, now_ms))
         except BaseException:
-            many.future.cancel()  # nobody has it
+            many.future.cancel()  # no caller holds it
             raise
         finally:
             many.all_queued()
@@ -85,7 +85,7 @@ class ArrowSender:
         handle: WholeBatch,
         now_ms: Callable[[], int],
     ) -> Callable[[], ProducerBatch | None]:
-        """An attempt to queue a batch that is encoded already."""
+        """An attempt to queue an already encoded batch."""
         name, payload = picture.keys[destination], bytearray(data)
         return lambda: self._accumulator.append_sealed(name, payload, count, max_timestamp, now_ms(), handle)
 
@@ -116,7 +116,7 @@ class ArrowSender:
 
     def _checked(self, topic: str, batches: list[EncodedBatch]) -> list[EncodedBatch]:
         """
-        :raises RecordTooLargeError: a row is; none has been queued.
+        :raises RecordTooLargeError: a row is too large; none has been queued.
         """
         too_large = max((len(item.data) for item in batches if item.records_count == 1), default=0)
         if too_large > self._config.max_request_size:
@@ -125,7 +125,7 @@ class ArrowSender:
 
     def _check_partitions(self, picture: TopicPicture, column: pa.ChunkedArray) -> None:
         """
-        :raises UnknownTopicOrPartitionError: the topic has not all of these.
+        :raises UnknownTopicOrPartitionError: the topic lacks one of these partitions.
         """
         for chunk in column.chunks:
             if chunk.null_count:
@@ -153,7 +153,7 @@ class ArrowSender:
         return found
 
     def _in_turn(self, picture: TopicPicture, rows: int, size_bytes: int) -> Any:
-        """A partition for each of some rows without a key, a batch after the other."""
+        """A partition for each of these rows without keys, batch by batch."""
         batches = 1 + (size_bytes + rows * largest_size(None, None, ())) // self._config.max_batch_size
         chosen = [self._intake.choose_for_batch(picture) for _ in range(min(batches, rows))]
         return np.repeat(np.array(chosen, np.int32), -(-rows // len(chosen)))[:rows]
@@ -161,7 +161,7 @@ class ArrowSender:
 
 def _check_columns(names: list[str]) -> None:
     """
-    :raises TypeError: there is no column ``value``, or one that a record does not have.
+    :raises TypeError: the column ``value`` is missing, or a column is unknown.
     """
     if "value" not in names or any(name not in _COLUMNS for name in names):
         known = ", ".join(_COLUMNS)
@@ -180,13 +180,13 @@ def _pieces(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _to_copy_bytes(piece: pa.Table) -> int:
-    """Bytes of the columns that are in several chunks, except for what these share when they are one."""
+    """Bytes of the columns that lie in several chunks, not counting buffers that chunks share."""
     columns = (column for column in piece.columns if column.num_chunks > 1)
     return sum(column.nbytes for column in columns if not any(shares(column.type) for shares in _SHARING))
 
 
 def _columns(table: pa.Table) -> Mapping[str, Any]:
-    """The columns, each as one array; what is one already is not copied."""
+    """The columns, each as one array; a column in one chunk is not copied."""
     found: dict[str, Any] = {}
     for name in table.schema.names:
         column = table.column(name)

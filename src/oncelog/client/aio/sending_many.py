@@ -1,7 +1,7 @@
-"""Many records sent in one call, as columns, without a future for each record.
+"""Sends many records in one call, as columns, without a future for each record.
 
-Called by the asyncio producer, whose ``send_many`` this is, and by ``sending_arrow``. It fills batches of
-``batch.size``: larger ones (128 KiB and more) are faster.
+Called by the asyncio producer to implement ``send_many``, and by ``sending_arrow``. It fills batches of ``batch.size``:
+larger batches (128 KiB and more) are faster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oncelog.records.batch import BatchBuilder, Headers
 
 
 class Stored(NamedTuple):
-    """Where consecutive records of one call were stored: ``records`` of them from ``offset`` on (-1: not told)."""
+    """Where consecutive records of one call were stored: ``records`` of them from ``offset`` on (-1: unknown)."""
 
     topic: str
     partition: int
@@ -31,12 +31,12 @@ class Stored(NamedTuple):
 
 
 class ManyDeliveries:
-    """The outcome of the batches of one call, as one future."""
+    """The outcome of all batches of one call, as one future."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.future: asyncio.Future[list[Stored]] = loop.create_future()
         self._stored: dict[tuple[int, ...], Stored] = {}
-        """By place; the places of a batch that travelled as two are behind its own."""
+        """By place in the call; a batch that was split has the places of its parts below its own."""
         self._batches = 0
         self._missing = 0
         self._complete = False
@@ -50,7 +50,7 @@ class ManyDeliveries:
         return _BatchHandle(self, name, place, count)
 
     def divided(self) -> None:
-        """Two parts are there in the place of one."""
+        """A batch was split: two parts take the place of one."""
         self._missing -= 1
 
     def all_queued(self) -> None:
@@ -72,7 +72,7 @@ class ManyDeliveries:
 
 
 class _BatchHandle(WholeBatch):
-    """What the producer tells of one batch, or of a part of it."""
+    """Receives the outcome of one batch, or of a part of it."""
 
     __slots__ = ("_count", "_many", "_name", "_place")
 
@@ -99,7 +99,7 @@ class _BatchHandle(WholeBatch):
         self._many.failed(error)
 
     def exception(self) -> None:
-        """As of a future; the one of all batches is asked by the program."""
+        """As a future's; the program asks the future of the whole call instead."""
 
 
 Queue = Callable[[Callable[[], ProducerBatch | None]], Awaitable[ProducerBatch]]
@@ -123,7 +123,7 @@ def checked_rows(
 ) -> Rows:
     """The columns as lists; keys and values that are buffers are copied.
 
-    :raises TypeError: they are of different lengths, or one holds what a record cannot.
+    :raises TypeError: their lengths differ, or one holds a value that no record can hold.
     """
     for what, given in (
         ("values", values),
@@ -163,7 +163,7 @@ def _contents(what: str, given: Sequence[Bytes | None]) -> list[bytes | None]:
 
 
 def _timestamps(given: SupportsIndex | Iterable[SupportsIndex]) -> int | list[int]:
-    """One for all rows, or one for each; numbers of numpy and columns of pandas are as good as others."""
+    """One timestamp for all rows, or one for each; numpy numbers and pandas columns are accepted."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         return arguments.whole(given, "timestamp_ms")
     stamps: list[Any] = list(given)
@@ -175,7 +175,7 @@ def _timestamps(given: SupportsIndex | Iterable[SupportsIndex]) -> int | list[in
 
 
 def larger_than(rows: Rows, limit_bytes: int) -> int:
-    """Size of a row that may exceed the limit; 0 if none does."""
+    """The size of a row that may exceed the limit; 0 if none does."""
     longest = max((len(value) for value in rows.values if value is not None), default=0)
     longest += max((len(key) for key in rows.keys or () if key is not None), default=0)
     if rows.headers is None and largest_size(None, None, ()) + longest <= limit_bytes:
@@ -210,8 +210,8 @@ class _RowsSender:
         choose: Callable[[], int],
         now_ms: Callable[[], int],
     ) -> None:
-        """Rows with a key go where their keys say, the others batch by batch where ``choose`` says. Rows with keys keep
-        their order in each partition."""
+        """Rows with a key go where the key decides, the others batch by batch where ``choose`` says. Rows with keys
+        keep their order in each partition."""
         if rows.keys is None or self._picture.partition_count == 1:
             await self.send(rows, choose, now_ms)
             return
@@ -228,7 +228,7 @@ class _RowsSender:
             await self.send(some, choose if partition < 0 else _always(partition), now_ms)
 
     async def send(self, rows: Rows, choose: Callable[[], int], now_ms: Callable[[], int]) -> None:
-        """Every batch goes where ``choose`` says, whatever its keys."""
+        """Each batch goes where ``choose`` says, whatever the keys."""
         row = 0
         while row < len(rows.values):
             builder = BatchBuilder()
@@ -273,7 +273,7 @@ class ManySender:
         try:
             await send(rows, choose, self._now_ms)
         except BaseException:
-            many.future.cancel()  # nobody has it
+            many.future.cancel()  # no caller holds it
             raise
         finally:
             many.all_queued()
@@ -281,7 +281,7 @@ class ManySender:
         return many.future
 
     async def begin(self, topic: str, partition: int | None) -> tuple[TopicPicture, ManyDeliveries]:
-        """The topic that a call sends to, and what its batches are told."""
+        """The topic that a call sends to, and the object that receives the outcome of its batches."""
         if partition is not None:
             arguments.whole(partition, "partition", 32)
         self._intake.check_send()

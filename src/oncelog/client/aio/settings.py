@@ -1,4 +1,4 @@
-"""Keyword arguments as aiokafka takes them, for the settings of ``client.core.config``.
+"""Translates aiokafka's keyword arguments to the settings of ``client.core.config``.
 
 Called by the constructors of producer, consumer and admin client.
 """
@@ -13,12 +13,12 @@ from oncelog.client.core.security import SASL_MECHANISMS
 from oncelog.errors import ConfigError
 
 _WITHOUT_EFFECT = frozenset({"api_version", "loop"})
-"""aiokafka's arguments that mean nothing here: versions are negotiated, the loop is the running one."""
+"""aiokafka's arguments without meaning here: versions are negotiated, and the loop is the running one."""
 _NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name"})
 
 
 def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
-    """The settings proper; ``bootstrap_servers`` may be one text and may leave the port 9092 out."""
+    """The settings proper; ``bootstrap_servers`` may be one string and may leave out the port 9092."""
     kept: dict[str, Any] = {name: value for name, value in settings.items() if name not in _WITHOUT_EFFECT}
     for name in sorted(_NOT_OFFERED & kept.keys()):
         if kept.pop(name) not in (None, "kafka"):

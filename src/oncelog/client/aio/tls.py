@@ -1,8 +1,9 @@
 """The TLS context of a client: certificates and keys from PEM, PKCS #12 and Java key stores.
 
 Called by :class:`~oncelog.client.aio.network.Network`. PKCS #12 needs the package ``cryptography`` and JKS the package
-``pyjks`` (``pip install 'oncelog[keystores]'``). A private key that is in no PEM file of the user's is handed to
-OpenSSL through memory where the system can, else through a file of this user alone that is removed at once.
+``pyjks`` (``pip install 'oncelog[keystores]'``). A private key that is not in a PEM file of the user's is passed to
+OpenSSL through memory if the system allows, else through a file that only this user can read and that is removed at
+once.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ADVICE = "pip install 'oncelog[keystores]', or convert it to PEM and set the ty
 
 
 class Identity(NamedTuple):
-    """The client's key and certificates as one PEM text, and the password of the key where it is encrypted."""
+    """The client's key and certificates as one PEM text, and the key's password if it is encrypted."""
 
     pem: str
     password: str | None
@@ -58,7 +59,7 @@ def ssl_context(config: SecurityConfig) -> ssl.SSLContext:
 
 
 def _no_prompt(password: str | None) -> str:
-    """OpenSSL asks at the terminal for the password of an encrypted key where it gets none."""
+    """Without a password OpenSSL would ask for it at the terminal: refuse instead."""
     return password or ""
 
 
@@ -154,7 +155,7 @@ def _pkcs12(path: Path, store: str, password: str | None):  # type: ignore[no-un
 
 
 def _java_store(path: Path, store: str, password: str | None):  # type: ignore[no-untyped-def]  # of an optional package
-    """A JKS file; Java reads a PKCS #12 file under the type JKS too, so what begins as one is told."""
+    """Load a JKS file; Java reads PKCS #12 files under the type JKS too, so a file that begins as one is reported."""
     try:
         import jks
     except ImportError as error:
@@ -183,7 +184,7 @@ _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTAL
 
 
 def _lines(text: str) -> str:
-    """PEM that is one line, as in a properties file, in lines; Java reads both (KIP-651)."""
+    """Break PEM given as one line, as in a properties file, into lines; Java reads both (KIP-651)."""
     blocks = [(match.group(1), match.group(2).split()) for match in _PEM.finditer(text)]
     if not blocks:
         raise ConfigError("The certificates or the key in the settings are no PEM: -----BEGIN ...----- to -----END")
@@ -192,7 +193,7 @@ def _lines(text: str) -> str:
 
 @contextmanager
 def _readable(text: str) -> Iterator[str]:
-    """A path at which OpenSSL reads the text for as long as the block lasts."""
+    """A path from which OpenSSL can read the text as long as the block lasts."""
     data = text.encode()
     if hasattr(os, "memfd_create"):
         number = os.memfd_create("oncelog-identity")

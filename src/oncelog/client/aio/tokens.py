@@ -1,7 +1,7 @@
 """Tokens for SASL OAUTHBEARER (RFC 7628): from an endpoint, a file, a callable, or AWS's signer.
 
 Called by the network's connections when they log in. A token is kept until ``sasl.login.refresh.window.factor`` of its
-life has passed, so that connections share it; who asks an endpoint does so in a thread.
+life has passed, so that connections share it; endpoints are asked in a thread.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHORTEST_LIFE_S = 1.0
 
 
 class Token(NamedTuple):
-    """A bearer token; ``expires_s`` (since 1970) is None if it does not tell."""
+    """A bearer token; ``expires_s`` (since 1970) is None if it does not say."""
 
     text: str
     expires_s: float | None
@@ -46,7 +46,7 @@ class Tokens:
         self._lock = asyncio.Lock()
 
     async def token(self) -> str:
-        """A token with some of its life before it. Raises KafkaError where none can be had."""
+        """A token that is valid for some time yet. Raises KafkaError if none can be had."""
         async with self._lock:
             if not self._kept or self._now_s() >= self._good_until_s:
                 fresh = await self._fresh()
@@ -103,11 +103,11 @@ class Tokens:
 
 
 class _Refused(Exception):
-    """The endpoint gives us no token."""
+    """The endpoint refuses to issue a token."""
 
 
 def _ask_endpoint(url: str, config: ClientConfig) -> Token:
-    """Client credentials (RFC 6749, 4.4), as Kafka sends them. In a thread."""
+    """Request a token with client credentials (RFC 6749, 4.4), as Kafka does. Runs in a thread."""
     client_id, secret = (text or "" for text in config.client_credentials())
     if config.sasl_oauthbearer_header_urlencode:
         client_id, secret = quote_plus(client_id), quote_plus(secret)
@@ -144,7 +144,7 @@ def _ask_endpoint(url: str, config: ClientConfig) -> Token:
 
 
 def told(text: str) -> Token:
-    """A token with the end of its life, where it is a JWT that says so (claim ``exp``)."""
+    """A token with its expiry, if it is a JWT that has one (claim ``exp``)."""
     parts = text.split(".")
     if len(parts) != 3:
         return Token(text, None)
@@ -169,7 +169,7 @@ def _imported(name: str) -> Callable[[], str | Awaitable[str]]:
 
 
 async def _called(provider: Callable[[], str | Awaitable[str]]) -> Token:
-    """What a user's callable returns: a text, or something to await; aiokafka's providers have a method ``token``."""
+    """Call a user's provider, which returns a string or an awaitable; aiokafka's providers have a method ``token``."""
     method = getattr(provider, "token", None)
     call = cast("Callable[[], str | Awaitable[str]]", method if callable(method) else provider)
     answer = call() if inspect.iscoroutinefunction(call) else await asyncio.to_thread(call)
@@ -177,13 +177,13 @@ async def _called(provider: Callable[[], str | Awaitable[str]]) -> Token:
     if not isinstance(text, str):
         raise KafkaError(
             Error.SASL_AUTHENTICATION_FAILED,
-            f"the token provider returned {type(text).__name__}, but must return a text",
+            f"the token provider returned {type(text).__name__}, but must return a str",
         )
     return told(text)
 
 
 def _aws_token(config: ClientConfig) -> Token:
-    """A token that AWS's signer makes from the credentials of the process (environment, profile, role)."""
+    """A token that AWS's signer derives from the credentials of the process (environment, profile, role)."""
     try:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
         from botocore.exceptions import BotoCoreError, ClientError

@@ -1,4 +1,4 @@
-"""One transaction of the asyncio producer as a block, and the end of one that is under way when the producer stops."""
+"""One transaction of the asyncio producer as a block, and how to finish one that is ending when the producer stops."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Transaction(Generic[SentK, SentV]):
             await self._abort()
 
     async def _abort(self) -> None:
-        """The block's own exception goes on; one of the abort would hide it."""
+        """Abort; the block's own exception propagates, and one raised by the abort would hide it."""
         if self._producer.transaction_open:
             await self._producer.abort_transaction()
 
 
 async def end_before_stop(transactions: TransactionManager, config: ProducerConfig) -> None:
-    """Left half-way, the transaction would keep readers of committed records waiting for its timeout."""
+    """Finish an end under way: left half-done, it would make readers of committed records wait for its timeout."""
     ending = transactions.ending
     if ending is None:
         return

@@ -1,6 +1,6 @@
-"""Those who wait for a consumer's records, and what has failed in the background meanwhile.
+"""Callers waiting for a consumer's records, and failures from the background that they are to raise.
 
-Called by the asyncio consumer and its rooms.
+Called by the asyncio consumer and its parts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from oncelog.errors import KafkaError
 
 
 class Waits:
-    """A failure is told once, to the next who asks; one that ends the reading, to everybody who asks."""
+    """A failure is raised once, for the next caller; one that ends reading is raised for every caller."""
 
     def __init__(self) -> None:
         self._waiters: dict[asyncio.Future[None], None] = {}
@@ -19,11 +19,11 @@ class Waits:
         self._end: KafkaError | None = None
 
     def __bool__(self) -> bool:
-        """Whether anybody waits."""
+        """Whether anyone waits."""
         return bool(self._waiters)
 
     async def wait(self, seconds: float | None) -> None:
-        """Until there may be records, or the time is up."""
+        """Wait until there may be records, or the time is up."""
         if seconds is not None and seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -38,27 +38,27 @@ class Waits:
             self._waiters.pop(waiter, None)
 
     def wake(self) -> None:
-        """There may be records."""
+        """Wake all waiters: there may be records."""
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
 
     def fail(self, error: KafkaError) -> None:
-        """Something in the background cannot go on; the error is for the program's next call."""
+        """A background task failed; the program's next call raises the error."""
         self._failure = error
         self.wake()
 
     def end(self, error: KafkaError) -> None:
-        """Nothing comes any more, until :meth:`begin`."""
+        """No records will come until :meth:`begin`; every call raises the error."""
         self._end = error
         self.wake()
 
     def begin(self) -> None:
-        """What ended the reading does so no longer."""
+        """Reading can continue: forget the error that ended it."""
         self._end = None
 
     def raise_failure(self) -> None:
-        """Tell what has failed, if anything has."""
+        """Raise the recorded failure, if there is one."""
         if self._end is not None:
             raise self._end
         if self._failure is not None:

@@ -19,7 +19,7 @@ __all__ = ["Admin", "Consumer", "Producer", "Transaction"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load a client when it is first named: a producer needs no consumer."""
+    """Load a client when its name is first used: a producer needs no consumer."""
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

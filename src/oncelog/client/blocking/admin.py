@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from oncelog.client.core.keywords import AdminKeywords
 
     class AdminArguments(AdminKeywords, total=False):
-        """What is handed on to the asyncio admin client."""
+        """Arguments passed on to the asyncio admin client."""
 
         config: AdminConfig | None
         ssl_context: ssl.SSLContext | None
@@ -71,7 +71,7 @@ class Admin:
         """Close the connections. May be called twice."""
         if not self._closed:
             self._closed = True
-            if self._background is not None and self._background.usable:  # else it is the parent's
+            if self._background is not None and self._background.usable:  # else it belongs to the parent
                 self._background.run(self._admin.close())
 
     def __enter__(self) -> Self:
@@ -95,43 +95,43 @@ class Admin:
         self._run(lambda: self._admin.delete_topics(walked(names)))
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> None:
-        """Give topics this many partitions in all; with ``validate_only`` say only whether that is possible."""
+        """Give topics this many partitions in all; with ``validate_only`` only check whether that is possible."""
         self._run(lambda: self._admin.create_partitions(counts, validate_only=validate_only))
 
     def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
-        """Have these nodes hold a partition, the preferred leader first; None ends a move that is under way."""
+        """Move a partition to these nodes, the preferred leader first; None cancels a move that is under way."""
         self._run(lambda: self._admin.alter_partition_reassignments(wanted))
 
     def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, PartitionReassignment]:
-        """Moves that are under way, of these partitions or of all."""
+        """Moves that are under way, of these partitions or of all partitions."""
         return self._run(lambda: self._admin.list_partition_reassignments(walked(partitions)))
 
     def elect_leaders(
         self, partitions: Iterable[TopicPartition], *, unclean: bool = False
     ) -> dict[TopicPartition, Error]:
-        """Have the preferred replica of each partition lead."""
+        """Make the preferred replica of each partition its leader."""
         return self._run(lambda: self._admin.elect_leaders(walked(partitions), unclean=unclean))
 
     def describe_acls(self, wanted: AclFilter) -> list[Acl]:
-        """The ACLs that a filter finds, sorted."""
+        """The ACLs that match a filter, sorted."""
         return self._run(lambda: self._admin.describe_acls(wanted))
 
     def create_acls(self, acls: Iterable[Acl]) -> None:
-        """Add ACLs; those that are there already stay."""
+        """Add ACLs; those that already exist stay."""
         self._run(lambda: self._admin.create_acls(walked(acls)))
 
     def delete_acls(self, wanted: AclFilter) -> list[Acl]:
-        """Remove the ACLs that a filter finds, and say which they were."""
+        """Remove the ACLs that match a filter, and return them."""
         return self._run(lambda: self._admin.delete_acls(wanted))
 
     def describe_users(self, names: Sequence[str] = ()) -> list[UserCredential]:
-        """The SCRAM credentials of these users, or of all."""
+        """The SCRAM credentials of these users, or of all users."""
         return self._run(lambda: self._admin.describe_users(names))
 
     def set_password(self, user: str, mechanism: int, password: str, iterations: int = LEAST_ITERATIONS) -> None:
-        """Make or replace a user's credential for one mechanism (1: SCRAM-SHA-256, 2: SCRAM-SHA-512)."""
+        """Create or replace a user's credential for one mechanism (1: SCRAM-SHA-256, 2: SCRAM-SHA-512)."""
         self._run(lambda: self._admin.set_password(user, mechanism, password, iterations))
 
     def delete_credential(self, user: str, mechanism: int) -> None:
@@ -167,7 +167,7 @@ class Admin:
     def alter_configs(
         self, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool = False
     ) -> None:
-        """Set these properties and no others; None goes back to the default."""
+        """Set these properties and no others; None restores the default."""
         self._run(lambda: self._admin.alter_configs(changes, validate_only=validate_only))
 
     def delete_records(self, offsets: Mapping[TopicPartition, int | RecordsToDelete]) -> dict[TopicPartition, int]:
@@ -177,7 +177,7 @@ class Admin:
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
     ) -> dict[TopicPartition, FoundOffset]:
-        """Offsets by time in ms; -1 the end, -2 the beginning, -3 the greatest timestamp."""
+        """Offsets by time in ms; -1 is the end, -2 the beginning, -3 the record with the greatest timestamp."""
         return self._run(lambda: self._admin.list_offsets(wanted, read_committed=read_committed))
 
     def list_consumer_groups(self, *, states: Sequence[str] = ()) -> list[GroupListing]:
@@ -185,7 +185,7 @@ class Admin:
         return self._run(lambda: self._admin.list_consumer_groups(states=states))
 
     def describe_consumer_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
-        """State, members and what they read."""
+        """State, members and assigned partitions of groups."""
         return self._run(lambda: self._admin.describe_consumer_groups(walked(group_ids)))
 
     def delete_consumer_groups(self, group_ids: Iterable[str]) -> None:
@@ -205,11 +205,11 @@ class Admin:
         self._run(lambda: self._admin.alter_consumer_group_offsets(group_id, offsets))
 
     def delete_consumer_group_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Forget committed positions."""
+        """Delete committed positions."""
         self._run(lambda: self._admin.delete_consumer_group_offsets(group_id, walked(partitions)))
 
     def find_coordinator(self, group_id: str) -> int:
-        """Node that coordinates the group."""
+        """The node that coordinates the group."""
         return self._run(lambda: self._admin.find_coordinator(group_id))
 
     def list_transactions(
@@ -227,13 +227,13 @@ class Admin:
         return self._run(lambda: self._admin.describe_transactions(walked(transactional_ids)))
 
     def describe_producers(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, list[ProducerState]]:
-        """The producers that each partition remembers."""
+        """The producers whose state each partition holds."""
         return self._run(lambda: self._admin.describe_producers(walked(partitions)))
 
     def find_hanging_transactions(
         self, partitions: Iterable[TopicPartition]
     ) -> list[tuple[TopicPartition, ProducerState]]:
-        """Transactions that are open in a partition while no coordinator knows them."""
+        """Transactions that are open in a partition but unknown to every coordinator."""
         return self._run(lambda: self._admin.find_hanging_transactions(walked(partitions)))
 
     def abort_transaction(
@@ -243,7 +243,7 @@ class Admin:
         self._run(lambda: self._admin.abort_transaction(partition, start_offset=start_offset, producer=producer))
 
     def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """Stop the producers of these transactional ids and abort what they left open."""
+        """Fence the producers of these transactional ids and abort their open transactions."""
         return self._run(lambda: self._admin.fence_producers(walked(transactional_ids)))
 
 

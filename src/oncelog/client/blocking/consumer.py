@@ -1,4 +1,4 @@
-"""The blocking consumer: records come over from the loop's thread in batches, and count as handed out one by one.
+"""The blocking consumer: records cross from the loop's thread in batches, and count as handed out one by one.
 
 Called by programs and the command line.
 """
@@ -94,13 +94,14 @@ class Consumer(Generic[K, V]):
         self._background: Background | None = None
         self._closed = False
         self._chunk: deque[ConsumerRecord[K, V]] = deque()
-        """Records held back for the program, in order; put here on the loop, so that an interrupt loses none."""
+        """Fetched records waiting for the program, in order; filled on the loop, so that an interrupt loses none."""
         self._found: dict[TopicPartition, list[ConsumerRecord[K, V]]] = {}
-        """What a call of ``getmany`` is about to be given; what an interrupted one was not given comes first next time.
+        """Records that a call of ``getmany`` is about to return; if it is interrupted, the next call returns them
+        first.
         """
         self._whole = False
-        """Whether a call of ``getmany_columns`` or ``getmany_arrow`` is about to be given what is held back; what an
-        interrupted one was not given is fetched again."""
+        """Whether a call of ``getmany_columns`` or ``getmany_arrow`` is about to return the waiting records; if it is
+        interrupted, they are fetched again."""
         tell_of_fork(self)
 
     @property
@@ -109,7 +110,7 @@ class Consumer(Generic[K, V]):
         return self._consumer.config
 
     def start(self) -> Self:
-        """Connect, and with a group begin to join it."""
+        """Connect, and with a group, begin to join it."""
         if self._closed:
             raise ConsumerStoppedError("the consumer was stopped; make a new one")
         if self._background is None:
@@ -122,10 +123,10 @@ class Consumer(Generic[K, V]):
         self._chunk, self._found = deque(), {}
 
     def stop(self) -> None:
-        """Commit where that is automatic, leave the group, close the connections. May be called twice."""
+        """Commit if that is automatic, leave the group, close the connections. May be called twice."""
         if not self._closed:
             self._closed = True
-            if self._background is not None and self._background.usable:  # else it is the parent's
+            if self._background is not None and self._background.usable:  # else it belongs to the parent
                 self._background.run(self._consumer.stop())
 
     close = stop
@@ -139,14 +140,14 @@ class Consumer(Generic[K, V]):
         self.stop()
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """A coroutine's result, from the loop."""
+        """Run a coroutine on the loop and return its result."""
         if self._closed:
             raise ConsumerStoppedError("the consumer was stopped")
         self.start()
         return (self._background or background()).run(work())
 
     def _do(self, work: Callable[[], None]) -> None:
-        """A plain call, made on the loop."""
+        """Make a plain call on the loop."""
 
         async def there() -> None:
             work()
@@ -158,7 +159,7 @@ class Consumer(Generic[K, V]):
     def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
-        """Records at hand by partition; waits up to ``timeout_ms`` for the first."""
+        """Records available now, by partition; waits up to ``timeout_ms`` for the first."""
         if partitions:
             self._do(self._give_back_all)
         else:
@@ -187,7 +188,7 @@ class Consumer(Generic[K, V]):
     def getone(self, *, timeout_ms: int) -> ConsumerRecord[K, V] | None: ...
 
     def getone(self, *, timeout_ms: int | None = None) -> ConsumerRecord[K, V] | None:
-        """The next record; waits for it, with ``timeout_ms`` at most so long (then None)."""
+        """The next record; waits for it, or with ``timeout_ms`` at most that long (then None)."""
         while True:
             record = self._next_held()
             if record is not None:
@@ -211,14 +212,14 @@ class Consumer(Generic[K, V]):
                 return False
 
     def _left(self) -> bool:
-        """Whether records are held back for the program; they are in ``_chunk`` then. Called on the loop."""
+        """Whether fetched records wait for the program; if so they are in ``_chunk``. Called on the loop."""
         found, self._found = self._found, {}
         for records in found.values():
             self._chunk += records
         return bool(self._chunk)
 
     def _next_held(self) -> ConsumerRecord[K, V] | None:
-        """The next record fetched before; those of partitions taken away or sought in meanwhile are passed over."""
+        """The next waiting record; records of partitions since revoked or sought in are skipped."""
         chunk, hand_out = self._chunk, self._consumer._held.hand_out
         while chunk:
             record = chunk.popleft()
@@ -235,8 +236,8 @@ class Consumer(Generic[K, V]):
         return found
 
     def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:
-        """All records at hand by partition, as columns; waits up to ``timeout_ms`` for the first. Deserializers are not
-        applied."""
+        """All records available now, by partition, as columns; waits up to ``timeout_ms`` for the first. Deserializers
+        are not applied."""
         return self._whole_batches(
             lambda: self._consumer.getmany_columns(*partitions, timeout_ms=timeout_ms),
             lambda columns: columns.offsets[0] if columns.offsets else None,
@@ -245,7 +246,7 @@ class Consumer(Generic[K, V]):
     def getmany_arrow(
         self, *partitions: TopicPartition, timeout_ms: int = 0, headers: bool = False
     ) -> dict[TopicPartition, pa.Table]:
-        """All records at hand by partition, as Arrow tables; waits up to ``timeout_ms`` for the first."""
+        """All records available now, by partition, as Arrow tables; waits up to ``timeout_ms`` for the first."""
         return self._whole_batches(
             lambda: self._consumer.getmany_arrow(*partitions, timeout_ms=timeout_ms, headers=headers),
             lambda table: table["offset"][0].as_py() if table.num_rows else None,
@@ -256,7 +257,7 @@ class Consumer(Generic[K, V]):
         read: Callable[[], Coroutine[Any, Any, dict[TopicPartition, T]]],
         first_offset: Callable[[T], int | None],
     ) -> dict[TopicPartition, T]:
-        """What was fetched before and not handed out comes first."""
+        """Records fetched earlier but not yet handed out come first."""
 
         async def there() -> dict[TopicPartition, T]:
             self._give_back_all()
@@ -284,7 +285,7 @@ class Consumer(Generic[K, V]):
         return record
 
     def _give_back(self, partitions: Collection[TopicPartition]) -> None:
-        """Records of these that were fetched but not handed out are fetched again."""
+        """Have records of these partitions that were fetched but not handed out fetched again."""
         self._left()
         self._chunk = deque(
             item for item in self._chunk if TopicPartition(item.topic, item.partition) not in partitions
@@ -305,7 +306,7 @@ class Consumer(Generic[K, V]):
         self._give_back({TopicPartition(item.topic, item.partition) for item in self._chunk})
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Hand out and fetch nothing of these until ``resume``."""
+        """Fetch and hand out nothing from these partitions until ``resume``."""
 
         def there() -> None:
             names = arguments.partitions(partitions)
@@ -315,11 +316,11 @@ class Consumer(Generic[K, V]):
         self._do(there)
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Read on."""
+        """Continue reading these partitions."""
         self._do(lambda: self._consumer.resume(*partitions))
 
     def paused(self) -> frozenset[TopicPartition]:
-        """The partitions of which nothing is handed out until ``resume``."""
+        """The partitions that are paused until ``resume``."""
         return self._consumer.paused()
 
     # --- what to read
@@ -330,7 +331,7 @@ class Consumer(Generic[K, V]):
         pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """Read these topics, or those whose names match. The listener runs in a thread of its own."""
+        """Read these topics, or those whose names match a pattern. The listener runs in a thread of its own."""
         wrapped = _ThreadedListener(listener) if isinstance(listener, ConsumerRebalanceListener) else listener
         names = arguments.walked(topics)
         self._do(lambda: self._consumer.subscribe(names, pattern, wrapped))
@@ -355,23 +356,23 @@ class Consumer(Generic[K, V]):
     # --- positions and commits
 
     def position(self, partition: TopicPartition) -> int:
-        """Offset of the next record to be handed out."""
+        """Offset of the next record that will be handed out."""
         return self._run(lambda: self._consumer.position(partition))
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Read on from ``offset``."""
+        """Continue reading from ``offset``."""
         self._do(lambda: self._consumer.seek(partition, offset))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Read on from the first record."""
+        """Continue reading from the first record."""
         self._run(lambda: self._consumer.seek_to_beginning(*partitions))
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Read on behind the last record."""
+        """Continue reading after the last record."""
         self._run(lambda: self._consumer.seek_to_end(*partitions))
 
     def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
-        """Read on from the committed offsets, without one (None) from where this consumer began to read."""
+        """Return to the committed offsets; a partition without one (None) returns to where this consumer began."""
         return self._run(lambda: self._consumer.seek_to_committed(*partitions))
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -379,25 +380,25 @@ class Consumer(Generic[K, V]):
         return self._run(lambda: self._consumer.beginning_offsets(arguments.walked(partitions)))
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset behind the last record of each."""
+        """The offset after the last record of each partition."""
         return self._run(lambda: self._consumer.end_offsets(arguments.walked(partitions)))
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record of each partition that is not older than the time given, in ms."""
+        """The first record of each partition at or after the given time in ms."""
         return self._run(lambda: self._consumer.offsets_for_times(timestamps))
 
     def highwater(self, partition: TopicPartition) -> int | None:
-        """The high watermark that the last fetch told."""
+        """The high watermark reported by the last fetch."""
         return self._consumer.highwater(partition)
 
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
-        """The last stable offset that the last fetch told."""
+        """The last stable offset reported by the last fetch."""
         return self._consumer.last_stable_offset(partition)
 
     def commit(self, offsets: Offsets | None = None) -> None:
-        """Commit what was handed out, or these positions."""
+        """Commit everything handed out so far, or these positions."""
         self._run(lambda: self._consumer.commit(offsets))
 
     def committed(self, partition: TopicPartition) -> int | None:
@@ -405,7 +406,7 @@ class Consumer(Generic[K, V]):
         return self._run(lambda: self._consumer.committed(partition))
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Who commits, for ``send_offsets_to_transaction``."""
+        """The consumer's identity in its group, for ``send_offsets_to_transaction``."""
         return self._consumer.group_metadata()
 
     def topics(self) -> set[str]:
@@ -413,7 +414,7 @@ class Consumer(Generic[K, V]):
         return self._run(self._consumer.topics)
 
     def metrics(self) -> Metrics:
-        """What this consumer has counted; see the asyncio consumer. Does not start it."""
+        """This consumer's metrics; see the asyncio consumer. Does not start it."""
 
         async def there() -> Metrics:
             return self._consumer.metrics()

@@ -60,15 +60,15 @@ HANDED_OVER = 8192
 
 LARGE_BYTES = 4096
 LARGE_HANDED_OVER_BYTES = 8 << 20
-"""Records of at least ``LARGE_BYTES`` may wait there while they are not more than this together, and one more."""
+"""Large records (at least ``LARGE_BYTES``) may wait there up to this total size, plus one more record."""
 
 
 @takes_fewer_types
 class Producer(Generic[SentK, SentV]):
     """The blocking producer; settings as for ``oncelog.client.aio.Producer``.
 
-    It starts with the first call, or with ``start()`` or ``with``. One that the program forgets to close sends what is
-    queued before the program ends, for which that waits 10 s at most, and aborts an open transaction.
+    It starts with the first call, or with ``start()`` or ``with``. If the program forgets to close it, queued records
+    are still sent before the program ends (which waits at most 10 s for that), and an open transaction is aborted.
     """
 
     @overload
@@ -105,9 +105,9 @@ class Producer(Generic[SentK, SentV]):
         self._value_serializer = value_serializer
         self._background: Background | None = None
         self._queue: deque[_Queued | asyncio.Event] = deque()
-        """Records, and between them events of those who wait until what is before them is with the producer."""
+        """Records, and among them events set for callers that wait until everything queued before is handed over."""
         self._large_bytes = 0
-        """What the large records among them come to."""
+        """Total size of the large records in the queue."""
         self._large_lock = threading.Lock()
         self._pumping = False
         self._room = threading.Event()
@@ -160,14 +160,14 @@ class Producer(Generic[SentK, SentV]):
     close = stop
 
     def _begin_flush(self) -> Future[None] | None:
-        """As :meth:`flush`, without waiting; None if there is nothing to flush, or it is another process's."""
+        """As :meth:`flush`, without waiting; None if there is nothing to flush, or it belongs to another process."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None
         return asyncio.run_coroutine_threadsafe(self._flush(), chosen.loop)
 
     def _begin_stop(self) -> Future[None] | None:
-        """As :meth:`stop`, without waiting; None if there is nothing to stop, or it is another process's."""
+        """As :meth:`stop`, without waiting; None if there is nothing to stop, or it belongs to another process."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None
@@ -181,7 +181,7 @@ class Producer(Generic[SentK, SentV]):
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._background is not None and self._background.usable:
-            unclosed.dropped(self)  # which has it once more, until it is closed
+            unclosed.dropped(self)  # which keeps a reference until the producer is closed
             warnings.warn(f"Unclosed {self!r}; call close()", ResourceWarning, source=self, stacklevel=2)
 
     async def _flush(self) -> None:
@@ -227,10 +227,10 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: int | None = None,
         headers: RecordHeaders | None = None,
     ) -> Delivery[RecordMetadata]:
-        """Queue a record; the delivery tells the outcome, errors of the record itself included.
+        """Queue a record; the delivery carries the outcome, including errors in the record itself.
 
         :raises IllegalStateError: the producer has a ``transactional_id``, and no transaction is open.
-        :raises AbortableTransactionError: a record before it has failed; abort the transaction.
+        :raises AbortableTransactionError: an earlier record failed; abort the transaction.
         :raises KafkaTimeoutError: there was no room for ``max.block.ms``; the record was not queued.
         """
         if self._background is None or self._closed:
@@ -238,13 +238,13 @@ class Producer(Generic[SentK, SentV]):
                 raise ProducerClosed("the producer was stopped")
             self.start()
         if len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES:
-            self._wait_for_room()  # first of all: who is told that there was no room has not sent the record
+            self._wait_for_room()  # first of all: a caller told that there is no room has not sent the record
         transactions = self._producer._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
         key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
         value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
-        size = largest_size(key_bytes, value_bytes, headers or ())  # what cannot be a record is refused here, not later
+        size = largest_size(key_bytes, value_bytes, headers or ())  # an invalid record is refused here, not later
         if value_bytes.__class__ is not bytes:  # the loop writes it later, when the program may have changed it
             value_bytes = owned(value_bytes)
         if key_bytes.__class__ is not bytes:
@@ -282,7 +282,7 @@ class Producer(Generic[SentK, SentV]):
         limit_ms = self._producer.config.max_block_ms
         self._room.clear()
         if not self._full():
-            self._room.set()  # others may have begun to wait just before, and nobody else would wake them
+            self._room.set()  # other threads may have begun to wait just before; nothing else would wake them
         elif not self._room.wait(limit_ms / 1000) and self._full():
             raise KafkaTimeoutError(
                 f"no room for a record within max.block.ms={limit_ms}: "
@@ -314,7 +314,7 @@ class Producer(Generic[SentK, SentV]):
                             await intake.put_slowly(*item)
                     except Exception as error:  # noqa: BLE001 - the program's partitioner may raise anything
                         if not delivery.done():
-                            delivery.set_exception(error.with_traceback(None))  # whose frames would keep the delivery
+                            delivery.set_exception(error.with_traceback(None))  # frames would keep the delivery
                     if not self._room.is_set() and self._half_empty():
                         self._room.set()
                     if intake.filled and intake.time_to_yield():
@@ -333,7 +333,7 @@ class Producer(Generic[SentK, SentV]):
         if not self._queue and (self._idle is None or self._idle.is_set()):
             return
         reached = asyncio.Event()
-        self._queue.append(reached)  # not until the queue is empty: other threads may send without end
+        self._queue.append(reached)  # waiting for an empty queue might never end: other threads keep sending
         self._pumping = True
         self._begin_pumping()
         await reached.wait()
@@ -360,8 +360,8 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> Delivery[list[Stored]]:
-        """Queue many records given as columns, behind what was sent before; the delivery tells where each run of them
-        was stored, or why not. See the asyncio producer."""
+        """Queue many records given as columns, behind everything sent before; the delivery carries where each run of
+        them was stored, or why it was not. See the asyncio producer."""
         return self._queue_many(
             lambda: self._producer.send_many(
                 topic, values, keys, partition=partition, timestamp_ms=timestamp_ms, headers=headers
@@ -371,13 +371,13 @@ class Producer(Generic[SentK, SentV]):
     def send_arrow(
         self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
     ) -> Delivery[list[Stored]]:
-        """Queue the rows of an Arrow table, behind what was sent before. See the asyncio producer."""
+        """Queue the rows of an Arrow table, behind everything sent before. See the asyncio producer."""
         return self._queue_many(lambda: self._producer.send_arrow(topic, table, partition=partition))
 
     def _queue_many(
         self, send: Callable[[], Coroutine[Any, Any, asyncio.Future[list[Stored]]]]
     ) -> Delivery[list[Stored]]:
-        """Waits until everything is queued, which is while ``buffer.memory`` is used up."""
+        """Waits until everything is queued, that is, as long as ``buffer.memory`` is used up."""
         delivery: Delivery[list[Stored]] = Delivery()
 
         async def queue() -> None:
@@ -395,7 +395,7 @@ class Producer(Generic[SentK, SentV]):
         return self._run(lambda: self._producer.partitions_for(topic))
 
     def metrics(self) -> Metrics:
-        """What this producer has counted; see the asyncio producer. Neither starts it nor waits for what is queued."""
+        """This producer's metrics; see the asyncio producer. Neither starts it nor waits for queued records."""
 
         async def there() -> Metrics:
             return self._producer.metrics()
@@ -415,7 +415,7 @@ class Producer(Generic[SentK, SentV]):
         self._run(self._producer.commit_transaction)
 
     def abort_transaction(self) -> None:
-        """Take the transaction back."""
+        """Abort the transaction."""
         self._run(self._producer.abort_transaction)
 
     def send_offsets_to_transaction(self, offsets: Offsets, group_id: str | ConsumerGroupMetadata) -> None:
@@ -427,7 +427,7 @@ class Producer(Generic[SentK, SentV]):
         return self._run(self._producer.prepare)
 
     def complete(self, token: str) -> None:
-        """End what is prepared as the database says: commit it if ``token`` is its token, else abort it."""
+        """End the prepared transaction as the database says: commit it if ``token`` is its token, else abort it."""
         self._run(lambda: self._producer.complete(token))
 
     @property
@@ -437,11 +437,11 @@ class Producer(Generic[SentK, SentV]):
         return self._producer.prepared
 
     def transaction(self) -> Transaction[SentK, SentV]:
-        """``with producer.transaction():`` commits at the end, aborts on an exception what is not prepared."""
+        """``with producer.transaction():`` commits at the end, and on an exception aborts unless prepared."""
         return Transaction(self)
 
     def abort_if_open(self) -> None:
-        """Abort where a transaction is open; nothing happens after a fatal error."""
+        """Abort the transaction if one is open; does nothing after a fatal error."""
         if self._producer.transaction_open:
             self.abort_transaction()
 

@@ -1,9 +1,9 @@
-"""What becomes of blocking producers that a program forgets to close: what they were given is sent all the same.
+"""Blocking producers that a program forgets to close: the records given to them are sent all the same.
 
-Called by ``producer``. One that the program drops closes itself on the client's thread. As the main thread ends, what
-was sent by then is delivered; other threads, pools and ``atexit`` functions go on with the producers, which are closed
-after them. The program waits for each of the two ``AT_EXIT_SECONDS`` / 2 at most; Ctrl-C ends it at once. What may be
-lost is said.
+Called by ``producer``. A producer that the program drops closes itself on the client's thread. When the main thread
+ends, everything sent so far is delivered; other threads, pools and ``atexit`` functions may still use producers, which
+are closed after them. The program waits at most ``AT_EXIT_SECONDS`` / 2 for each of these two steps; Ctrl-C ends the
+wait at once. Records that may be lost are logged.
 """
 
 from __future__ import annotations
@@ -42,32 +42,32 @@ class Unclosed(Protocol):
 _open: weakref.WeakSet[Unclosed] = weakref.WeakSet()
 _ending: dict[Future[None], Unclosed] = {}
 kept: set[object] = set()
-"""What does the work of each producer: in a cycle that is collected, it would end before its producer is closed."""
+"""Keeps each producer's worker objects alive: collected together in a cycle, they would end before it is closed."""
 _lock = threading.Lock()
 _registered = False
 _hurried = False
 
 
 def opened(producer: Unclosed) -> None:
-    """It is closed at the end of the program, unless that was done by then."""
+    """Close this producer when the program ends, unless it has been closed by then."""
     global _registered
     with _lock:
         _open.add(producer)
     if not _registered:
         _registered = True
         with suppress(RuntimeError):  # the program is ending already
-            # Before ``atexit``: no address can be looked up any more when executors have ended.
+            # Before ``atexit``: once executors have shut down, no address can be resolved any more.
             threading._register_atexit(send_all)  # type: ignore[attr-defined]
 
 
 def closed(producer: Unclosed) -> None:
-    """Nothing is left to do for it."""
+    """The producer is closed: forget it."""
     with _lock:
         _open.discard(producer)
 
 
 def dropped(producer: Unclosed) -> None:
-    """Nobody has it any more: close it beside what the program does."""
+    """The program holds no reference any more: close the producer in the background."""
     end = producer._begin_stop()
     if end is not None:
         _ending[end] = producer
@@ -75,13 +75,13 @@ def dropped(producer: Unclosed) -> None:
 
 
 def send_all() -> None:
-    """Wait for those that are closing, and for what the others were given so far."""
+    """Wait for producers that are closing, and for everything the others have been given so far."""
     _wait([*_ending, *filter(None, [producer._begin_flush() for producer in _still_open()])])
 
 
-@atexit.register  # when this is imported, so that functions which the program registers come first
+@atexit.register  # registered at import, so that functions the program registers run first
 def close_all() -> None:
-    """Wait for those that are closing, and close the others."""
+    """Wait for producers that are closing, and close the others."""
     for producer in _still_open():
         dropped(producer)
     late = _wait(list(_ending))
@@ -102,7 +102,7 @@ def _still_open() -> list[Unclosed]:
 
 
 def _wait(ends: list[Future[None]]) -> set[Future[None]]:
-    """Those that did not come in time."""
+    """Wait; returns the ends that did not finish in time."""
     global _hurried
     try:
         return wait(ends, 0 if _hurried else AT_EXIT_SECONDS / 2).not_done
@@ -112,7 +112,7 @@ def _wait(ends: list[Future[None]]) -> set[Future[None]]:
 
 
 def _after_fork() -> None:
-    """They are the parent's."""
+    """The producers belong to the parent."""
     global _lock
     _lock = threading.Lock()
     _open.clear()

@@ -1,8 +1,8 @@
-"""Records on their way out: a queue of batches for each partition, within ``buffer.memory``.
+"""Records waiting to be sent: a queue of batches for each partition, within ``buffer.memory``.
 
-Called by the producer (append), the sender (drain, retry, complete) and the transaction manager (sequences). A batch is
-written to until it is full or drained; from then on its bytes are fixed, and a retry sends the very same records.
-Sources: Kafka's ``RecordAccumulator`` and ``ProducerBatch``.
+Called by the producer (append), the sender (drain, retry, complete) and the transaction manager (sequences). Records
+are added to a batch until it is full or drained; from then on its bytes are fixed, and a retry sends the very same
+records. Sources: Kafka's ``RecordAccumulator`` and ``ProducerBatch``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from oncelog.records.batch import (
 from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
 RECORD_OVERHEAD_BYTES = 21
-"""Most bytes of a record besides key, value and headers."""
+"""Upper bound on a record's size besides its key, value and headers."""
 HEADER_OVERHEAD_BYTES = 10
 _CONTENT = (bytes, bytearray, memoryview)
 
 
 def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Upper bound of a record's size in a batch that is not packed.
+    """Upper bound on a record's size in an uncompressed batch.
 
-    :raises TypeError: something is of a type that a record cannot hold.
+    :raises TypeError: a part has a type that a record cannot hold.
     """
     size = RECORD_OVERHEAD_BYTES
     if key is not None:
@@ -56,12 +56,12 @@ def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> in
 
 
 def owned(content: bytes | None) -> bytes | None:
-    """What a program cannot change any more: ``bytes`` themselves, a copy of a buffer."""
+    """The content in a form that the program cannot change any more: ``bytes`` as they are, a buffer copied."""
     return content if content is None or content.__class__ is bytes else bytes(content)
 
 
 def owned_headers(headers: Headers) -> Headers:
-    """Headers that a program cannot change any more."""
+    """The headers in a form that the program cannot change any more."""
     return tuple((name, owned(content)) for name, content in headers)
 
 
@@ -71,7 +71,7 @@ def _need_list(headers: object) -> None:
 
 
 def _pair(header: Any) -> tuple[Any, Any]:
-    """A header that may be a list or a pair of the program's own; it is walked again later."""
+    """Split a header, which may be a list or the program's own pair type, because it is iterated again later."""
     if isinstance(header, Iterator):
         raise TypeError(f"headers must be a list of (name, bytes), not one with {header!r} in it")
     try:
@@ -94,22 +94,22 @@ def _size_of(what: str, given: object) -> int:
 
 
 def _bytes_in(content: bytes | bytearray | memoryview) -> int:
-    """The length of a memoryview counts its elements, which may be of several bytes."""
+    """The size in bytes; a memoryview's length counts its elements, which may be larger."""
     return content.nbytes if isinstance(content, memoryview) else len(content)
 
 
 class WholeBatch:
-    """Stands for all records of a batch that was given as one, in place of a handle for each; told its outcome once."""
+    """Stands for all records of a batch sent as one, in place of a handle for each; gets a single outcome."""
 
     def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
-        """Two in its place, for the batch travels as two of so many records."""
+        """Two replacements, because the batch is being split into parts with these numbers of records."""
         raise NotImplementedError
 
 
 class ProducerBatch:
-    """Records of one partition that travel together.
+    """Records of one partition that are sent together.
 
-    ``handles`` are whatever the shell wants back for each record, in order, or one :class:`WholeBatch`.
+    ``handles`` are the caller's objects for each record, in order, or one :class:`WholeBatch`.
     """
 
     __slots__ = (
@@ -138,7 +138,7 @@ class ProducerBatch:
         self.partition = partition
         self.number = number
         self.limit_bytes = limit_bytes
-        """Size up to which it is filled."""
+        """Size up to which the batch is filled."""
         self.builder = BatchBuilder()
         self.handles: list[object] = []
         self.timestamps: list[int] = []
@@ -151,7 +151,7 @@ class ProducerBatch:
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
         self.refused = False
-        """Certainly not stored under its sequence, and never to be: it waits for a new epoch, outside its queue."""
+        """Certainly not stored under its sequence, now or later: it waits for a new epoch, outside its queue."""
         self.attempts = 0
         self.not_before_ms = 0
         self.in_flight = False
@@ -163,19 +163,19 @@ class ProducerBatch:
 
     @property
     def view(self) -> memoryview:
-        """The sealed bytes, not copied."""
+        """The sealed bytes, without a copy."""
         if self.payload is None:
             raise InvariantError(f"a batch of {self.partition} was to be sent before it was sealed")
         return memoryview(self.payload)
 
     def assign(self, stamp: ProducerIdAndEpoch, sequence: int, reset: bool = False) -> None:
-        """Give the batch its place in the producer's sequence of the partition."""
+        """Give the batch its sequence numbers in the partition."""
         self.stamp, self.sequence = stamp, sequence
         self.sequence_reset = reset
         self.refused = False
 
     def seal(self, compression: Compression, level: int | None, transactional: bool) -> bytearray:
-        """The bytes to send, stamped with what was assigned; the records are encoded once."""
+        """The bytes to send, stamped with producer and sequence; the records are encoded only once."""
         if self.payload is None:
             self.closed = True
             self.payload = self.builder.build(
@@ -198,10 +198,10 @@ OnDone = Callable[[ProducerBatch, int, int, int, KafkaError | None], None]
 
 
 class Accumulator:
-    """All batches that are not acknowledged yet.
+    """All batches without an acknowledgement.
 
-    :param on_done: told once for each batch, after its memory is free again.
-    :param on_space: told when memory became free.
+    :param on_done: called once for each batch, after its memory has been freed.
+    :param on_space: called when memory has been freed.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class Accumulator:
         self.used_bytes = 0
         self.queues: dict[TopicPartition, deque[ProducerBatch]] = {}
         self.incomplete: dict[ProducerBatch, None] = {}
-        """Every batch that has no outcome, oldest first."""
+        """Every batch without an outcome, oldest first."""
 
     @property
     def buffer_memory_bytes(self) -> int:
@@ -233,7 +233,7 @@ class Accumulator:
 
     @property
     def last_number(self) -> int:
-        """Number of the newest batch; batches with numbers up to it are what a flush waits for."""
+        """Number of the newest batch; a flush waits for batches with numbers up to it."""
         return self._numbers
 
     def append(
@@ -246,7 +246,7 @@ class Accumulator:
         size_bytes: int,
         now_ms: int,
     ) -> ProducerBatch | None:
-        """Add a record; the batch it went to, or None while ``buffer.memory`` is used up.
+        """Add a record; returns the batch it went to, or None while ``buffer.memory`` is used up.
 
         :param size_bytes: from :func:`largest_size`.
         """
@@ -270,7 +270,7 @@ class Accumulator:
     def add(
         self, batch: ProducerBatch, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> None:
-        """Add a record to an open batch; the caller has seen that there is room."""
+        """Add a record to an open batch; the caller has checked that there is room."""
         size = HEADER_SIZE_BYTES + batch.builder.append(timestamp, key, value, headers)
         self.used_bytes += size - batch.size_bytes
         batch.size_bytes = size
@@ -279,7 +279,7 @@ class Accumulator:
 
     def add_quickly(self, batch: ProducerBatch, timestamp: int, value: bytes | None) -> bool:
         """Add a record without key and headers; False if the batch has no room for it or is closed, or memory is
-        short. The producer's hottest path: nothing is looked up."""
+        short. This is the producer's hottest path, so it looks nothing up."""
         if batch.closed or self.used_bytes + batch.limit_bytes > self._buffer_memory_bytes:
             return False
         size = batch.builder.append_within(batch.limit_bytes - HEADER_SIZE_BYTES, timestamp, None, value)
@@ -293,7 +293,7 @@ class Accumulator:
         return True
 
     def room_in(self, batch: ProducerBatch) -> int:
-        """Bytes that may still be added to a batch: none if it is closed."""
+        """Bytes that may still be added to a batch: 0 if it is closed."""
         if batch.closed:
             return 0
         return min(batch.limit_bytes - batch.size_bytes, self._buffer_memory_bytes - self.used_bytes)
@@ -307,7 +307,7 @@ class Accumulator:
         now_ms: int,
         handle: WholeBatch,
     ) -> ProducerBatch | None:
-        """Queue a batch that is encoded already; None while ``buffer.memory`` is used up."""
+        """Queue a batch that is already encoded; None while ``buffer.memory`` is used up."""
         if self.used_bytes + len(payload) > self._buffer_memory_bytes and self.incomplete:
             return None
         batch = self._new_batch(partition, now_ms)
@@ -322,7 +322,7 @@ class Accumulator:
     def append_batch(
         self, partition: TopicPartition, builder: BatchBuilder, now_ms: int, handle: WholeBatch
     ) -> ProducerBatch | None:
-        """Queue records that the caller has gathered; None while ``buffer.memory`` is used up."""
+        """Queue records that the caller has collected; None while ``buffer.memory`` is used up."""
         if self.used_bytes + builder.size_bytes > self._buffer_memory_bytes and self.incomplete:
             return None
         batch = self._new_batch(partition, now_ms)
@@ -355,13 +355,13 @@ class Accumulator:
         return batch
 
     def _drop_empty(self, batch: ProducerBatch) -> None:
-        """The first record of a new batch was refused: there is nothing to wait for."""
+        """Remove a new batch whose first record was refused."""
         self.queues[batch.partition].remove(batch)
         del self.incomplete[batch]
         self.used_bytes -= batch.size_bytes
 
     def packed(self, batch: ProducerBatch) -> None:
-        """Learn from a batch that was just sealed how well the topic's records pack (KIP-126)."""
+        """Learn from a batch just sealed how well the topic's records compress (KIP-126)."""
         if not self._compression or batch.payload is None:
             return
         topic = batch.partition.topic
@@ -370,7 +370,7 @@ class Accumulator:
         self._ratios[topic] = max(seen * 1.05, known - 0.05) if seen < known else min(1.0, seen * 1.05)
 
     def ready_queues(self) -> Iterator[tuple[TopicPartition, deque[ProducerBatch]]]:
-        """The queues that hold a batch, in the order in which their partitions were first used."""
+        """The non-empty queues, in the order in which their partitions were first used."""
         for partition, queue in self.queues.items():
             if queue:
                 yield partition, queue
@@ -384,14 +384,14 @@ class Accumulator:
         }
 
     def take(self, partition: TopicPartition) -> ProducerBatch:
-        """The first batch of a partition leaves its queue to be sent."""
+        """Remove the first batch of a partition from its queue, to be sent."""
         batch = self.queues[partition].popleft()
         batch.closed = True
         batch.in_flight = True
         return batch
 
     def put_back(self, batch: ProducerBatch) -> None:
-        """Queue a batch again, by sequence where it has one: an earlier number never passes a later one."""
+        """Queue a batch again, by sequence if it has one: an earlier sequence never ends up behind a later one."""
         batch.in_flight = False
         queue = self.queues[batch.partition]
         position = 0
@@ -400,16 +400,16 @@ class Accumulator:
         queue.insert(position, batch)
 
     def set_aside(self, batch: ProducerBatch) -> None:
-        """Keep a batch that was refused for good, out of the way of others, until :meth:`put_first`."""
+        """Hold back a batch that was refused for good, so that others can pass, until :meth:`put_first`."""
         batch.in_flight = False
 
     def put_first(self, batches: list[ProducerBatch]) -> None:
-        """Queue batches of one partition that were set aside before all others, in the given order."""
+        """Queue held-back batches of one partition in front of all others, in the given order."""
         if batches:
             self.queues[batches[0].partition].extendleft(reversed(batches))
 
     def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
-        """Two halves of a batch that the broker found too large, queued in its place; sequences are not assigned."""
+        """Replace a batch that the broker found too large by two halves, queued in its place without sequences."""
         if batch.payload is None or batch.count < 2:
             raise InvariantError("only a sealed batch of several records can be split")
         records = decode_records(batch.payload, 0, check_crc=False)
@@ -457,7 +457,7 @@ class Accumulator:
         log_start_offset: int = -1,
         error: KafkaError | None = None,
     ) -> None:
-        """The batch has its outcome. Nothing happens when it had one before (it expired, its answer came later)."""
+        """Give the batch its outcome. Does nothing if it had one already (it expired, and its answer came later)."""
         if batch.done:
             return
         batch.done = batch.closed = True
@@ -470,7 +470,7 @@ class Accumulator:
         self._on_space()
 
     def abort_undrained(self, error: KafkaError) -> None:
-        """Fail what was never sent: batches without a sequence that are still queued."""
+        """Fail everything never sent: batches without a sequence that are still queued."""
         for batch in [item for item in self.incomplete if not item.in_flight and not item.has_sequence]:
             self.complete(batch, error=error)
 

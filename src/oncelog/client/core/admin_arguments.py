@@ -1,6 +1,6 @@
-"""What programs hand to the admin client: topics to make, counts, settings, rights. Checked before anything is sent.
+"""Arguments of the admin client: topics, counts, settings, ACLs. Checked before anything is sent.
 
-Called by the parts of the asyncio admin client, which the blocking one and aiokafka's stand on. See ``arguments``.
+Called by the parts of the asyncio admin client, on which the blocking one and aiokafka's are built. See ``arguments``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OF_ONE_NODE = frozenset({ConfigResourceType.BROKER, ConfigResourceType.BROKER_L
 
 
 def new_topics(topics: Iterable[NewTopic]) -> list[NewTopic]:
-    """Topics to make."""
+    """Topics to create."""
     found = arguments.listed(topics, NewTopic)
     for topic in found:
         name = arguments.name(topic.name, "topics")
@@ -32,7 +32,7 @@ def new_topics(topics: Iterable[NewTopic]) -> list[NewTopic]:
 
 
 def counts(given: Mapping[str, int]) -> dict[str, int]:
-    """How many partitions topics are to have."""
+    """How many partitions each topic is to have."""
     found = arguments.mapping(given, "{topic: number of partitions}").items()
     return {
         arguments.name(topic, "topics"): arguments.whole(count, f"the number of partitions of topic {topic!r}", 32)
@@ -41,7 +41,7 @@ def counts(given: Mapping[str, int]) -> dict[str, int]:
 
 
 def assignments(given: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, list[list[int]]]:
-    """Which nodes hold the new partitions of topics."""
+    """Which nodes are to hold the new partitions of topics."""
     found: dict[str, list[list[int]]] = {}
     for topic, partitions in arguments.mapping(given, "{topic: [[node, ...], ...]}").items():
         if not isinstance(partitions, list | tuple):
@@ -53,13 +53,13 @@ def assignments(given: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, list[
 def reassignments(
     given: Mapping[TopicPartition, Sequence[int] | None],
 ) -> dict[TopicPartition, list[int] | None]:
-    """Which nodes are to hold partitions; None ends a move."""
+    """Which nodes are to hold each partition; None cancels a move."""
     found = arguments.by_partition(given, "lists of nodes")
     return {name: None if nodes is None else arguments.wholes(nodes, "nodes", 32) for name, nodes in found.items()}
 
 
 def resources(given: Iterable[ConfigResource]) -> list[ConfigResource]:
-    """What settings are asked of."""
+    """Resources whose settings are requested."""
     found = arguments.listed(given, ConfigResource)
     for item in found:
         try:
@@ -76,7 +76,7 @@ def resources(given: Iterable[ConfigResource]) -> list[ConfigResource]:
 def changes(
     given: Mapping[ConfigResource, Mapping[str, str | None]],
 ) -> dict[ConfigResource, Mapping[str, str | None]]:
-    """Settings by what they belong to; None goes back to the default."""
+    """Settings by resource; None restores the default."""
     form = "{ConfigResource(type, name): {property: value}}"
     found = dict(arguments.mapping(given, form))
     resources(found)
@@ -101,7 +101,7 @@ def acls(given: Iterable[Acl]) -> list[Acl]:
 
 
 def acl_filter(given: AclFilter) -> AclFilter:
-    """Which access control entries are meant."""
+    """A filter for access control entries."""
     if not isinstance(given, AclFilter):
         raise TypeError(f"an AclFilter is needed, not {given!r}")
     _rights(given, optional=True)

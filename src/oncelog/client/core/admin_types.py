@@ -1,4 +1,4 @@
-"""What the admin client takes and gives.
+"""Arguments and results of the admin client.
 
 Called by the admin client, the command line and the console. Names are aiokafka's where it has one.
 """
@@ -13,7 +13,7 @@ from oncelog.client.core.structs import TopicPartition
 
 
 class ConfigResourceType(IntEnum):
-    """What a configuration belongs to."""
+    """What kind of resource has the configuration."""
 
     TOPIC = 2
     BROKER = 4
@@ -35,7 +35,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class RecordsToDelete:
-    """Where the records of a partition are to begin; -1 deletes all there are."""
+    """The new first offset of a partition; -1 deletes all records."""
 
     before_offset: int
 
@@ -59,7 +59,7 @@ class TopicDescription:
 
 @dataclass(frozen=True, slots=True)
 class PartitionReassignment:
-    """A move that is under way: the replicas there are meanwhile, those that come and those that go."""
+    """A move that is under way: the current replicas, those being added and those being removed."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
@@ -83,7 +83,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class FeatureLevel:
-    """A feature of the cluster (KIP-584): the level in force (0: none), and those that the node asked supports."""
+    """A feature of the cluster (KIP-584): the level in force (0: none), and the levels supported by the node asked."""
 
     level: int
     lowest: int
@@ -128,7 +128,7 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """``state`` and ``type`` are empty if the broker is too old to tell."""
+    """``state`` and ``type`` are empty if the broker is too old to report them."""
 
     group_id: str
     protocol_type: str
@@ -166,7 +166,7 @@ class TransactionListing:
 
 
 NO_TIME_LIMIT = 2**31 - 1
-"""The time-out in ms of producers in two-phase commit."""
+"""The transaction timeout in ms of producers in two-phase commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +184,13 @@ class TransactionDescription:
 
     @property
     def two_phase_commit(self) -> bool:
-        """Whether a database decides on its transactions, which have no time-out then (KIP-939)."""
+        """Whether a database decides on its transactions, which then have no timeout (KIP-939)."""
         return self.timeout_ms == NO_TIME_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerState:
-    """A producer as one partition knows it; ``transaction_start_offset`` is -1 if it has none open there."""
+    """A producer as one partition sees it; ``transaction_start_offset`` is -1 if it has no transaction open there."""
 
     producer_id: int
     producer_epoch: int

@@ -1,7 +1,8 @@
-"""What programs hand in: names, numbers, lists, partitions, positions. A text where a list belongs is refused.
+"""Arguments that programs pass: names, numbers, lists, partitions, positions. A string in place of a list is refused.
 
-Called by the clients' methods before anything is sent. A wrong type is a TypeError, a number that no request can carry
-a NumberOutOfRangeError: what was given, what is right. The admin client's own shapes are in ``admin_arguments``.
+Called by the clients' methods before anything is sent. A wrong type raises TypeError, a number that no request can
+carry NumberOutOfRangeError; both say what was given and what is right. ``admin_arguments`` has the admin client's own
+shapes.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
-"""Positions as programs give them: numbers, pairs with a text, or ``OffsetAndMetadata``."""
+"""Positions as programs give them: numbers, pairs of number and metadata, or ``OffsetAndMetadata``."""
 
 MOST = {8: 2**7 - 1, 16: 2**15 - 1, 32: 2**31 - 1, 64: 2**63 - 1}
-"""The largest whole number that a field of the protocol takes, by its bits."""
+"""The largest integer that a field of the protocol can hold, by its size in bits."""
 
 
 def names(values: Iterable[str], what: str) -> list[str]:
-    """Texts that are not empty, without repetitions, in the order given.
+    """Non-empty strings without repetitions, in the order given.
 
-    :param what: what is listed, in the plural: "topics".
+    :param what: what the list contains, in the plural: "topics".
     """
     if isinstance(values, (str, bytes, bytearray)) or not isinstance(values, Iterable):
         raise TypeError(f"a list of {what} is needed, not {values!r}; write [{values!r}] for one")
@@ -36,7 +37,7 @@ def names(values: Iterable[str], what: str) -> list[str]:
 
 
 def name(value: object, what: str) -> str:
-    """A text that is not empty and can be sent.
+    """A non-empty string that can be sent.
 
     :param what: what it names, in the plural: "topics".
     """
@@ -46,9 +47,9 @@ def name(value: object, what: str) -> str:
 
 
 def text(value: object, what: str) -> str:
-    """A text that can be sent, empty or not.
+    """A string that can be sent, possibly empty.
 
-    :param what: its name: "group_id".
+    :param what: the argument's name: "group_id".
     """
     if not isinstance(value, str):
         raise TypeError(f"{what} must be str, not {value!r}")
@@ -66,7 +67,7 @@ def _writable(value: str, what: str) -> str:
 
 
 def whole(value: object, what: str, bits: int = 64) -> int:
-    """A whole number, of another library too, that fits into a field of so many bits; a float or a text is none."""
+    """An integer, also of another library, that fits into a field of ``bits`` bits; a float or a string is refused."""
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -77,16 +78,16 @@ def whole(value: object, what: str, bits: int = 64) -> int:
 
 
 def seconds(value_ms: object, what: str) -> float:
-    """A length of time that is given in ms; infinity is one, too."""
+    """A duration given in ms, as seconds; infinity is allowed."""
     if isinstance(value_ms, float) and not isnan(value_ms):
         return value_ms / 1000
     return whole(value_ms, what) / 1000
 
 
 def wholes(values: Iterable[int], what: str, bits: int = 64) -> list[int]:
-    """Whole numbers, in the order given.
+    """Integers, in the order given.
 
-    :param what: what is listed, in the plural: "producer ids".
+    :param what: what the list contains, in the plural: "producer ids".
     """
     if isinstance(values, (str, bytes, bytearray)) or not isinstance(values, Iterable):
         raise TypeError(f"a list of {what} is needed, not {values!r}; write [{values!r}] for one")
@@ -105,17 +106,17 @@ def listed(values: Iterable[T], kind: type[T]) -> list[T]:
 
 
 def walked(values: T) -> T | list[Any]:
-    """A list of what makes its items while it is walked, which may call a blocking client: not on the client's thread.
-    Anything else is as it was, to be checked there."""
+    """A list of the items if iterating creates them: that may call a blocking client, and must not happen on the
+    client's thread. Anything else is returned as it is, to be checked there."""
     if isinstance(values, Iterable) and not isinstance(values, Collection):
         return list(values)
     return values
 
 
 def mapping(values: Mapping[K, V], form: str) -> Mapping[K, V]:
-    """Something by something.
+    """A mapping.
 
-    :param form: how it is written: "{topic: number}".
+    :param form: its form in messages: "{topic: number}".
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"{form} is needed, not {values!r}")
@@ -123,9 +124,9 @@ def mapping(values: Mapping[K, V], form: str) -> Mapping[K, V]:
 
 
 def by_partition(values: Mapping[TopicPartition, V], what: str) -> dict[TopicPartition, V]:
-    """Something for each partition.
+    """A mapping from partitions.
 
-    :param what: what that is, in the plural: "offsets".
+    :param what: what the values are, in the plural: "offsets".
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"{what} are given by partition, as {{TopicPartition(topic, number): ...}}, not {values!r}")
@@ -143,7 +144,7 @@ def partitions(values: object) -> list[TopicPartition]:
 
 
 def partition(value: object) -> TopicPartition:
-    """One partition; a plain pair will do."""
+    """One partition; a plain pair is accepted, too."""
     if value.__class__ is TopicPartition:
         known: TopicPartition = value
         if known.partition.__class__ is int and 0 <= known.partition <= MOST[32]:
@@ -193,7 +194,7 @@ def _position(key: TopicPartition, given: object) -> OffsetAndMetadata:
 
 
 def group(given: str | ConsumerGroupMetadata) -> ConsumerGroupMetadata:
-    """Who commits."""
+    """The group, or member, that commits."""
     if isinstance(given, str):
         return ConsumerGroupMetadata(text(given, "group_id"))
     if not isinstance(given, ConsumerGroupMetadata):

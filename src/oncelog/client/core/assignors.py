@@ -21,7 +21,7 @@ NO_GENERATION = -1
 
 
 class Member(NamedTuple):
-    """What a member told when it joined. ``owned`` is what it had, in the generation ``generation``."""
+    """What a member reported when it joined. ``owned`` is what it owned in the generation ``generation``."""
 
     member_id: str
     topics: tuple[str, ...]
@@ -38,7 +38,7 @@ class Member(NamedTuple):
 
 
 def assign_range(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
-    """Each topic on its own: consecutive partitions, the first members get the remainder."""
+    """Assign each topic separately: consecutive partitions, and the first members get the remainder."""
     assignment: Assignment = {member.member_id: [] for member in members}
     for topic in sorted({topic for member in members for topic in member.topics}):
         count = partitions.get(topic, 0)
@@ -53,7 +53,7 @@ def assign_range(partitions: Mapping[str, int], members: list[Member]) -> Assign
 
 
 def assign_roundrobin(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
-    """All partitions in order, each to the next member that reads its topic."""
+    """Assign all partitions in order, each to the next member that reads its topic."""
     assignment: Assignment = {member.member_id: [] for member in members}
     circle = sorted(members, key=lambda item: item.rank)
     turn = 0
@@ -66,7 +66,7 @@ def assign_roundrobin(partitions: Mapping[str, int], members: list[Member]) -> A
 
 
 def assign_sticky(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
-    """As even as can be, moving as little as can be."""
+    """Assign as evenly as possible, then with as few moves as possible."""
     order = sorted(members, key=lambda item: item.member_id)
     everything = _all_partitions(partitions, members)
     assignment, free = _kept(everything, order)
@@ -86,7 +86,7 @@ def _all_partitions(partitions: Mapping[str, int], members: list[Member]) -> lis
 
 
 def _kept(everything: list[TopicPartition], members: list[Member]) -> tuple[Assignment, list[TopicPartition]]:
-    """What each member may keep, and what nobody has."""
+    """The partitions that each member may keep, and those without an owner."""
     owners = _owners(members)
     topics = {member.member_id: set(member.topics) for member in members}
     assignment: Assignment = {member.member_id: [] for member in members}
@@ -101,7 +101,7 @@ def _kept(everything: list[TopicPartition], members: list[Member]) -> tuple[Assi
 
 
 def _owners(members: list[Member]) -> dict[TopicPartition, str | None]:
-    """Who has each partition: of two claims the later generation counts; None if equal ones disagree."""
+    """The owner of each partition: of two claims the later generation wins; None if two of one generation conflict."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
         for name in member.owned:
@@ -114,7 +114,7 @@ def _owners(members: list[Member]) -> dict[TopicPartition, str | None]:
 
 
 def _trim(assignment: Assignment, free: list[TopicPartition], count: int) -> list[TopicPartition]:
-    """All members read the same topics: nobody keeps more than the even share."""
+    """For members that all read the same topics: take partitions from those with more than the even share."""
     share, extra = divmod(count, len(assignment))
     released: list[TopicPartition] = []
     for names in sorted(assignment.values(), key=len, reverse=True):
@@ -127,7 +127,7 @@ def _trim(assignment: Assignment, free: list[TopicPartition], count: int) -> lis
 
 
 def _balance(assignment: Assignment, eligible: Mapping[TopicPartition, list[str]]) -> None:
-    """Move partitions from members with more to members with at least two fewer, as long as there are such."""
+    """Move partitions from members with more to members with at least two fewer, until there are none."""
     moved = True
     while moved:
         moved = False
@@ -141,9 +141,9 @@ def _balance(assignment: Assignment, eligible: Mapping[TopicPartition, list[str]
 
 
 def assign_cooperative(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
-    """As sticky, but a partition that changes hands goes to nobody until its owner has given it up (KIP-429).
+    """As sticky, but a partition that changes hands stays unassigned until its owner has given it up (KIP-429).
 
-    Who has it keeps it, whatever a member from an earlier generation believes to own; what two have, both give up.
+    The current owner keeps it, whatever a member from an earlier generation claims; if two own it, both give it up.
     """
     assignment = assign_sticky(partitions, members)
     owners = _owners(members)
@@ -164,7 +164,7 @@ ASSIGNORS: Mapping[str, Assign] = {
 
 
 def encode_user_data(name: str, owned: list[TopicPartition], generation: int) -> bytes | None:
-    """What Java's assignor of that name puts into a subscription's user data."""
+    """The user data that Java's assignor of that name puts into a subscription."""
     if name == "cooperative-sticky":
         return _INT32.pack(generation)
     if name != "sticky":
@@ -182,7 +182,7 @@ def encode_user_data(name: str, owned: list[TopicPartition], generation: int) ->
 
 
 def decode_user_data(name: str, data: bytes | None) -> tuple[tuple[TopicPartition, ...], int]:
-    """Owned partitions and generation from user data; nothing if it is missing or not what Java writes."""
+    """Owned partitions and generation from user data; empty if it is missing or not as Java writes it."""
     if not data:
         return (), NO_GENERATION
     try:

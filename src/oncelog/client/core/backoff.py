@@ -1,6 +1,6 @@
-"""How long to wait before trying again (KIP-580): doubling from a first wait to a greatest one.
+"""How long to wait before trying again (KIP-580): doubling from a first wait up to a maximum.
 
-Without jitter: a client's cores are deterministic, and the shell adds jitter to reconnects, where it matters.
+Without jitter: a client's cores are deterministic, and the I/O layer adds jitter to reconnects, where it matters.
 """
 
 from __future__ import annotations

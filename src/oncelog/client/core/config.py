@@ -1,9 +1,9 @@
 """Settings of producer, consumer and admin client: Kafka's property names, aiokafka's names as attributes.
 
-Called by the clients' constructors (keyword form), the command line and Spark (properties form). What contradicts
-itself is refused before anything is sent, with the setting's name and what is allowed (``ProducerConfig.java``,
-KIP-679). Defaults are Kafka 4.3's except ``linger.ms``, which is 0 as in aiokafka: records sent in one turn of the
-event loop travel together anyway, and a waiting sender gets its answer 5 ms earlier.
+Called by the clients' constructors (keyword form), the command line and Spark (properties form). Contradictory settings
+are refused before anything is sent, with the setting's name and what is allowed (``ProducerConfig.java``, KIP-679).
+Defaults are Kafka 4.3's except ``linger.ms``, which is 0 as in aiokafka: records sent in one turn of the event loop
+travel together anyway, and a waiting sender gets its answer 5 ms earlier.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oncelog.records.compression import Compression
 from oncelog.settings import nearest, properties, setting
 
 TokenProvider = Callable[[], "str | Awaitable[str]"]
-"""Returns a token for OAUTHBEARER, now or when awaited; also aiokafka's object with a method ``token``."""
+"""Returns a token for OAUTHBEARER or an awaitable of one; also aiokafka's object with a method ``token``."""
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ _JAVA_WORDS = {"partitioner.class": _JAVA_PARTITIONERS, "partition.assignment.st
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig(SecurityConfig):
-    """What all three clients share."""
+    """Settings shared by all three clients."""
 
     bootstrap_servers: tuple[str, ...] = setting(
         "bootstrap.servers", ["localhost:9092"], "Addresses (host:port) that tell about the rest of the cluster."
@@ -89,14 +89,14 @@ class ClientConfig(SecurityConfig):
         high=MAX_LONG,
     )
     token_provider: TokenProvider | None = None
-    """Gives tokens for OAUTHBEARER; not a property, since it is no text."""
+    """Supplies tokens for OAUTHBEARER; not a property, because it cannot be written as text."""
 
     @classmethod
     def from_properties(cls, values: Mapping[str, str], token_provider: TokenProvider | None = None) -> Self:
-        """Settings from Kafka's property names and texts, as in a file that Java's clients share.
+        """Settings from Kafka's property names and texts, as in a file shared with Java's clients.
 
-        What only they, or only other clients of ours, know is left out, with a warning if it asks for something.
-        Names that nobody knows are refused with the nearest known one.
+        Settings that only Java's clients, or other clients of ours, have are left out, with a warning if Java would act
+        on them. Unknown names are refused with the nearest known one.
         """
         values = {name: text for name, text in values.items() if not _for_others(cls, name, text)}
         translated = {name: _without_java_classes(name, text) for name, text in values.items()}
@@ -104,7 +104,7 @@ class ClientConfig(SecurityConfig):
 
     @classmethod
     def from_keywords(cls, **values: Any) -> Self:
-        """Settings from attribute names and typed values; None stands for the default."""
+        """Settings from attribute names and typed values; None means the default."""
         known: dict[str, Field[Any]] = {f.name: f for f in known_properties(cls).values()}
         token_provider = values.pop("sasl_oauth_token_provider", None)
         texts: dict[str, str] = {}
@@ -117,7 +117,7 @@ class ClientConfig(SecurityConfig):
         return cls.from_properties(texts, token_provider)
 
     def _checked(self, explicit: frozenset[str]) -> Self:
-        """Self, adjusted, or ConfigError for settings that contradict each other."""
+        """Self, adjusted; raises ConfigError if settings contradict each other."""
         addresses = tuple(map(without_protocol, self.bootstrap_servers))
         for address in addresses:
             host, _, port = address.rpartition(":")
@@ -133,7 +133,7 @@ class ClientConfig(SecurityConfig):
 
 
 def without_protocol(address: str) -> str:
-    """``host:port`` of ``protocol://host:port``, as Java's clients take it; many a container tells its address so."""
+    """``host:port`` of ``protocol://host:port``, which Java's clients accept; many containers print addresses so."""
     return address.rpartition("://")[2]
 
 
@@ -143,7 +143,7 @@ def known_properties(cls: type[ClientConfig]) -> Mapping[str, Field[Any]]:
 
 
 def _for_others(cls: type[ClientConfig], name: str, text: str) -> bool:
-    """Whether a property is for other clients than ``cls``; warns where only Java's would do what it asks for."""
+    """Whether a property belongs to clients other than ``cls``; warns if it asks for something only Java's would do."""
     if name in known_properties(cls):
         return False
     if any(name in known_properties(other) for other in (ProducerConfig, ConsumerConfig, AdminConfig)):
@@ -167,7 +167,7 @@ def _without_java_classes(name: str, text: str) -> str:
 
 
 def _text(f: Field[Any], value: Any) -> str:
-    """A typed value as text; ``parse_value`` then checks it as it checks a properties file."""
+    """A typed value as text, which ``parse_value`` then checks as it checks a properties file."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return ",".join(str(getattr(item, "name", item)) for item in value)
     if isinstance(value, (bool, str, int, float)):
@@ -264,7 +264,7 @@ class ProducerConfig(ClientConfig):
 
     @property
     def acks_number(self) -> int:
-        """``acks`` as it is written into requests."""
+        """``acks`` as the number in requests."""
         return -1 if self.acks in ("all", "-1") else int(self.acks)
 
     @property
@@ -273,7 +273,7 @@ class ProducerConfig(ClientConfig):
 
     @property
     def compression_level(self) -> int | None:
-        """Level of the codec that is set; None for those without."""
+        """Level of the selected codec; None if it has no levels."""
         levels = {
             "gzip": self.compression_gzip_level,
             "lz4": self.compression_lz4_level,
@@ -310,7 +310,7 @@ class ProducerConfig(ClientConfig):
             )
 
     def _idempotence_checked(self, explicit: frozenset[str]) -> Self:
-        """Refuse what idempotence cannot keep; where nobody asked for idempotence, do without it, as Kafka does."""
+        """Refuse settings that break idempotence; if idempotence was not asked for, turn it off, as Kafka does."""
         asked = ("enable.idempotence" in explicit and self.enable_idempotence) or self.transactional_id is not None
         if self.transactional_id is not None and not self.enable_idempotence:
             raise ConfigError(

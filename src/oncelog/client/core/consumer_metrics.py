@@ -1,6 +1,6 @@
-"""What a consumer counts beyond its requests: ``consumer-metrics`` and those of fetching and of its group.
+"""A consumer's metrics besides its requests: ``consumer-metrics``, those of fetching and those of its group.
 
-Called by the fetcher and the consumers' shells.
+Called by the fetcher and the consumers' I/O layers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oncelog.client.core.wire import CONSUMER_GROUP_HEARTBEAT, FETCH, HEARTBEAT,
 
 
 class _Consumed:
-    """What a consumer read of one topic."""
+    """What a consumer has read from one topic."""
 
     __slots__ = ("bytes", "records", "sizes")
 
@@ -39,7 +39,7 @@ class _Consumed:
 
 
 class ConsumerMetrics:
-    """What a consumer counts beyond its requests."""
+    """Counts what a consumer does besides its requests."""
 
     def __init__(self, network: NetworkMetrics) -> None:
         self._network = network
@@ -66,14 +66,14 @@ class ConsumerMetrics:
         self._waited_s[call] += seconds
 
     def fetched(self, size_bytes: int, throttle_ms: int) -> None:
-        """An answer with records, or without."""
+        """A Fetch response arrived, with records or without."""
         self._fetches.value += 1
         self._sizes.add(size_bytes)
         if throttle_ms:
             self._network.throttle(FETCH, throttle_ms)
 
     def received(self, partition: TopicPartition, size_bytes: int) -> None:
-        """One partition's part of an answer."""
+        """One partition's part of a response arrived."""
         topic = self._topic(partition.topic)
         topic.bytes.value += size_bytes
         topic.sizes.add(size_bytes)
@@ -83,7 +83,7 @@ class ConsumerMetrics:
         self._topic(partition.topic).records.value += records
 
     def polled(self, now_ms: int) -> None:
-        """The program asks for records."""
+        """The program asked for records."""
         if self._polled_at_ms is not None:
             self._between_polls.add(now_ms - self._polled_at_ms)
         self._polled_at_ms = now_ms
@@ -115,7 +115,7 @@ class ConsumerMetrics:
     ) -> Metrics:
         """All values.
 
-        :param positions: what the program has been handed of each partition.
+        :param positions: the program's position in each partition.
         """
         seconds = moment.seconds
         found: Metrics = {

@@ -1,4 +1,4 @@
-"""Finding the broker that coordinates a group or a transactional id.
+"""Finds the broker that coordinates a group or a transactional id.
 
 Called by the transaction manager, the group member and the admin client.
 """
@@ -19,17 +19,17 @@ from oncelog.protocol.generated.find_coordinator_response import FindCoordinator
 
 
 class CoordinatorType(IntEnum):
-    """What a coordinator key names."""
+    """What kind of key is looked up."""
 
     GROUP = 0
     TRANSACTION = 1
 
 
 class CoordinatorFinder:
-    """Knows the coordinator of one key, or is finding it out.
+    """Knows the coordinator of one key, or looks it up.
 
-    :param on_found: the coordinator is known (again).
-    :param on_error: the lookup was refused for good.
+    :param on_found: called when the coordinator is known (again).
+    :param on_error: called when the lookup was refused for good.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class CoordinatorFinder:
             waiter.resolve(error)
 
     def forget(self) -> None:
-        """The node proved not to be the coordinator, or is not reachable."""
+        """Forget the node: it is not the coordinator, or cannot be reached."""
         self.node = None
 
     def look_up(self) -> None:
-        """Find out, where that is not under way already."""
+        """Start a lookup unless one is under way."""
         if self._busy or self.node is not None:
             return
         self._busy = True

@@ -1,7 +1,8 @@
-"""The requests of a producer to its coordinators: one under way at a time, the most urgent first.
+"""A producer's requests to its coordinators: one under way at a time, the most urgent first.
 
-Called by the transaction manager, which says what an answer means. Here are the queue, the coordinators of the
-transactional id and of the groups, repeats and their waits. Source: Kafka's ``TransactionManager.TxnRequestHandler``.
+Called by the transaction manager, which decides what an answer means. This module keeps the queue, finds the
+coordinators of the transactional id and of the groups, and repeats with backoff. Source: Kafka's
+``TransactionManager.TxnRequestHandler``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from oncelog.errors import Error, KafkaError
 Result = Deferred[KafkaError | None]
 
 FIRST_ADD_BACKOFF_MS = 20
-"""The last transaction is usually completed within this time, so its first successor asks again that soon."""
+"""The previous transaction usually completes within this time, so the first request of the next is repeated this
+soon."""
 
 PRIORITY = {
     Step.INIT_PRODUCER_ID: 1,
@@ -49,7 +51,7 @@ class CoordinatorRequest:
     attempts: int = field(compare=False, default=0)
 
     def fail(self, error: KafkaError) -> None:
-        """Tell whoever waits for it."""
+        """Report the failure to the caller."""
         if not self.result.done:
             self.result.resolve(error)
 
@@ -57,9 +59,9 @@ class CoordinatorRequest:
 class CoordinatorRequests:
     """The queue and the one request under way.
 
-    :param on_answer: told the request, what the error table says of its answer, what was answered, and now_ms.
-    :param on_ready: a request may go now that could not before.
-    :param on_refused: a coordinator will not be told to us.
+    :param on_answer: called with the request, the action from the error table, the outcome, and now_ms.
+    :param on_ready: called when a request may go that could not before.
+    :param on_refused: called when the lookup of a coordinator is refused for good.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class CoordinatorRequests:
         group: str | None = None,
         priority: int | None = None,
     ) -> CoordinatorRequest:
-        """Queue a request. ``done`` is called where it has succeeded, ``result`` resolved where it has failed."""
+        """Queue a request. ``done`` is called if it succeeds, ``result`` is resolved if it fails."""
         self._numbers += 1
         rank = PRIORITY[step] if priority is None else priority
         queued = CoordinatorRequest(rank, self._numbers, step, *request, done, result, group)
@@ -106,7 +108,7 @@ class CoordinatorRequests:
         return queued
 
     def next(self) -> CoordinatorRequest | None:
-        """The request that may go now; it stays queued until it is taken or sent."""
+        """The request that may be sent now; it stays queued until it is taken or sent."""
         return None if self._busy or self._waiting or not self._queue else self._queue[0]
 
     @property
@@ -115,7 +117,7 @@ class CoordinatorRequests:
         return not self._busy and not self._queue
 
     def take(self) -> CoordinatorRequest:
-        """Remove the next request unsent."""
+        """Remove the next request without sending it."""
         return heapq.heappop(self._queue)
 
     def send(self, request: CoordinatorRequest, highest: int) -> None:
@@ -136,7 +138,7 @@ class CoordinatorRequests:
         self._wire.send(node, request.api, request.build, answered, highest=highest, channel=1 if finder else 0)
 
     def repeat(self, request: CoordinatorRequest, error: Error, now_ms: int) -> None:
-        """Queue a request again; nothing goes before its backoff is over."""
+        """Queue a request again; nothing is sent before its backoff is over."""
         heapq.heappush(self._queue, request)
         self._waiting = True
         wait = backoff_ms(request.attempts, self._retry_backoff_ms, self._retry_backoff_max_ms)
@@ -145,13 +147,13 @@ class CoordinatorRequests:
         self._wire.timers.schedule(now_ms + wait, self._again)
 
     def forget_coordinator(self, request: CoordinatorRequest) -> None:
-        """The node proved not to coordinate what the request is about."""
+        """The node turned out not to coordinate the request's key."""
         finder = self._finder_for(request)
         if finder is not None:
             finder.forget()
 
     def fail_all(self, error: KafkaError) -> None:
-        """Fail what is queued, in its order."""
+        """Fail all queued requests, in order."""
         queue, self._queue = self._queue, []
         for request in sorted(queue):
             request.fail(error)

@@ -1,6 +1,6 @@
-"""What each error code means to a producer: the one table.
+"""What each error code means to a producer, in one table.
 
-Called by the sender and the transaction manager. A row holds for every request unless the request has a row of its
+Called by the sender and the transaction manager. A row applies to every request unless the request has a row of its
 own. Source: Kafka's ``TransactionManager`` and ``Sender`` (4.x): KIP-360, KIP-588, KIP-654, KIP-691, KIP-890.
 """
 
@@ -30,17 +30,17 @@ class Action(Enum):
 
     DONE = auto()
     RETRY = auto()
-    """The same request again after ``retry.backoff.ms``."""
+    """Repeat the same request after ``retry.backoff.ms``."""
     FIND_COORDINATOR = auto()
-    """Ask who the coordinator is, then the same request again."""
+    """Look the coordinator up again, then repeat the same request."""
     SEQUENCE = auto()
-    """The answer depends on the sequences: see ``TransactionManager.verdict_on_sequence``."""
+    """Depends on the sequences: see ``TransactionManager.verdict_on_sequence``."""
     FAIL = auto()
-    """This batch or call fails; the producer goes on."""
+    """This batch or call fails; the producer continues."""
     ABORTABLE = auto()
     """The transaction must be aborted."""
     FENCED = auto()
-    """Fatal: another instance has the transactional id."""
+    """Fatal: another instance uses the transactional id."""
     FATAL = auto()
     """Fatal."""
 
@@ -120,8 +120,8 @@ _OTHERWISE: Mapping[Step, Action] = {
 
 
 def action_for(step: Step, error: Error) -> Action:
-    """The action for an answer: the step's own row, the common row, a repeat where the code is retriable, else the
-    step's last word."""
+    """The action for an answer: the step's own row, else the common row, else a repeat if the code is retriable, else
+    the step's default."""
     own = _BY_STEP[step].get(error)
     if own is not None:
         return own

@@ -1,8 +1,8 @@
-"""What the client raises, and which exception stands for which code of the protocol.
+"""The client's exceptions, and which of them stands for which error code of the protocol.
 
-Three kinds matter to a producer. Retriable errors are handled inside and only surface as a timeout. After an
-``AbortableTransactionError`` the transaction must be aborted, then work goes on. After a ``FatalProducerError`` only
-closing the producer is left. Names are aiokafka's where it has one.
+Producers distinguish three kinds. Retriable errors are handled inside the client and only surface as a timeout. After
+an ``AbortableTransactionError`` the transaction must be aborted; then work continues. After a ``FatalProducerError``
+the producer can only be closed. Names are aiokafka's where it has one.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ __all__ = [
 
 
 class IllegalStateError(KafkaError):
-    """A method was called when it makes no sense; the text says what to call instead."""
+    """A method was called at the wrong time; the text says what to call instead."""
 
     default = Error.INVALID_REQUEST
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)
-        self.args = (message,)  # no broker refused: no code in the text
+        self.args = (message,)  # not a broker's refusal: no code in the text
 
 
 IllegalOperation = IllegalStateError
 
 
 class NumberOutOfRangeError(OncelogError, ValueError):
-    """A number that no request can carry; the text says which numbers can be."""
+    """A number that no request can carry; the text gives the allowed range."""
 
 
 class ProducerClosed(IllegalStateError):
@@ -64,7 +64,7 @@ class ProducerClosed(IllegalStateError):
 
 
 class ConsumerStoppedError(OncelogError, RuntimeError):
-    """The consumer was stopped; as in aiokafka no KafkaError, which a loop that reads may survive."""
+    """The consumer was stopped; as in aiokafka not a KafkaError, which a reading loop may catch and ignore."""
 
 
 class KafkaTimeoutError(KafkaError):
@@ -74,7 +74,7 @@ class KafkaTimeoutError(KafkaError):
 
 
 class RequestTimedOutError(KafkaTimeoutError, BrokerResponseError):
-    """A broker, or everything between, took longer than ``request.timeout.ms``."""
+    """A broker, or the network, took longer than ``request.timeout.ms``."""
 
 
 class KafkaConnectionError(KafkaError):
@@ -84,13 +84,13 @@ class KafkaConnectionError(KafkaError):
 
 
 class AbortableTransactionError(KafkaError):
-    """The open transaction cannot be committed any more. Call ``abort_transaction()``, then begin it again."""
+    """The open transaction can no longer be committed. Call ``abort_transaction()``, then start it again."""
 
     default = Error.TRANSACTION_ABORTABLE
 
 
 class FatalProducerError(KafkaError):
-    """The producer cannot go on. Close it and start a new one."""
+    """The producer cannot continue. Close it and start a new one."""
 
 
 class ProducerFenced(FatalProducerError):
@@ -106,7 +106,7 @@ class TransactionalIdAuthorizationFailed(FatalProducerError, BrokerResponseError
 
 
 class RecordTooLargeError(BrokerResponseError):
-    """One record exceeds ``max.request.size`` or ``buffer.memory``, or what the broker allows."""
+    """A record exceeds ``max.request.size``, ``buffer.memory`` or the broker's limit."""
 
     default = Error.MESSAGE_TOO_LARGE
 
@@ -115,7 +115,7 @@ MessageSizeTooLargeError = RecordTooLargeError
 
 
 class CommitFailedError(KafkaError):
-    """Offsets were not committed: the group has rebalanced and the partitions belong to another member now."""
+    """Offsets were not committed: the group has rebalanced and another member owns the partitions now."""
 
     default = Error.ILLEGAL_GENERATION
 
@@ -127,9 +127,9 @@ class NoOffsetForPartitionError(KafkaError):
 
 
 class LogTruncationError(OffsetOutOfRangeError):
-    """Records that were read are gone from the log, and ``auto.offset.reset`` is ``none`` (KIP-320).
+    """Records that were already read are gone from the log, and ``auto.offset.reset`` is ``none`` (KIP-320).
 
-    ``divergent_offset``: the first one that is gone, or None if the broker cannot tell.
+    ``divergent_offset``: the first lost offset, or None if the broker cannot tell.
     """
 
     def __init__(self, partition: object, position: int, divergent_offset: int | None) -> None:
@@ -142,7 +142,7 @@ class LogTruncationError(OffsetOutOfRangeError):
 
 
 class RecordDeserializationError(KafkaError):
-    """A deserializer refused a record; the text names it. The position stays in front of it."""
+    """A deserializer refused a record; the text names it. The position stays at the record."""
 
 
 _CLASSES: dict[Error, type[KafkaError]] = {
@@ -158,18 +158,18 @@ _TOPIC_NAMES = "a topic's name is 1 to 249 of the characters a-z, A-Z, 0-9, '.',
 
 
 def error_for(error: Error, message: str) -> KafkaError:
-    """The exception for a code that a broker answered."""
+    """The exception for an error code from a broker."""
     return _CLASSES.get(error, BrokerResponseError)(error, message)
 
 
 def topic_error(error: Error, name: str) -> KafkaError:
-    """The exception for a topic that brokers refuse without a text."""
+    """The exception for a topic that brokers refuse without a message."""
     why = f": {_TOPIC_NAMES}" if error is Error.INVALID_TOPIC_EXCEPTION else ""
     return error_for(error, f"topic {name!r} cannot be used{why}")
 
 
 def error_of(code: int) -> Error:
-    """The row of a code; codes of brokers newer than our table count as UNKNOWN_SERVER_ERROR."""
+    """The row of a code; codes of brokers newer than our table become UNKNOWN_SERVER_ERROR."""
     try:
         return Error(code)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Fetch sessions: what each broker believes a consumer wants (KIP-227), and the requests that tell it.
+"""Fetch sessions (KIP-227): what each broker believes a consumer wants, and the requests that update it.
 
 Called by the fetcher. Source: ``FetchSessionHandler``.
 """
@@ -23,7 +23,7 @@ class FetchSession:
         self.id = 0
         self.epoch = 0
         self.known: dict[TopicPartition, tuple[bytes, int, int]] = {}
-        """Topic id, fetch offset and leader epoch last told."""
+        """Topic id, fetch offset and leader epoch last sent."""
 
     def reset(self) -> None:
         self.id = self.epoch = 0
@@ -33,9 +33,9 @@ class FetchSession:
         self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
 
     def refused(self, name: TopicPartition) -> None:
-        """The broker has to hear of the partition once more: where to read on, or that it is read there no longer.
+        """Mention the partition again in the next request: where to continue, or that it is no longer read.
 
-        What stays in its session it would refuse at once with every answer.
+        If it just stayed in the session, the broker would refuse it with every response.
         """
         known = self.known.get(name)
         if known is not None:
@@ -47,8 +47,8 @@ class FetchSession:
         wanted: Mapping[TopicPartition, tuple[int, int]],
         ids: Mapping[str, bytes],
     ) -> FetchRequest:
-        """The request for these partitions, each with fetch offset and leader epoch: of what the broker knows already
-        nothing is said again.
+        """The request for these partitions, each with fetch offset and leader epoch; what the broker knows already is
+        not repeated.
 
         :param ids: the topics' ids.
         """

@@ -1,7 +1,7 @@
-"""What was fetched and not handed out yet: answers of one partition each, decoded batch by batch.
+"""Fetched records not yet handed out: responses for one partition each, decoded batch by batch.
 
-Called by the fetcher. A record that cannot be read, or that a deserializer refuses, is told with its partition and
-offset, and the position stays in front of it.
+Called by the fetcher. If a record cannot be read, or a deserializer refuses it, the error names its partition and
+offset, and the position stays at the record.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _new_record = partial(tuple.__new__, ConsumerRecord)
 
 
 class Chunk(NamedTuple):
-    """Batches of one answer, as stored: position in ``data`` and header of each. Records before ``first_offset`` are
-    not meant."""
+    """Batches of one response, as stored: position in ``data`` and header of each. Records before ``first_offset`` are
+    to be skipped."""
 
     data: memoryview
     batches: list[tuple[int, Any]]
@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
 
 
 class Fetched:
-    """One answer for one partition, decoded batch by batch as it is handed out."""
+    """One response for one partition, decoded batch by batch as it is handed out."""
 
     __slots__ = (
         "batches",
@@ -67,22 +67,22 @@ class Fetched:
         self.batches = batches
         self.next_offset = next_offset
         self.last_epoch = last_epoch
-        """The leader's epoch of the last batch of the answer, which may be one that is not handed out."""
+        """The leader epoch of the last batch in the response, which may be one that is not handed out."""
         self.records: list[ConsumerRecord[Any, Any]] = []
         self.decoded: tuple[int, Any] | None = None
-        """The batch that ``records`` came from."""
+        """The batch, and its columns, that ``records`` came from."""
         self.taken = 0
 
     def belongs_to(self, state: PartitionState | None) -> bool:
-        """Whether it goes on where the partition stands: in the same assignment, and no seek has overtaken it."""
+        """Whether it continues at the partition's position: same assignment, and no seek since."""
         return state is self.state and state.version == self.version
 
     def finish(self, state: PartitionState) -> None:
-        """All of it is handed out, and passed over what is not."""
+        """Everything is handed out; move the position past batches that are not delivered, too."""
         state.position, state.position_epoch = self.next_offset, self.last_epoch
 
     def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord[Any, Any]]:
-        """The next records, at most so many of one batch; the position moves behind them."""
+        """The next records, at most ``most`` and of one batch; moves the position past them."""
         while self.taken >= len(self.records):
             if not self.batches:
                 return []
@@ -97,7 +97,7 @@ class Fetched:
         return records
 
     def chunk(self, state: PartitionState) -> Chunk:
-        """What is left of an answer; the batch that was begun one by one is gone on with from the position."""
+        """The rest of a response; a batch handed out in part continues at the position."""
         begun = self.taken < len(self.records)
         first = self.records[self.taken].offset if begun else state.position
         batches = list(self.batches)
@@ -107,9 +107,9 @@ class Fetched:
 
 
 class Decoder:
-    """Turns stored batches into what the program sees.
+    """Turns stored batches into the program's records.
 
-    :param decoded: told how many records of a partition are ready.
+    :param decoded: called with the number of records of a partition that are ready.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Decoder:
         self._nulls = False
 
     def deserialize_nulls(self) -> None:
-        """Call deserializers for keys and values that are null, too."""
+        """Call deserializers for null keys and values, too."""
         self._nulls = True
 
     def decode(self, item: Fetched, state: PartitionState) -> None:
@@ -164,7 +164,7 @@ class Decoder:
 
     def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
         item.batches.clear()
-        state.seek(state.position)  # whoever asks again is told again: nothing is passed over
+        state.seek(state.position)  # the next call gets the error again: nothing is skipped
         state.told = True
         state.stuck = KafkaError(
             Error.CORRUPT_MESSAGE,
@@ -176,7 +176,7 @@ class Decoder:
     def _deserialized(
         self, name: TopicPartition, timestamp_type: int, found: Columns
     ) -> list[ConsumerRecord[Any, Any]]:
-        """Records as the program sees them: all, or those before the first that a deserializer refuses."""
+        """Records with deserialized keys and values: all, or those before the first that a deserializer refuses."""
         if not found.offsets:
             return []
         topic, partition = name
@@ -206,7 +206,7 @@ class Decoder:
 def _deserialized(
     function: Deserializer, values: Sequence[Any], name: TopicPartition, offsets: Sequence[int], nulls: bool
 ) -> tuple[Any, ...]:
-    """The values up to the first that ``function`` refuses; its exception where that is the very first."""
+    """The values up to the first that ``function`` refuses; raises its exception if that is the very first."""
     done: list[Any] = []
     try:
         for value in values:

@@ -1,8 +1,8 @@
-"""Reads ahead: which partitions to ask for, of whom, and what is handed out of the answers.
+"""Reads ahead: decides which partitions to fetch from which broker, and hands out the fetched records.
 
 Called by the consumer. Each broker has at most one Fetch under way, in an incremental session (KIP-227). A partition is
-asked for again as soon as its answer has arrived, up to two answers ahead of the program. Positions move only when
-records are handed out, and records that a seek or a rebalance has overtaken are dropped. Source: ``AbstractFetch``,
+fetched again as soon as its response has arrived, up to two responses ahead of the program. Positions move only when
+records are handed out, and records made stale by a seek or a rebalance are dropped. Source: ``AbstractFetch``,
 ``CompletedFetch``.
 """
 
@@ -32,14 +32,14 @@ from oncelog.records.batch import BatchHeader, CorruptBatch, iter_headers
 from oncelog.timers import Timer
 
 AHEAD = 2
-"""Answers kept for a partition beyond the one being handed out."""
+"""Responses kept for a partition beyond the one being handed out."""
 
 
 class Fetcher:
     """Fetches for the assigned partitions and hands out their records.
 
-    :param on_data: there may be something to hand out (records, or an error to raise).
-    :param on_reset: a partition has lost its position.
+    :param on_data: called when there may be something to hand out (records, or an error to raise).
+    :param on_reset: called when a partition has lost its position.
     """
 
     def __init__(
@@ -81,17 +81,17 @@ class Fetcher:
         self._ready: deque[Fetched] = deque()
         self._buffered: dict[TopicPartition, int] = {}
         self._to_drain: set[TopicPartition] = set()
-        """Partitions that are asked for again when all that was fetched of them is handed out."""
+        """Partitions fetched again only once everything fetched of them has been handed out."""
         self._error: KafkaError | None = None
         self._timer: Timer | None = None
         self._closed = False
         self.handed_out = False
-        """Whether a record was taken from those at hand since somebody last set this to False."""
+        """Whether a record was taken from those at hand since this was last set to False."""
 
     # --- asking
 
     def poll(self, now_ms: int) -> None:
-        """Ask every broker that leads a partition which may be read further."""
+        """Send a Fetch to every broker that leads a partition of which more may be read."""
         if self._closed:
             return
         wanted: dict[int, dict[TopicPartition, PartitionState]] = {}
@@ -159,7 +159,7 @@ class Fetcher:
         )
 
     def _looked(self, now_ms: int) -> None:
-        """Positions were looked at: on with those that stand, and somebody must find those that do not."""
+        """Positions were checked: fetch the valid ones, and have the lost ones found again."""
         self._on_reset()
         self.poll(now_ms)
 
@@ -233,7 +233,7 @@ class Fetcher:
             self._damaged(name, state, str(corrupt))
 
     def _keep(self, name: TopicPartition, state: PartitionState, data: PartitionData) -> None:
-        """Queue the batches that may be delivered; positions pass over the others."""
+        """Queue the batches that may be delivered; positions skip the others."""
         buf = memoryview(data.records or b"")
         headers = list(iter_headers(buf))
         if not headers:
@@ -259,7 +259,7 @@ class Fetcher:
     ) -> None:
         from_follower = self._near.forget(name)
         if error is Error.OFFSET_OUT_OF_RANGE and self._buffered.get(name):
-            self._to_drain.add(name)  # what was fetched comes first; the answer will be the same
+            self._to_drain.add(name)  # hand out what was fetched first; asking again will give the same answer
             return
         if error is Error.OFFSET_OUT_OF_RANGE and not from_follower:
             reset = self._subscription.default_reset
@@ -290,15 +290,15 @@ class Fetcher:
         self._back_off(node, now_ms)
 
     def _damaged(self, name: TopicPartition, state: PartitionState, why: str) -> None:
-        """The batch at the position to ask for cannot be read."""
+        """The batch at the fetch position cannot be read."""
         if self._buffered.get(name):
-            self._to_drain.add(name)  # who seeks past the batch must not pass over what was fetched before it
+            self._to_drain.add(name)  # a seek past the batch must not skip records fetched before it
             return
         text = f"{name} cannot be read from offset {state.fetch_position} on: {why}; seek past the batch to go on"
         self._stop(name, state, KafkaError(Error.CORRUPT_MESSAGE, text))
 
     def _stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
-        """A partition cannot be read on."""
+        """Stop reading a partition because of an error."""
         self._subscription.stop(name, state, error)
         self._on_data()
 
@@ -309,7 +309,7 @@ class Fetcher:
     # --- handing out
 
     def take_one(self) -> ConsumerRecord[Any, Any] | None:
-        """The next record where it is at hand, without looking further; else None."""
+        """The next record if one is available without searching; else None."""
         if self._error is not None or not self._ready:
             return None
         item = self._ready[0]
@@ -329,9 +329,9 @@ class Fetcher:
     def take(
         self, most: int, only: Collection[TopicPartition] = (), now_ms: int = 0
     ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
-        """Up to ``most`` records by partition; positions move behind them.
+        """Up to ``most`` records by partition; positions move past them.
 
-        :raises KafkaError: something that reading cannot get over by itself; told once.
+        :raises KafkaError: reading cannot continue without the program; raised once.
         """
         if self._error is not None:
             error, self._error = self._error, None
@@ -381,7 +381,7 @@ class Fetcher:
             self._buffered.pop(name, None)
 
     def drop(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget what was fetched ahead for these."""
+        """Forget what was fetched ahead for these partitions."""
         for item in [item for item in self._ready if item.partition in partitions]:
             self._ready.remove(item)
             self._release(item.partition)
@@ -389,9 +389,9 @@ class Fetcher:
     # --- handing out whole batches
 
     def take_batches(self, only: Collection[TopicPartition] = (), now_ms: int = 0) -> dict[TopicPartition, list[Chunk]]:
-        """Everything at hand, as the batches that it came in; positions move behind them.
+        """Everything available, in the batches it arrived in; positions move past them.
 
-        :raises KafkaError: something that reading cannot get over by itself; told once.
+        :raises KafkaError: reading cannot continue without the program; raised once.
         """
         if self._error is not None:
             error, self._error = self._error, None

@@ -1,8 +1,9 @@
 """A member of a group under the classic protocol: join, sync, heartbeat, rejoin, leave.
 
-Called by the consumer. With eager assignors a rebalance takes all partitions away first; with cooperative ones only
-those that move. Heartbeats go on in the background; a program that fetches nothing for ``max.poll.interval.ms`` loses
-its place until it does. Sources: ``AbstractCoordinator``, ``ConsumerCoordinator``; KIP-62, KIP-345, KIP-394, KIP-429.
+Called by the consumer. With eager assignors a rebalance first revokes all partitions; with cooperative ones only those
+that move. Heartbeats run in the background; a program that fetches nothing for ``max.poll.interval.ms`` leaves the
+group until it fetches again. Sources: ``AbstractCoordinator``, ``ConsumerCoordinator``; KIP-62, KIP-345, KIP-394,
+KIP-429.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from oncelog.timers import Timer
 
 PROTOCOL_TYPE = "consumer"
 JOIN_LAPSE_MS = 5000
-"""Beyond the rebalance timeout, before an unanswered JoinGroup counts as lost."""
+"""Time beyond the rebalance timeout after which an unanswered JoinGroup counts as lost."""
 NO_GENERATION = -1
 
 
 class GroupMember:
-    """One consumer's place in a group."""
+    """One consumer's membership of a group."""
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class GroupMember:
         self.poll(self._wire.now_ms())
 
     def poll(self, now_ms: int) -> None:
-        """Look for the coordinator, or (re)join, where that is due."""
+        """Look for the coordinator, or (re)join, if that is due."""
         if self.phase is Phase.LEFT or self._waiting or not self._subscription.by_group:
             return
         if self.finder.node is None:
@@ -114,19 +115,19 @@ class GroupMember:
             self._prepare()
 
     def _coordinator_found(self, now_ms: int) -> None:
-        """It has a session's time to answer, however long the one before has been silent."""
+        """Give the coordinator a full session timeout to answer, however long its predecessor has been silent."""
         self._heard_ms = now_ms
         self.poll(now_ms)
 
     def metadata_changed(self) -> None:
-        """The leader divides again when a topic has more partitions than it counted."""
+        """As the leader, rebalance if a topic has more partitions than it counted."""
         if self._leader and self.phase is Phase.STABLE:
             counts = {topic: self._count(topic) for topic in self._counted}
             if counts != self._counted:
                 self.subscription_changed("the number of partitions has changed")
 
     def leave(self) -> Deferred[None]:
-        """Tell the coordinator, so that others get the partitions at once; static members keep their place."""
+        """Leave the group, so that others get the partitions at once; static members stay in it."""
         done: Deferred[None] = Deferred()
         member_id, node = self._member_id, self.finder.node
         self.phase = Phase.LEFT
@@ -158,7 +159,7 @@ class GroupMember:
     # --- joining
 
     def _prepare(self) -> None:
-        """Give up what the protocol wants given up, then join."""
+        """Revoke what the protocol requires, then join."""
         self.phase = Phase.PREPARING
         self._rejoin = False
         owned = list(self._subscription.assigned)
@@ -178,7 +179,7 @@ class GroupMember:
         self._host.revoke(owned, lost=False).then(revoked)
 
     def _fetch_topics(self) -> None:
-        """The partitions of all topics read must be known before they can be divided."""
+        """Fetch metadata: the partitions of all topics must be known before they can be assigned."""
         if not self._metadata.want(self._subscription.topics):
             self._join()
             return
@@ -256,7 +257,7 @@ class GroupMember:
             self._sync({})
 
     def _divide(self, response: JoinGroupResponse) -> None:
-        """The leader's task: who gets what."""
+        """The leader's task: assign the partitions."""
         members: list[Member] = []
         for item in response.members:
             try:
@@ -341,7 +342,7 @@ class GroupMember:
         self._host.revoke(leaving, lost=False).then(lambda _: self._take(partitions, added, again=True))
 
     def _take(self, partitions: list[TopicPartition], added: list[TopicPartition], again: bool) -> None:
-        """The assignment is in force; with ``again`` the partitions given up are divided in a second round."""
+        """Apply the assignment; with ``again`` a second round assigns the partitions that were given up."""
         if self.phase is not Phase.TAKING:
             return
         self._subscription.take(partitions)
@@ -372,7 +373,7 @@ class GroupMember:
             self._beat_timer = None
 
     def _beat(self, now_ms: int) -> None:
-        """One sign of life; also notices a program that stopped fetching and a coordinator that stopped answering."""
+        """Send a heartbeat; also notices a program that stopped fetching and a coordinator that stopped answering."""
         self._beat_timer = self._wire.timers.schedule(now_ms + self._config.heartbeat_interval_ms, self._beat)
         if self.phase is Phase.JOINING:
             return
@@ -420,7 +421,7 @@ class GroupMember:
                 self._failed(error, answer, now_ms, "Heartbeat")
 
     def _stop_reading(self, now_ms: int) -> None:
-        """The program is stuck: let others read (KIP-62). The next fetch joins again."""
+        """The program is stuck: leave, so that others can read (KIP-62). Its next fetch joins again."""
         node, member_id = self.finder.node, self._member_id
         if node is not None and member_id and self._config.group_instance_id is None:
             self._send_leave(node, member_id, "max.poll.interval.ms has passed without a fetch")
@@ -461,7 +462,7 @@ class GroupMember:
         self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, go_on)
 
     def _lose_all(self, then: Callable[[], None]) -> None:
-        """The partitions belong to others already."""
+        """The partitions already belong to others."""
         self._generation = NO_GENERATION
         self._attempt += 1
         self.phase = Phase.PREPARING

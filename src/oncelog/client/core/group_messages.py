@@ -1,4 +1,4 @@
-"""What members of a classic group tell each other through the coordinator: subscriptions and assignments.
+"""Messages between members of a classic group, passed on by the coordinator: subscriptions and assignments.
 
 Called by the group member. Source: ``ConsumerProtocol``.
 """
@@ -25,7 +25,7 @@ def subscription_bytes(
     cooperative: bool,
     rack_id: str | None,
 ) -> bytes:
-    """What a member wants, and what it had in the generation before."""
+    """A member's subscription: what it wants, and what it owned in the previous generation."""
     message = ConsumerProtocolSubscription(
         topics=sorted(topics),
         user_data=encode_user_data(assignor, owned, owned_generation),
@@ -39,7 +39,7 @@ def subscription_bytes(
 
 
 def read_member(assignor: str, member_id: str, instance_id: str | None, data: bytes) -> Member:
-    """What another member wants.
+    """Decode another member's subscription.
 
     :raises ProtocolError: it cannot be read.
     """
@@ -54,13 +54,13 @@ def read_member(assignor: str, member_id: str, instance_id: str | None, data: by
 
 
 def assignment_bytes(partitions: list[TopicPartition]) -> bytes:
-    """What the leader gives a member."""
+    """Encode the leader's assignment for a member."""
     topics = [AssignedTopic(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions).items()]
     return b"\x00\x01" + ConsumerProtocolAssignment(assigned_partitions=topics).encode(1)
 
 
 def read_assignment(data: bytes) -> list[TopicPartition]:
-    """What the leader gave this member.
+    """Decode the leader's assignment for this member.
 
     :raises ProtocolError: it cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Where a member of a classic group stands, and what an error means for it, as a table.
+"""The phases of membership in a classic group, and what an error means for the member, as a table.
 
 Called by the group member. Source: ``AbstractCoordinator``.
 """
@@ -12,12 +12,12 @@ from oncelog.errors import Error
 
 
 class Phase(Enum):
-    """Where the member stands."""
+    """The member's progress."""
 
     OUT = auto()
     """Not in the group; joins at the next poll."""
     PREPARING = auto()
-    """Giving up partitions before joining."""
+    """Revoking partitions before joining."""
     JOINING = auto()
     SYNCING = auto()
     TAKING = auto()
@@ -32,7 +32,7 @@ class Next(Enum):
 
     REJOIN = auto()
     REJOIN_LOST = auto()
-    """The group went on without the member, which keeps its id: its partitions are lost."""
+    """The group continued without the member, which keeps its id: its partitions are lost."""
     REJOIN_AS_NEW = auto()
     """The coordinator does not know the member (any more): its partitions are lost."""
     FIND_COORDINATOR = auto()
@@ -53,7 +53,7 @@ _ERRORS: Mapping[Error, Next] = {
 
 
 def next_for(error: Error) -> Next:
-    """The one place that says what an error of Join, Sync or Heartbeat means."""
+    """What an error of JoinGroup, SyncGroup or Heartbeat means; decided only here."""
     known = _ERRORS.get(error)
     if known is not None:
         return known

@@ -1,7 +1,7 @@
-"""The settings of Apache Kafka's Java clients, for properties files that were written for them.
+"""The settings of Apache Kafka's Java clients, for properties files written for them.
 
-Called by :mod:`oncelog.client.core.config`: a setting of Java's that no client of ours has is warned of and left out,
-as Java does with one that the client at hand does not have; a name that nobody knows is refused as a slip of the pen.
+Called by :mod:`oncelog.client.core.config`: a setting of Java's clients that none of ours has is left out with a
+warning, as Java does for one that the client in question does not have; an unknown name is refused as a typo.
 ``tests/interop/settings`` compares the table with the classes ``ProducerConfig``, ``ConsumerConfig`` and
 ``AdminClientConfig`` of Apache Kafka 4.3.
 """
@@ -153,7 +153,7 @@ transactional.id
 value.deserializer
 value.serializer
 """
-"""A setting a line, with its default; several where the clients differ."""
+"""One setting per line, with its default; several defaults if the clients differ."""
 
 
 def _load() -> Mapping[str, frozenset[str]]:
@@ -162,6 +162,6 @@ def _load() -> Mapping[str, frozenset[str]]:
 
 
 JAVA_SETTINGS = _load()
-"""The defaults of each setting by its name: one that is set to its default asks for nothing that we do not do."""
+"""The defaults of each setting by its name: a setting at its default asks for nothing that our clients lack."""
 
 __all__ = ["JAVA_SETTINGS"]

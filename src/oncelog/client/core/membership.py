@@ -1,6 +1,6 @@
-"""What both group protocols need of the consumer, and what the consumer needs of them.
+"""The interface between a consumer and its group membership, in both directions.
 
-Implemented by ``group_member`` (classic) and ``consumer_group_member`` (KIP-848); called by the consumer's shell.
+Implemented by ``group_member`` (classic) and ``consumer_group_member`` (KIP-848); called by the consumer's I/O layer.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ class Host(Protocol):
     """The consumer, as its membership sees it. The deferreds resolve when listener and commits are done."""
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
-        """Commit if that is automatic and they are not lost, then tell the listener. None means that the classic
-        protocol begins a round in which the member has nothing to give up."""
+        """Commit if that is automatic and the partitions are not lost, then call the listener. An empty list means that
+        the classic protocol begins a round in which the member has nothing to give up."""
         ...
 
     def assigned(self, added: list[TopicPartition]) -> Deferred[None]:
-        """The subscription holds the new assignment; tell the listener what is new."""
+        """The subscription holds the new assignment; call the listener with what is new."""
         ...
 
     def group_failed(self, error: KafkaError) -> None:
-        """The membership cannot go on: the partitions are lost, and every call that reads is told why."""
+        """The membership has failed: the partitions are lost, and every reading call raises the error."""
         ...
 
     def reading(self) -> bool:
-        """Whether the program waits for records at this moment, or has taken some since it was last asked for."""
+        """Whether the program is waiting for records, or has taken some since this was last read."""
         ...
 
 
 class Membership(Protocol):
-    """A place in a group."""
+    """Membership of a group."""
 
     finder: CoordinatorFinder
 
     def poll(self, now_ms: int) -> None:
-        """Go on with whatever is due."""
+        """Do whatever is due."""
         ...
 
     def polled(self, now_ms: int) -> None:
@@ -52,16 +52,16 @@ class Membership(Protocol):
         ...
 
     def metadata_changed(self) -> None:
-        """There is a new picture of the cluster."""
+        """There is new metadata."""
         ...
 
     def leave(self) -> Deferred[None]:
-        """Give up the place; static members of the classic protocol keep it."""
+        """Leave the group; static members of the classic protocol stay in it."""
         ...
 
     @property
     def identity(self) -> ConsumerGroupMetadata:
-        """For commits: generation or member epoch, member id, instance id."""
+        """The identity for commits: generation or member epoch, member id, instance id."""
         ...
 
     @property

@@ -1,7 +1,7 @@
-"""The client's picture of the cluster: nodes, topics, leaders; and when to ask for a new one.
+"""The client's metadata of the cluster (nodes, topics, leaders), and when to ask for new metadata.
 
-Called by producer, consumer and admin. The picture never goes back: an answer with an older leader epoch for a
-partition than the one known is ignored for that partition (KIP-320), unless the topic was made again.
+Called by producer, consumer and admin. Metadata never goes back in time: an answer with an older leader epoch for a
+partition than the known one is ignored for that partition (KIP-320), unless the topic was recreated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_NODE = -1
 
 
 class PartitionPicture:
-    """Where a partition is led from."""
+    """A partition's leader and replicas."""
 
     __slots__ = ("isr", "leader", "leader_epoch", "replicas")
 
@@ -50,7 +50,7 @@ class TopicPicture:
 
 
 class ClusterMetadata:
-    """What is known; ``topics`` is replaced as a whole, so a reference to a picture stays consistent."""
+    """What is known; ``topics`` is replaced as a whole, so a reference to it stays consistent."""
 
     def __init__(
         self,
@@ -72,20 +72,20 @@ class ClusterMetadata:
         self.topics: dict[str, TopicPicture] = {}
         self.names_by_id: dict[bytes, str] = {}
         self.errors: dict[str, Error] = {}
-        """Topics that the last answer refused."""
+        """Topics refused in the last answer."""
         self._wanted: dict[str, None] = {}
         self.want_all = False
         self._in_flight = False
         self._failures = 0
         self._again = False
         self._new = False
-        """A topic was asked for of which no answer has told yet."""
+        """A topic was requested that no answer has covered yet."""
         self._not_before_ms = 0
-        """No question before this, whoever asks: the last one failed, or told of topics that are coming into being."""
+        """No request before this time: the last one failed, or found topics that are still being created."""
         self.updated_ms: int | None = None
-        """When the last answer came."""
+        """When the last answer arrived."""
         self._stale_from_ms = 0
-        """Before this, nobody may call the picture stale: it was just drawn."""
+        """Requests for an update before this time are ignored: the metadata was just fetched."""
         self._timer: Timer | None = None
         self._waiters: list[Deferred[Failure | None]] = []
         self._observers: list[Callable[[], None]] = []
@@ -94,7 +94,7 @@ class ClusterMetadata:
     # --- reading
 
     def leader(self, partition: TopicPartition) -> int:
-        """Node that leads the partition, or -1."""
+        """The node that leads the partition, or -1."""
         topic = self.topics.get(partition.topic)
         if topic is None or not 0 <= partition.partition < topic.partition_count:
             return NO_NODE
@@ -113,11 +113,11 @@ class ClusterMetadata:
     # --- asking
 
     def observe(self, callback: Callable[[], None]) -> None:
-        """Call back after every new picture."""
+        """Call back after every update."""
         self._observers.append(callback)
 
     def want(self, topics: Iterable[str]) -> bool:
-        """Keep these in the picture from now on; returns whether one of them is not in it yet."""
+        """Track these topics from now on; returns whether one of them is not known yet."""
         missing = False
         for topic in topics:
             if topic not in self.topics:
@@ -127,13 +127,13 @@ class ClusterMetadata:
         return missing
 
     def set_wanted(self, topics: Iterable[str]) -> None:
-        """Keep these and no others in the picture."""
+        """Track these topics and no others."""
         wanted = dict.fromkeys(topics)
         self._new = self._new or any(topic not in self._wanted and topic not in self.topics for topic in wanted)
         self._wanted = wanted
 
     def refresh(self) -> Deferred[Failure | None]:
-        """Ask for a new picture; resolves when an answer to a later request came."""
+        """Ask for new metadata; resolves when a request sent from now on has been answered."""
         waiter: Deferred[Failure | None] = Deferred()
         if self._closed:
             waiter.resolve(Failure(Error.NETWORK_EXCEPTION, "the client is closed", False))
@@ -146,13 +146,13 @@ class ClusterMetadata:
         return waiter
 
     def request_update(self) -> None:
-        """The picture proved stale, or lacks a topic that is wanted now."""
+        """The metadata turned out stale, or lacks a topic that is wanted now."""
         if not self._in_flight and not self._closed:
             earliest_ms = self._not_before_ms if self._new else max(self._not_before_ms, self._stale_from_ms)
             self._arm(max(self._wire.now_ms(), earliest_ms))
 
     def leader_changed(self, partition: TopicPartition, leader: int, leader_epoch: int) -> bool:
-        """A broker told the new leader in its refusal (KIP-951); returns whether that was news."""
+        """A broker's refusal named the new leader (KIP-951); returns whether that was new."""
         topic = self.topics.get(partition.topic)
         if topic is None or partition.partition >= topic.partition_count or leader not in self.nodes:
             return False

@@ -1,8 +1,8 @@
-"""What a client counts of itself, under Kafka's names (``record-send-total`` in ``producer-metrics``).
+"""A client's own metrics, under Kafka's names (``record-send-total`` in ``producer-metrics``).
 
-Called by connections and, with ``producer_metrics`` and ``consumer_metrics``, by sender, fetcher and consumer: for a
-request or a batch, never for a record, and what happens then is an addition. Rates, averages and maxima are worked out
-when somebody asks, over Kafka's two windows of 30 s each; the network closes them in time.
+Called by connections and, with ``producer_metrics`` and ``consumer_metrics``, by sender, fetcher and consumer: once per
+request or batch, never per record, and each call is only an addition. Rates, averages and maxima are computed when they
+are read, over Kafka's two windows of 30 s each; the network closes windows in time.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import NamedTuple, Protocol
 from oncelog.client.core.wire import Api
 
 WINDOW_MS = 30_000
-"""``metrics.sample.window.ms``; two of them count (Kafka's metrics.num.samples)."""
+"""``metrics.sample.window.ms``; two windows count (Kafka's metrics.num.samples)."""
 
 Metrics = dict[str, dict[str, float]]
-"""Values by name, in groups: Kafka's, and behind a point the node, topic or partition where a group is of one."""
+"""Values by name, by group: Kafka's groups, followed by a point and the node, topic or partition if a group has one."""
 
 
 class Total:
-    """How much there was."""
+    """A running total."""
 
     __slots__ = ("_middle", "_start", "value")
 
@@ -32,12 +32,12 @@ class Total:
         self._start, self._middle = self._middle, self.value
 
     def recent(self) -> int:
-        """In the windows that count."""
+        """The sum over the windows that count."""
         return self.value - self._start
 
 
 class Sample:
-    """Sizes or times: how many, their sum, the highest of late."""
+    """Sizes or times: how many, their sum, and the recent maximum."""
 
     __slots__ = ("_before", "_middle", "_start", "count", "highest", "total")
 
@@ -58,7 +58,7 @@ class Sample:
         self._before, self.highest = self.highest, 0.0
 
     def average(self) -> float:
-        """Of late; 0 if there was none."""
+        """The recent average; 0 if there were no values."""
         count = self.count - self._start[0]
         return (self.total - self._start[1]) / count if count else 0.0
 
@@ -79,7 +79,7 @@ def roll_all(*each: _Rolls) -> None:
 
 
 class Windows:
-    """When the windows began; whoever holds totals has them rolled here."""
+    """Keeps the start of the windows; totals register here to be rolled."""
 
     def __init__(self, now_ms: int) -> None:
         self._begins_ms = [now_ms, now_ms]
@@ -97,12 +97,13 @@ class Windows:
             roll()
 
     def seconds(self, now_ms: int) -> float:
-        """What rates are over: never less than one window, so that a start is no peak (Kafka's ``Rate``)."""
+        """The period that rates are computed over: never less than one window, so that a start shows no peak (Kafka's
+        ``Rate``)."""
         return max(now_ms - self._begins_ms[0], WINDOW_MS) / 1000
 
 
 class Moment(NamedTuple):
-    """When values are read; rates are over so many ``seconds`` before."""
+    """When values are read; rates cover the ``seconds`` before."""
 
     now_ms: int
     seconds: float
@@ -110,7 +111,7 @@ class Moment(NamedTuple):
 
 
 class Traffic:
-    """What went to one node and came from it."""
+    """Traffic to and from one node."""
 
     __slots__ = ("bytes_in", "latency", "sizes")
 
@@ -118,7 +119,7 @@ class Traffic:
         self.sizes = Sample()
         """Bytes of each request."""
         self.latency = Sample()
-        """Milliseconds from a request that went out to its answer."""
+        """Milliseconds from sending a request to its answer."""
         self.bytes_in = Total()
 
     def roll(self) -> None:
@@ -146,9 +147,9 @@ class NetworkMetrics:
         return found
 
     def answered(self, traffic: Traffic, api_key: int, size_bytes: int, took_ms: int) -> None:
-        """An answer has come."""
+        """An answer arrived."""
         traffic.bytes_in.value += size_bytes
-        latency = traffic.latency  # what ``add`` does, written out: once for each answer
+        latency = traffic.latency  # ``add`` inlined: this runs once for each answer
         latency.count += 1
         latency.total += took_ms
         if took_ms > latency.highest:
@@ -162,7 +163,7 @@ class NetworkMetrics:
             sample.highest = took_ms
 
     def throttle(self, api: Api, throttle_ms: int) -> None:
-        """A broker says in an answer how long it wants to be left alone."""
+        """A broker's answer says how long to leave it alone."""
         sample = self._throttled.get(api.key)
         if sample is None:
             sample = self._throttled[api.key] = Sample()
@@ -172,19 +173,19 @@ class NetworkMetrics:
         return self._throttled.get(api.key, Sample())
 
     def api(self, *choice: Api) -> Sample:
-        """Answers to the first of these that was answered at all."""
+        """Latencies of the first of these APIs that has any answers."""
         return next((self.apis[api.key] for api in choice if api.key in self.apis), Sample())
 
     def _roll(self) -> None:
         roll_all(*self.nodes.values(), *self.apis.values(), *self._throttled.values(), self.made, self.ended)
 
     def moment(self, now_ms: int, connections: int) -> Moment:
-        """Now, with all windows closed that are old enough."""
+        """The current moment, after closing all windows that are old enough."""
         self.windows.roll(now_ms)
         return Moment(now_ms, self.windows.seconds(now_ms), connections)
 
     def common(self, moment: Moment) -> dict[str, float]:
-        """The part that every client's ``*-metrics`` begins with."""
+        """The metrics that every client's ``*-metrics`` begins with."""
         seconds = moment.seconds
         sizes = [traffic.sizes for traffic in self.nodes.values()]
         sent = sum(item.count for item in sizes)
@@ -213,7 +214,7 @@ class NetworkMetrics:
         }
 
     def by_node(self, client: str, moment: Moment) -> Metrics:
-        """``producer-node-metrics.node-1`` and its like."""
+        """``producer-node-metrics.node-1`` and the like."""
         seconds = moment.seconds
         return {
             f"{client}-node-metrics.node-{node}": {
@@ -231,7 +232,7 @@ class NetworkMetrics:
 
 
 def seconds_since(at_ms: int | None, now_ms: int) -> float:
-    """Seconds since then; -1 if it never was, as Kafka has it."""
+    """Seconds since then; -1 if it never happened, as in Kafka."""
     return -1.0 if at_ms is None else (now_ms - at_ms) / 1000
 
 

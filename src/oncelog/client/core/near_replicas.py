@@ -1,8 +1,8 @@
-"""Which partitions are read from a follower that is nearer than their leader (KIP-392).
+"""Which partitions are read from a follower nearer than their leader (KIP-392).
 
-Called by the fetcher. A leader whose broker has a ``replica.selector.class`` answers a reader that names its
-``client.rack`` without records, and names the follower to ask. That holds for ``metadata.max.age.ms``, or until the
-follower refuses; then the leader is asked again. Source: ``SubscriptionState.updatePreferredReadReplica``.
+Called by the fetcher. If a leader's broker has a ``replica.selector.class``, it answers a reader that sends its
+``client.rack`` without records and names the follower to read from. This lasts for ``metadata.max.age.ms``, or until
+the follower refuses; then the leader is asked again. Source: ``SubscriptionState.updatePreferredReadReplica``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oncelog.types import TopicPartition
 class NearReplicas:
     """The followers that leaders have named.
 
-    :param kept_ms: how long a follower is asked before the leader is again.
+    :param kept_ms: how long to read from a follower before asking the leader again.
     """
 
     def __init__(self, metadata: ClusterMetadata, kept_ms: int) -> None:
@@ -25,7 +25,7 @@ class NearReplicas:
         self._named: dict[TopicPartition, tuple[int, int]] = {}
 
     def node_for(self, name: TopicPartition, leader: int, now_ms: int) -> int:
-        """Whom to ask for records."""
+        """The node to fetch from."""
         node, until_ms = self._named.get(name, (NO_NODE, 0))
         if node == NO_NODE:
             return leader
@@ -35,17 +35,17 @@ class NearReplicas:
         return node
 
     def asked_at(self, node: int, names: Iterable[TopicPartition]) -> bool:
-        """Whether one of these is asked for at the node only since a leader named it. Such a question goes out before
-        there is a connection: if there can be none, it fails, and the leader is asked again."""
+        """Whether one of these is fetched from the node only because a leader named it. Such a Fetch is sent before
+        there is a connection: if none can be made it fails, and the leader is asked again."""
         return any(self._named.get(name, (NO_NODE, 0))[0] == node for name in names)
 
     def told(self, name: TopicPartition, node: int, now_ms: int) -> None:
-        """The leader wants a follower asked."""
+        """The leader named a follower to read from."""
         if node != NO_NODE:
             self._named[name] = (node, now_ms + self._kept_ms)
 
     def forget(self, name: TopicPartition) -> bool:
-        """Ask the leader again; whether a follower was asked before."""
+        """Return to the leader; returns whether a follower was being read from."""
         return self._named.pop(name, None) is not None
 
     def forget_all(self, names: Iterable[TopicPartition]) -> None:

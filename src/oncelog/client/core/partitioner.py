@@ -1,4 +1,4 @@
-"""Which partition a record goes to.
+"""Chooses the partition of a record.
 
 Called by the producer for every record. Keyed records go where every Java client would put them (murmur2 over all
 partitions). Records without a key go to one partition until a batch is full, then to another (uniform sticky,
@@ -15,13 +15,13 @@ from oncelog.client.core.metadata import TopicPicture
 from oncelog.records.partitioner import partition_for_key
 
 FULL_ENOUGH = 0.9
-"""A batch is closed when the next record might not fit, so a full one is somewhat smaller than ``batch.size``."""
+"""A batch is closed when the next record might not fit, so a full batch is a little smaller than ``batch.size``."""
 Dice = Callable[[int], int]
-"""A number from 0 up to, not including, its argument."""
+"""Returns a random number from 0 up to, not including, its argument."""
 
 
 class RoundRobin:
-    """Each available partition in turn, counted for each topic (``RoundRobinPartitioner``)."""
+    """Each available partition in turn, separately for each topic (``RoundRobinPartitioner``)."""
 
     def __init__(self) -> None:
         self._counters: dict[str, int] = {}
@@ -36,7 +36,7 @@ class RoundRobin:
 
 
 class _Stuck:
-    """The partition of a topic that is being filled."""
+    """The partition of a topic being filled."""
 
     __slots__ = ("bytes_sent", "partition")
 
@@ -46,10 +46,10 @@ class _Stuck:
 
 
 class UniformSticky:
-    """One partition until ``batch.size`` bytes went to it and its batch has ended, so less than twice that (KIP-794).
+    """One partition until it has got ``batch.size`` bytes and its batch has ended, so less than twice that (KIP-794).
 
     :param queue_lengths: batches waiting for each partition of a topic, for adaptive partitioning.
-    :param passed_over: partitions not to begin a batch for, while there are others.
+    :param passed_over: partitions for which no batch is begun if there are others.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class UniformSticky:
         return stuck.partition
 
     def batch_ended(self, topic: TopicPicture, size_bytes: int) -> None:
-        """A batch of the current partition is full or sent; moves on when enough bytes went there."""
+        """A batch of the current partition is full or sent; switch partitions if enough bytes went there."""
         stuck = self._stuck.get(topic.name)
         if stuck is None:
             return

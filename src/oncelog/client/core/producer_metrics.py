@@ -1,6 +1,6 @@
-"""What a producer counts beyond its requests: ``producer-metrics`` and ``producer-topic-metrics``.
+"""A producer's metrics besides its requests: ``producer-metrics`` and ``producer-topic-metrics``.
 
-Called by the sender and the producers' shells.
+Called by the sender and the producers' I/O layers.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _CALLS = {
     "commit": "txn-commit",
     "abort": "txn-abort",
 }
-"""Calls that a program waits for, and how their times are called."""
+"""Calls that a program waits for, and the names of their metrics."""
 
 
 class _Sent:
-    """What a producer sent to one topic."""
+    """What a producer has sent to one topic."""
 
     __slots__ = ("bytes", "errors", "packed", "records", "retries")
 
@@ -48,7 +48,7 @@ class _Sent:
 
 
 class ProducerMetrics:
-    """What a producer counts beyond its requests."""
+    """Counts what a producer does besides its requests."""
 
     def __init__(self, network: NetworkMetrics) -> None:
         self._network = network
@@ -65,7 +65,7 @@ class ProducerMetrics:
         return found
 
     def sent(self, batches: Mapping[TopicPartition, ProducerBatch], now_ms: int) -> None:
-        """A request goes out. The samples' ``add`` is written out: this is done for each request."""
+        """A request is sent. The samples' ``add`` is inlined, because this runs for each request."""
         records = 0
         sizes, queued, per_request = self._sizes, self._queued, self._per_request
         for partition, batch in batches.items():
@@ -93,7 +93,7 @@ class ProducerMetrics:
         per_request.total += records
 
     def failed(self, batch: ProducerBatch) -> None:
-        """A batch will never be stored, as far as the producer knows."""
+        """A batch will not be stored, as far as the producer knows."""
         self._topic(batch.partition.topic).errors.value += batch.count
 
     def waited(self, call: str, seconds: float) -> None:
@@ -101,7 +101,7 @@ class ProducerMetrics:
         self._waited_s[call] += seconds
 
     def throttled(self, throttle_ms: int) -> None:
-        """A broker has answered, and says how long it wants to be left alone."""
+        """A broker's answer says how long to leave it alone."""
         self._network.throttle(PRODUCE, throttle_ms)
 
     def split(self) -> None:
@@ -114,7 +114,7 @@ class ProducerMetrics:
     def read(self, moment: Moment, accumulator: Accumulator, in_flight: int, drawn_ms: int | None) -> Metrics:
         """All values.
 
-        :param drawn_ms: when the cluster last told who leads what.
+        :param drawn_ms: when the metadata was last updated.
         """
         seconds = moment.seconds
         topics = self._topics.values()

@@ -1,7 +1,7 @@
-"""Which batches of a Fetch answer a reader may see.
+"""Decides which batches of a Fetch response a reader may see.
 
-Called by the consumer's fetcher and the Spark source. Control batches are never delivered; under ``read_committed``
-neither are batches of transactions that the answer lists as aborted. Source: ``CompletedFetch`` (KIP-98).
+Called by the consumer's fetcher and the Spark source. Control batches are never delivered; with ``read_committed``
+neither are batches of transactions that the response lists as aborted. Source: ``CompletedFetch`` (KIP-98).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Aborted = tuple[int, int]
 
 
 class AbortedFilter:
-    """Follows the transactions of one partition through the batches of one answer, in order of their offsets."""
+    """Tracks the transactions of one partition through the batches of one response, in offset order."""
 
     def __init__(self, aborted: Iterable[Aborted]) -> None:
         self._pending = list(aborted)
@@ -27,7 +27,7 @@ class AbortedFilter:
     def keeps(self, header: BatchHeader, control_type: ControlType | None) -> bool:
         """Whether the records of the next batch may be delivered.
 
-        :param control_type: of a control batch; None for any other.
+        :param control_type: the type of a control batch; None for a data batch.
         """
         while self._pending and self._pending[0][0] <= header.last_offset:
             self._producers.add(heapq.heappop(self._pending)[1])
@@ -39,7 +39,7 @@ class AbortedFilter:
 
 
 def control_type_of(buf: Buffer, position: int) -> ControlType:
-    """What the control batch at ``position`` says; UNKNOWN for a kind that came after us."""
+    """The type of the control batch at ``position``; UNKNOWN for a type newer than this client."""
     records = decode_records(buf, position, check_crc=False)
     key = records[0].key if records else None
     if key is None or len(key) < 4:
@@ -54,7 +54,7 @@ def filter_batches(
     """The batches of ``buf`` whose records may be delivered.
 
     :param batches: position and header of each, from ``iter_headers``.
-    :param aborted: the answer's list; None reads uncommitted records too.
+    :param aborted: the response's list; None reads uncommitted records too.
     """
     committed = None if aborted is None else AbortedFilter(aborted)
     for position, header in batches:

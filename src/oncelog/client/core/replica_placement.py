@@ -1,7 +1,7 @@
-"""Which nodes hold each partition: replicas spread evenly, moved as little as that allows.
+"""Which nodes hold each partition: replicas spread evenly, with as few moves as possible.
 
-Called by ``oncelog reassign``. Pure. As Kafka's placer: racks first, then load; the first replica is the preferred
-leader, and those are spread, too.
+Called by ``oncelog reassign``. Pure. As in Kafka's placer, racks come first, then load; the first replica is the
+preferred leader, and these are spread, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def spread(
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """The replicas that each partition is to have.
 
-    No node has more than one replica more than another, unless racks want it; a replica stays where it may stay.
+    No node gets over one replica more than another, unless racks require it; a replica stays wherever that is allowed.
 
     :param replication_factor: None keeps each partition's own.
     :raises ConfigError: there are fewer nodes than replicas.
@@ -60,7 +60,7 @@ class _Load:
         self._share, self._larger = divmod(total, nodes) if nodes else (0, 0)
 
     def take(self, node: int) -> bool:
-        """Count another one for the node, if that is within its share; so many nodes have a larger one."""
+        """Count one more replica for the node if that is within its share; only some nodes get the larger share."""
         if self.of[node] > self._share or (self.of[node] == self._share and not self._larger):
             return False
         if self.of[node] == self._share:
@@ -70,7 +70,7 @@ class _Load:
 
 
 def _kept(current: Sequence[int], factor: int, nodes: Nodes, load: _Load) -> list[int]:
-    """The replicas that stay: no more than wanted, one of each rack first, none over its share."""
+    """The replicas that stay: no more than wanted, one of each rack first, none above its node's share."""
     kept: list[int] = []
     racks = {node: nodes[node] for node in current if node in nodes}
     firsts = [node for at, node in enumerate(racks) if racks[node] not in [racks[other] for other in list(racks)[:at]]]
@@ -86,9 +86,9 @@ def _levelling_step(
     nodes: Nodes,
     load: Mapping[int, int],
 ) -> tuple[TopicPartition, int, int] | None:
-    """A replica to go from a node to one that has two less and none of the partition; one that moves anyway first.
+    """A replica to move from a node to one with two fewer and none of the partition; preferably one that moves anyway.
 
-    Such a partition exists for any two such nodes; but the replica of a rack that has no other one there stays in it.
+    Such a partition exists for any two such nodes; but a replica that is the only one in its rack stays in that rack.
     """
     ordered = sorted(nodes, key=lambda node: (load[node], node))
     for busy in reversed(ordered):

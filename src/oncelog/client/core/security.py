@@ -1,6 +1,6 @@
-"""Settings of TLS and SASL: Kafka's property names, Java's way of writing them included.
+"""Settings of TLS and SASL: Kafka's property names, also as Java writes their values.
 
-Called by :mod:`oncelog.client.core.config`, whose settings begin with these. Pure: files and servers that they name
+Called by :mod:`oncelog.client.core.config`, whose settings build on these. Pure: the files and servers they name
 are read by :mod:`oncelog.client.aio.tls` and :mod:`oncelog.client.aio.tokens`. Sources: ``SslConfigs``,
 ``SaslConfigs``, KIP-651 (PEM in settings), KIP-255 and KIP-768 (OAUTHBEARER), KIP-1139 (its client credentials).
 """
@@ -25,7 +25,7 @@ CALLBACK_HANDLERS = {
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler": "OAUTHBEARER",
     "software.amazon.msk.auth.iam.IAMClientCallbackHandler": "AWS_MSK_IAM",
 }
-"""Java's classes that mean what we do for a mechanism."""
+"""Java's callback handlers that do what we do for a mechanism anyway."""
 
 _JAAS_OPTION = re.compile(r"""(\S+?)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
 
@@ -39,7 +39,7 @@ class Jaas:
 
 
 def parse_jaas(text: str) -> Jaas:
-    """Raises ConfigError for what is no line ``MODULE required NAME="VALUE" ...;``. Never repeats a password."""
+    """Parse ``MODULE required NAME="VALUE" ...;``; raises ConfigError for anything else. Never repeats a password."""
     words = text.strip().rstrip(";").split(None, 2)
     if len(words) < 2 or words[1].lower() not in ("required", "requisite", "sufficient", "optional"):
         raise ConfigError(
@@ -54,7 +54,7 @@ def parse_jaas(text: str) -> Jaas:
 
 @dataclass(frozen=True, slots=True)
 class SecurityConfig:
-    """How brokers are talked to, and who we say we are."""
+    """How to connect to brokers, and how to authenticate."""
 
     security_protocol: str = setting(
         "security.protocol",
@@ -159,7 +159,7 @@ class SecurityConfig:
         return self.ssl_check_hostname and self.ssl_endpoint_identification_algorithm == "https"
 
     def check_security(self, has_provider: bool) -> None:
-        """Raises ConfigError for settings that contradict each other or do not suffice."""
+        """Raises ConfigError for settings that contradict each other or are incomplete."""
         self._check_stores()
         for name in ("login", "client"):
             handler = getattr(self, f"sasl_{name}_callback_handler_class")

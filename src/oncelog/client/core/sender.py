@@ -1,7 +1,7 @@
-"""Sends batches: what goes now, in which request, and what an answer means for each batch.
+"""Sends batches: decides what goes now, in which request, and what an answer means for each batch.
 
-Called by the producer's shell after every event. A batch is repeated as it is; of one partition, with idempotence, a
-repeat goes before anything newer, and newer batches wait for it. Source: Kafka's ``Sender``.
+Called by the producer's I/O layer after every event. A repeated batch is unchanged; within a partition, with
+idempotence, a repeat goes before anything newer, and newer batches wait for it. Source: Kafka's ``Sender``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Sender:
         self._muted: set[TopicPartition] = set()
         self._availability_timeout_ms = config.partitioner_availability_timeout_ms
         self._waiting_since: dict[int, int] = {}
-        """Nodes that take nothing though batches for them are due, and since when."""
+        """Nodes that take nothing although batches for them are due, and since when."""
         self._timer: Timer | None = None
         self._flush_up_to = 0
         self._closed = False
@@ -67,11 +67,11 @@ class Sender:
 
     @property
     def in_flight(self) -> int:
-        """Requests that wait for an answer."""
+        """The number of requests waiting for an answer."""
         return sum(self._in_flight.values())
 
     def flush(self) -> int:
-        """Let nothing linger that is queued now; returns the number of the newest batch meant."""
+        """Stop lingering for everything queued now; returns the number of the newest such batch."""
         self._flush_up_to = self._accumulator.last_number
         return self._flush_up_to
 
@@ -91,7 +91,7 @@ class Sender:
     # --- sending
 
     def poll(self, now_ms: int) -> None:
-        """Send all that may go now; cheap when nothing may."""
+        """Send everything that may go now; cheap if there is nothing."""
         if self._closed:
             return
         if self._transactions is not None:
@@ -110,7 +110,7 @@ class Sender:
             self._wake(max(wake_ms, now_ms + 1))
 
     def _note_waiting(self, due: Collection[int], now_ms: int) -> None:
-        """Which nodes with batches that are ``due`` take none now, each since it took the last one."""
+        """Record which nodes have batches ``due`` but take none now, each since it last took one."""
         limit = self._config.max_in_flight_requests_per_connection
         self._waiting_since = {
             node: self._waiting_since.get(node, now_ms)
@@ -126,7 +126,7 @@ class Sender:
         self._timer = self._wire.timers.schedule(at_ms, self.poll)
 
     def _sendable(self, now_ms: int) -> tuple[dict[int, list[tuple[TopicPartition, deque[ProducerBatch]]]], int | None]:
-        """Queues whose first batch may go, by leader; and when to look again."""
+        """Queues whose first batch may be sent, by leader; and when to check again."""
         by_node: dict[int, list[tuple[TopicPartition, deque[ProducerBatch]]]] = {}
         wake_ms: int | None = None
         for partition, queue in self._accumulator.ready_queues():
@@ -146,7 +146,7 @@ class Sender:
         return by_node, wake_ms
 
     def _due(self, batch: ProducerBatch, queued: int) -> int:
-        """When a queue's first batch may go."""
+        """When a queue's first batch may be sent."""
         if batch.attempts:
             return batch.not_before_ms
         if batch.closed or queued > 1 or batch.number <= self._flush_up_to:
@@ -174,7 +174,7 @@ class Sender:
                 return
 
     def _full(self, queue: deque[ProducerBatch]) -> bool:
-        """Whether nothing is won by leaving the queue's first batch open a little longer."""
+        """Whether nothing would be gained by leaving the queue's first batch open a little longer."""
         batch = queue[0]
         return batch.closed or batch.attempts > 0 or len(queue) > 1 or batch.number <= self._flush_up_to
 
@@ -254,7 +254,7 @@ class Sender:
                 failed = PartitionProduceResponse(error_code=answer.error, error_message=answer.text)
                 self._settle(batch, failed, now_ms)
             return
-        if answer is None:  # acks=0: it has gone out, and nobody tells what became of it
+        if answer is None:  # acks=0: it has gone out; there will be no answer
             for batch in batches.values():
                 self._settle(batch, PartitionProduceResponse(base_offset=-1), now_ms)
             return
@@ -340,7 +340,7 @@ class Sender:
         return error_for(error, f"records for {batch.partition} were refused{said}")
 
     def _expire(self, now_ms: int) -> None:
-        """Fail what has passed ``delivery.timeout.ms``, in flight or not (KIP-91)."""
+        """Fail batches past ``delivery.timeout.ms``, in flight or not (KIP-91)."""
         oldest = now_ms - self._config.delivery_timeout_ms
         while self._accumulator.incomplete:
             batch = next(iter(self._accumulator.incomplete))
@@ -366,5 +366,5 @@ class Sender:
 
 
 def transaction_id_of(transactions: TransactionManager | None) -> str | None:
-    """The transactional id to name in a Produce request."""
+    """The transactional id to put into a Produce request."""
     return None if transactions is None else transactions.transactional_id

@@ -1,11 +1,11 @@
-"""Sequence numbers of an idempotent producer, one count for each partition.
+"""Sequence numbers of an idempotent producer, counted separately for each partition.
 
-Called by the transaction manager and the sender. A sequence is assigned when a batch is first drained and kept by
-every repeat of it; only a new epoch starts again at 0, with every batch still in flight renumbered in order.
+Called by the transaction manager and the sender. A sequence is assigned when a batch is first drained, and every repeat
+of the batch keeps it; only a new epoch starts again at 0, with all batches still in flight renumbered in order.
 
-A leader that does not know the producer takes any sequence as its first. So that none is taken before an earlier one, a
-partition has one batch in flight until its leader has acknowledged one.
-Sources: Kafka's ``TxnPartitionMap``, ``TxnPartitionEntry`` (KIP-98, KIP-360).
+A leader that does not know the producer accepts any sequence as its first. To keep it from accepting one before an
+earlier one, a partition has only one batch in flight until its leader has acknowledged one. Sources: Kafka's
+``TxnPartitionMap``, ``TxnPartitionEntry`` (KIP-98, KIP-360).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oncelog.records.batch import increment_sequence
 from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
 REMEMBERED_BATCHES = 5
-"""A leader recognises the repeat of a batch among this many last ones of a producer."""
+"""A leader recognises the repeat of any of this many last batches of a producer."""
 
 
 class PartitionSequence:
@@ -31,7 +31,7 @@ class PartitionSequence:
         self.last_acked = NO_SEQUENCE
         self.last_acked_offset = -1
         self.in_flight: list[ProducerBatch] = []
-        """Batches with a sequence and no outcome, by sequence; those that wait for a repeat included."""
+        """Batches with a sequence but no outcome, by sequence, including those waiting to be repeated."""
 
     @property
     def first_in_flight(self) -> int:
@@ -40,8 +40,8 @@ class PartitionSequence:
 
     @property
     def has_room(self) -> bool:
-        """Whether a new batch may follow those in flight: their oldest is not being repeated, and a repeat of it would
-        still be recognised with the new one stored."""
+        """Whether a new batch may follow those in flight: the oldest is not being repeated, and a repeat of it would
+        still be recognised after the new one is stored."""
         if not self.in_flight:
             return True
         oldest = self.in_flight[0]
@@ -72,7 +72,7 @@ class PartitionSequence:
             self.in_flight.remove(batch)
 
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
-        """The broker has the batch. An answer for an epoch that is over teaches nothing about this one."""
+        """The broker has the batch. An answer for an epoch that is over says nothing about this one."""
         self.remove(batch)
         if batch.stamp != self.stamp:
             return
@@ -83,7 +83,7 @@ class PartitionSequence:
             self.last_acked_offset = max(self.last_acked_offset, base_offset + batch.count - 1)
 
     def replace(self, batch: ProducerBatch, halves: list[ProducerBatch]) -> None:
-        """A batch was split: its halves share its sequences, in order."""
+        """A batch was split: its halves take over its sequences, in order."""
         if batch not in self.in_flight:
             raise InvariantError(f"a batch of {batch.partition} was split that is not in flight")
         at = self.in_flight.index(batch)
@@ -94,7 +94,7 @@ class PartitionSequence:
         self.in_flight[at : at + 1] = halves
 
     def restart(self, stamp: ProducerIdAndEpoch) -> None:
-        """Start at 0 under a new identity; batches in flight are renumbered in order."""
+        """Restart at 0 with a new identity; batches in flight are renumbered in order."""
         self.stamp = stamp
         self.next = 0
         self.last_acked = NO_SEQUENCE
@@ -110,16 +110,16 @@ def _after(sequence: int, other: int) -> bool:
 
 
 class SequenceBook:
-    """The partitions' sequences under the producer's present identity."""
+    """All partitions' sequences under the producer's current identity."""
 
     def __init__(self) -> None:
         self.stamp: ProducerIdAndEpoch = NO_PRODUCER
         self._partitions: dict[TopicPartition, PartitionSequence] = {}
         self._known_as: dict[TopicPartition, int] = {}
-        """Producer id under which a partition's leader has acknowledged a batch: from then on it takes, in whatever
-        epoch, only the sequence that is due."""
+        """Producer id with which a partition's leader has acknowledged a batch: from then on, in any epoch, it accepts
+        only the next sequence."""
         self.unresolved: dict[TopicPartition, None] = {}
-        """Partitions in which a batch that was sent has expired: nobody knows whether the broker has it."""
+        """Partitions in which a batch expired after it was sent: whether the broker has it is unknown."""
 
     def of(self, partition: TopicPartition) -> PartitionSequence:
         sequence = self._partitions.get(partition)
@@ -133,15 +133,15 @@ class SequenceBook:
         self.of(batch.partition).acknowledged(batch, base_offset)
 
     def has_room(self, partition: TopicPartition) -> bool:
-        """Whether a new batch of the partition may be sent, as far as those in flight go."""
+        """Whether a new batch of the partition may be sent, considering those in flight."""
         sequence = self.of(partition)
         if not sequence.in_flight:
             return True
         return self._known_as.get(partition) == self.stamp.producer_id and sequence.has_room
 
     def restart(self, partition: TopicPartition) -> list[ProducerBatch]:
-        """Start the partition at 0 under the present identity, its leader's memory being in doubt; its batches in
-        flight, renumbered."""
+        """Restart the partition at 0 with the current identity, because its leader may have forgotten the producer;
+        returns its batches in flight, renumbered."""
         self._known_as.pop(partition, None)
         self.unresolved.pop(partition, None)
         sequence = self.of(partition)
@@ -149,7 +149,7 @@ class SequenceBook:
         return sequence.in_flight
 
     def adopt(self, stamp: ProducerIdAndEpoch) -> None:
-        """A new identity for every partition, each at sequence 0; used between transactions."""
+        """Take a new identity for every partition, each starting at sequence 0; used between transactions."""
         self.stamp = stamp
         self.unresolved.clear()
         for partition in list(self._partitions):
@@ -159,7 +159,7 @@ class SequenceBook:
         self._partitions.clear()
 
     def follow_stamp(self, sequence: PartitionSequence) -> bool:
-        """Move an idle partition to the present identity; False while batches of the old one are in flight."""
+        """Move an idle partition to the current identity; False while batches of the old one are in flight."""
         if sequence.stamp == self.stamp:
             return True
         if sequence.in_flight:
@@ -168,10 +168,10 @@ class SequenceBook:
         return True
 
     def was_early(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> bool:
-        """Whether a batch that was refused for its sequence may just be sent again: one before it is still to be
-        stored, or the broker has forgotten a producer whose records are all gone (its sequences start again).
+        """Whether a batch refused for its sequence may just be sent again: an earlier batch is still to be stored, or
+        the broker has forgotten a producer whose records are all gone (its sequences start again).
 
-        One that a later batch has overtaken never fits again: the leader had forgotten the producer in between."""
+        A batch overtaken by a later one never fits again: the leader had forgotten the producer in between."""
         sequence = self.of(batch.partition)
         if error is not Error.UNKNOWN_PRODUCER_ID:
             if batch.partition in self.unresolved or sequence.was_overtaken(batch.sequence):

@@ -1,4 +1,4 @@
-"""The values that users of the client see, shaped as in aiokafka 0.14 so that its users change an import.
+"""The values that users of the client see, shaped as in aiokafka 0.14 so that its users only change an import.
 
 Called by everything in the client and by the Spark source; nothing here has behaviour.
 """
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 from oncelog.types import TopicPartition
 
 Bytes = bytes | bytearray | memoryview
-"""What is written as it is."""
+"""Contents written without serialization."""
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # with defaults, which type checkers know before Python 3.13
+    from typing_extensions import TypeVar  # with defaults, which type checkers support before Python 3.13
 
     K = TypeVar("K", covariant=True, default=bytes)
     V = TypeVar("V", covariant=True, default=bytes)
@@ -44,9 +44,9 @@ __all__ = [
 
 
 def takes_fewer_types(generic: type[T]) -> type[T]:
-    """A class whose type variables have defaults may be written with fewer: those left out are bytes.
+    """Let a class whose type variables have defaults be written with fewer arguments: the missing ones are bytes.
 
-    Python itself knows defaults from 3.13 on; ``Consumer[str]`` runs in older ones, too.
+    Python itself supports defaults from 3.13 on; ``Consumer[str]`` works in older ones, too.
     """
 
     def filled_up(cls: Any, given: Any) -> Any:
@@ -59,7 +59,7 @@ def takes_fewer_types(generic: type[T]) -> type[T]:
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record was stored. ``offset`` is -1 if the broker did not say (``acks=0``, a repeat of a lost answer).
+    """Where a record was stored. ``offset`` is -1 if the broker did not say (``acks=0``, or the answer was lost).
 
     ``timestamp`` in ms; ``timestamp_type`` 0 is the producer's clock, 1 the broker's.
     """
@@ -77,7 +77,7 @@ class RecordMetadata(NamedTuple):
 class ConsumerRecord(NamedTuple, Generic[K, V]):
     """One record read. Sizes are those before deserialization, -1 for null; ``checksum`` is always None (format v2).
 
-    Its types are what the consumer's deserializers return, bytes without them. Both may be None: a record needs no key,
+    The types are what the consumer's deserializers return, by default bytes. Both may be None: a record needs no key,
     and one without a value deletes its key from a compacted topic.
     """
 
@@ -105,7 +105,7 @@ class Columns(NamedTuple):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """A committed position: the next offset to read, and a text stored with it."""
+    """A committed position: the next offset to read, and metadata stored with it."""
 
     offset: int
     metadata: str = ""
@@ -113,14 +113,14 @@ class OffsetAndMetadata(NamedTuple):
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """Answer of ``offsets_for_times``: the first record that is not older than the time asked for."""
+    """Answer of ``offsets_for_times``: the first record at or after the requested time."""
 
     offset: int
     timestamp: int | None
 
 
 class ConsumerGroupMetadata(NamedTuple):
-    """Who commits offsets, so that a transaction of a zombie member is refused (KIP-447)."""
+    """The member that commits offsets, so that a transaction of a zombie member is refused (KIP-447)."""
 
     group_id: str
     generation_id: int = -1

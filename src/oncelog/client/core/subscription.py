@@ -1,4 +1,4 @@
-"""What a consumer reads: topics it subscribed to, partitions it was assigned, and where it stands in each.
+"""What a consumer reads: subscribed topics, assigned partitions, and the position in each.
 
 Called by the consumer, the fetcher and the group member. Source: ``SubscriptionState``.
 """
@@ -17,23 +17,24 @@ from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 
 TopicPattern = str | re.Pattern[str]
-"""A regular expression as a text, or compiled with flags of its own."""
+"""A regular expression as a string, or compiled with its own flags."""
 
 
 class ConsumerRebalanceListener:
-    """Told about partitions that come and go; both methods may be plain or coroutines.
+    """Called when partitions come and go; methods may be plain or coroutines.
 
-    Of what goes because the consumer itself stops or unsubscribes it is not told: commit before that.
+    It is not called when the consumer itself stops or unsubscribes: commit before that.
     """
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> Any:
-        """These partitions are about to go to others: the last moment to commit them."""
+        """These partitions are about to go to others: the last chance to commit them."""
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> Any:
-        """These partitions are ours now; under the cooperative protocol only those that are new."""
+        """These partitions are ours now; under the cooperative protocol only the new ones."""
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> Any:
-        """These partitions belong to others already: commits for them would fail. By default as a revocation."""
+        """These partitions already belong to others: commits for them would fail. By default the same as a
+        revocation."""
         return self.on_partitions_revoked(lost)
 
 
@@ -49,7 +50,7 @@ class Reset(Enum):
 
 
 class PartitionState:
-    """One assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to ask for."""
+    """One assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to fetch."""
 
     __slots__ = (
         "began",
@@ -74,23 +75,23 @@ class PartitionState:
         self.reset: Reset | None = reset
         self.position = -1
         self.began = -1
-        """Where the handing out began; -1 before the first position. Read again from here if nothing was committed."""
+        """Where handing out began; -1 before the first position. Reading returns here if nothing was committed."""
         self.fetch_position = -1
         self.position_epoch = -1
-        """The leader's epoch of what was handed out last; -1 if it is not known. A commit tells it (KIP-320)."""
+        """The leader epoch of the last record handed out; -1 if not known. Commits include it (KIP-320)."""
         self.last_fetched_epoch = -1
         self.checked_epoch = -1
-        """The leader's epoch when the position was last known to be in its log."""
+        """The leader epoch under which the position was last known to be in the log."""
         self.paused = False
         self.revoking = False
         self.stuck: KafkaError | None = None
-        """Why the partition cannot be read on; the program has to seek, or to ask again."""
+        """Why reading the partition cannot continue; the program has to seek or to call again."""
         self.told = False
-        """Whether the program knows what the partition is stuck at."""
+        """Whether the program has been given the error in ``stuck``."""
         self.version = 0
-        """Changes with every seek, so that answers for the old position are dropped."""
+        """Changes with every seek, so that responses for the old position are dropped."""
         self.fetched_at_ms: int | None = None
-        """When the last answer came that told the two marks below, by the client's clock."""
+        """When the last response with the two marks below arrived, by the client's clock."""
         self.high_watermark: int | None = None
         self.last_stable_offset: int | None = None
         self.log_start_offset: int | None = None
@@ -101,11 +102,11 @@ class PartitionState:
 
     @property
     def deliverable(self) -> bool:
-        """Whether records that were fetched may be handed out."""
+        """Whether fetched records may be handed out."""
         return not self.paused and not self.revoking
 
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
-        """Go on at ``offset``; what was fetched ahead is dropped."""
+        """Continue at ``offset``; drops what was fetched ahead."""
         self.reset = self.stuck = None
         if self.position == self.began or offset < self.began:
             self.began = offset
@@ -132,7 +133,7 @@ class Subscription:
         self.by_hand = False
         self.assigned: dict[TopicPartition, PartitionState] = {}
         self._untold: set[TopicPartition] = set()
-        """Partitions that may be stuck without the program's knowing."""
+        """Partitions that may be stuck without the program having been told."""
 
     @property
     def by_group(self) -> bool:
@@ -171,7 +172,7 @@ class Subscription:
         self.assigned = {}
 
     def match(self, metadata: ClusterMetadata, exclude_internal: bool) -> bool:
-        """Recompute the topics of a pattern; returns whether they have changed."""
+        """Match the pattern against the topics again; returns whether the result has changed."""
         if self.pattern is None:
             return False
         matched = tuple(
@@ -184,7 +185,7 @@ class Subscription:
         return changed
 
     def refused(self, metadata: ClusterMetadata) -> KafkaError | None:
-        """Why a topic that was asked for by name cannot be read; the program is told, as Java's consumer tells it."""
+        """Why a topic subscribed to by name cannot be read; raised to the program, as in Java's consumer."""
         named = () if self.pattern is not None else self.topics or [name.topic for name in self.assigned]
         for name in named:
             error = metadata.errors.get(name)
@@ -193,7 +194,7 @@ class Subscription:
         return None
 
     def take(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are assigned now; partitions that were already keep their position."""
+        """Assign these partitions; those that were assigned before keep their position."""
         old = self.assigned
         self.assigned = {name: old.get(name) or PartitionState(Reset.COMMITTED) for name in dict.fromkeys(partitions)}
 
@@ -207,9 +208,9 @@ class Subscription:
     def rewind(
         self, states: Mapping[TopicPartition, PartitionState], committed: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> list[TopicPartition]:
-        """Go on where the group has committed, without that where the handing out began; returns what was moved.
+        """Return to the committed offsets, or without one to where handing out began; returns what was moved.
 
-        :param states: as they were when the offsets were asked for; partitions that went meanwhile are left alone.
+        :param states: as they were when the offsets were requested; partitions lost since then are left alone.
         """
         moved = []
         for name, state in states.items():
@@ -224,7 +225,7 @@ class Subscription:
         return moved
 
     def without_position(self) -> Mapping[TopicPartition, Reset]:
-        """Partitions that wait for a position, and where it is to be found."""
+        """Partitions waiting for a position, and where to find it."""
         return {
             name: state.reset
             for name, state in self.assigned.items()
@@ -232,17 +233,17 @@ class Subscription:
         }
 
     def raise_if_nothing(self) -> None:
-        """Raise if nothing is read, so that no record can ever come."""
+        """Raise if nothing is read, because then no record can ever arrive."""
         if not self.by_group and not self.assigned:
             raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
 
     def stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
-        """A partition cannot be read on; whoever reads it is told."""
+        """Reading a partition cannot continue; the next call that reads it raises the error."""
         state.stuck, state.told = error, False
         self._untold.add(name)
 
     def raise_untold(self, partitions: Collection[TopicPartition]) -> None:
-        """Raise what one of these partitions, or of all if none is named, is stuck at and the program does not know."""
+        """Raise the error that one of these partitions (all if none is named) is stuck at, unless raised before."""
         if not self._untold:
             return
         for name in sorted(self._untold):
@@ -254,7 +255,7 @@ class Subscription:
                 raise state.stuck
 
     def raise_if_stuck(self, partitions: Collection[TopicPartition]) -> None:
-        """Raise if none of these partitions, or of all if none is named, can be read on; then they are tried again."""
+        """Raise if all of these partitions (all if none is named) are stuck; then they are tried again."""
         states = [state for name in partitions or self.assigned if (state := self.assigned.get(name)) is not None]
         errors = [state.stuck for state in states if state.stuck is not None]
         if errors and len(errors) == len(states):

@@ -1,4 +1,4 @@
-"""What the open transaction consists of: the partitions that its coordinator knows, and those it has yet to hear of.
+"""The contents of the open transaction: partitions that its coordinator knows, and those still to be added.
 
 Called by the transaction manager. Source: ``TransactionManager`` (``newPartitionsInTransaction`` and so on).
 """
@@ -9,17 +9,17 @@ from oncelog.client.core.structs import TopicPartition
 
 
 class TransactionContents:
-    """Partitions of one transaction, in the order in which they came."""
+    """Partitions of one transaction, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._new: dict[TopicPartition, None] = {}
         self._adding: dict[TopicPartition, None] = {}
         self._added: dict[TopicPartition, None] = {}
         self.started = False
-        """Whether the coordinator has heard, or will hear, of the transaction: only then there is anything to end."""
+        """Whether the coordinator knows, or will know, of the transaction: only then is there anything to end."""
 
     def add(self, partition: TopicPartition, *, by_writing: bool) -> None:
-        """A record for ``partition`` is about to be sent; with ``by_writing`` that adds it (KIP-890)."""
+        """A record for ``partition`` is about to be sent; ``by_writing``: sending it adds the partition (KIP-890)."""
         if partition in self._added or partition in self._new or partition in self._adding:
             return
         if by_writing:
@@ -30,25 +30,25 @@ class TransactionContents:
 
     @property
     def has_new(self) -> bool:
-        """Whether there are partitions to tell the coordinator of."""
+        """Whether there are partitions to add at the coordinator."""
         return bool(self._new)
 
     def take_new(self) -> list[TopicPartition]:
-        """The partitions to tell the coordinator of now."""
+        """The partitions to add at the coordinator now."""
         partitions = list(self._new)
         self._adding.update(self._new)
         self._new.clear()
         return partitions
 
     def confirm(self, partitions: list[TopicPartition]) -> None:
-        """The coordinator knows these."""
+        """The coordinator has added these."""
         for partition in partitions:
             self._adding.pop(partition, None)
             self._added[partition] = None
         self.started = True
 
     def drop_new(self) -> None:
-        """The transaction cannot be committed: nobody is told of more partitions."""
+        """The transaction cannot be committed: add no more partitions."""
         self._new.clear()
 
     def __contains__(self, partition: TopicPartition) -> bool:

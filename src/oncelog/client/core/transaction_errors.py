@@ -1,4 +1,4 @@
-"""The errors that a producer keeps: told by each call until the transaction is aborted, or for ever.
+"""The errors that a producer keeps: raised by each call until the transaction is aborted, or for ever.
 
 Called by the transaction manager.
 """
@@ -11,17 +11,17 @@ from oncelog.errors import KafkaError
 
 
 def text_of(error: KafkaError) -> str:
-    """The text of an error without the code that it ends with."""
+    """An error's text without the code at its end."""
     return str(error).removesuffix(f" [{error.error.name}]")
 
 
 def repeats_itself(error: KafkaError) -> bool:
-    """Whether the error can be made again with more text."""
+    """Whether an error of the same class can be created with more text."""
     return isinstance(error, (AbortableTransactionError, FatalProducerError))
 
 
 def fatal_error(action: Action, error: KafkaError, transactional_id: str | None) -> KafkaError:
-    """What the producer ends with."""
+    """The error that puts the producer into its final state."""
     if action is Action.FENCED:
         return ProducerFenced(
             error.error,

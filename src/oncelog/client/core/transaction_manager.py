@@ -1,10 +1,10 @@
 """The producer's side of idempotence and transactions: identity, epochs, and the requests to the coordinator.
 
 Called by the producer (the user's calls) and the sender (which asks what may be sent and reports answers). Every change
-of state goes through ``_become``, which holds it against the table ``MAY_FOLLOW``; requests are queued and repeated by
+of state goes through ``_become``, which checks it against the table ``MAY_FOLLOW``; requests are queued and repeated by
 :class:`~oncelog.client.core.coordinator_requests.CoordinatorRequests`. With ``transaction.version`` 2 (KIP-890)
-partitions and offsets join the transaction by being written, and every end brings the next epoch; with older brokers
-they are added first, and only a failed one brings a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98, 890).
+writing adds partitions and offsets to the transaction, and every end starts the next epoch; with older brokers
+they are added before, and only a failed end starts a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98, 890).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
 
 
 class TransactionManager:
-    """State of an idempotent producer, transactional where ``transactional_id`` is given.
+    """State of an idempotent producer, transactional if ``transactional_id`` is given.
 
-    :param on_change: something may be sent now that could not before.
+    :param on_change: called when something may be sent that could not before.
     """
 
     two_phase_commit: ClassVar[bool] = False
@@ -64,14 +64,14 @@ class TransactionManager:
         self._on_change = on_change
         self.state = State.UNINITIALIZED
         self.may_send = not self.transactional
-        """Whether :meth:`check_send` has nothing to say: asked for each record."""
+        """Whether :meth:`check_send` would pass: read for each record."""
         self.last_error: KafkaError | None = None
         self.book = SequenceBook()
         two_phase = self.two_phase_commit
         self._requests = TxnRequests(transactional_id, transaction_timeout_ms, two_phase, keeps=two_phase)
         self._pending: tuple[Call, Result] | None = None
         self.unheard: tuple[Call, Result] | None = None
-        """The last call whose outcome the program may not have heard: repeated, it is told that."""
+        """The last call whose outcome the program may not have received: a repeat of the call returns it."""
         self._transaction_v2 = False
         self._contents = TransactionContents()
         self._bump_required = False
@@ -97,20 +97,20 @@ class TransactionManager:
 
     @property
     def transaction_v2(self) -> bool:
-        """Whether the open transaction runs by KIP-890 part 2."""
+        """Whether the open transaction follows KIP-890 part 2."""
         return self._transaction_v2
 
     # --- the user's calls
 
     def initialize(self) -> Result:
-        """Get the identity; a transactional producer fences older instances and ends what they left open."""
+        """Get the identity; a transactional producer fences older instances and ends their open transaction."""
         if self._rule(Call.INIT) is Ruling.JOIN and self._pending is not None:
             return self._pending[1]
         self._transaction_v2 = self.transactional and self._wire.transaction_version() >= 2
         return self._begin_call(Call.INIT, self._request_init(NO_PRODUCER, PRIORITY[Step.INIT_PRODUCER_ID]))
 
     def begin(self) -> None:
-        """Open a transaction, which nobody else hears of yet."""
+        """Open a transaction; the coordinator does not learn of it yet."""
         self._need_transactional()
         self._rule(Call.BEGIN)
         self.unheard = None
@@ -159,16 +159,16 @@ class TransactionManager:
         return self._end(Call.COMMIT, State.COMMITTING)
 
     def abort(self) -> Result:
-        """Take back the transaction; records that were not sent yet are dropped."""
+        """Abort the transaction; records that were not sent yet are dropped."""
         return self._end(Call.ABORT, State.ABORTING)
 
     @property
     def ending(self) -> Result | None:
-        """The outcome of the commit or abort that is under way, whoever still waits for it."""
+        """The outcome of the commit or abort under way, even if its caller has stopped waiting."""
         return self._pending[1] if self._pending and self._pending[0] in (Call.COMMIT, Call.ABORT) else None
 
     def close(self, error: KafkaError) -> None:
-        """Fail everything that waits; nothing is sent any more."""
+        """Fail everything that waits; nothing is sent from now on."""
         self._to_fatal(error)
 
     def _end(self, call: Call, target: State) -> Result:
@@ -212,7 +212,7 @@ class TransactionManager:
             raise IllegalStateError("the producer is not transactional; set transactional_id when you create it")
 
     def _rule(self, call: Call) -> Ruling:
-        """The ruling for a call that may go on; raises for one that may not."""
+        """The ruling for a call that is allowed; raises for one that is not."""
         ruling = RULINGS[call][self.state]
         if ruling is Ruling.MISUSE:
             raise IllegalStateError(f"{call.name.lower()} is not possible now: {HINTS[self.state]}")
@@ -229,7 +229,7 @@ class TransactionManager:
     # --- what the sender asks
 
     def may_drain(self, batch: ProducerBatch) -> bool:
-        """Whether the first batch of a partition's queue may be sent now; assigns its sequence when it may."""
+        """Whether the first batch of a partition's queue may be sent now; if so, assigns its sequence."""
         if self.book.stamp == NO_PRODUCER or self.state in (State.FATAL_ERROR, State.INITIALIZING):
             return False
         partition = batch.partition
@@ -255,9 +255,9 @@ class TransactionManager:
     def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> Action:
         """RETRY, FAIL or ABORTABLE for OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
 
-        A batch behind one that is not acknowledged yet was only early. One that should have fitted, or that a later
+        A batch behind one without an acknowledgement was only early. A batch that should have fitted, or that a later
         one has overtaken, means that the broker has lost state: an idempotent producer starts a new epoch, a
-        transactional one must abort (KIP-360). In one to be aborted the batch behind a failed one never fits.
+        transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one never fits.
         """
         if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
             return Action.ABORTABLE
@@ -283,7 +283,7 @@ class TransactionManager:
             self._restart[batch.partition] = None
 
     def expired(self, batch: ProducerBatch, error: KafkaError) -> None:
-        """A batch passed ``delivery.timeout.ms``; where it was sent, nobody knows whether the broker has it."""
+        """A batch passed ``delivery.timeout.ms``; if it was sent, it is unknown whether the broker has it."""
         if batch.has_sequence:
             self.book.unresolved[batch.partition] = None
             self.book.of(batch.partition).remove(batch)
@@ -293,7 +293,7 @@ class TransactionManager:
     # --- progress
 
     def poll(self, now_ms: int) -> None:
-        """Send the next request to a coordinator, start a new epoch where one is due."""
+        """Send the next request to a coordinator; start a new epoch if one is due."""
         self._resolve()
         if not self.transactional:
             self._bump_locally()
@@ -312,10 +312,10 @@ class TransactionManager:
         self._queue.send(request, self._requests.highest(request.step, self._transaction_v2))
 
     def _all_sent(self) -> None:
-        """No request waits that could go now."""
+        """No request that could be sent now is waiting."""
 
     def _resolve(self) -> None:
-        """Settle partitions in which a batch expired after it was sent, once nothing of theirs is in flight."""
+        """Settle partitions in which a sent batch expired, once none of their batches is in flight."""
         for partition in list(self.book.unresolved):
             sequence = self.book.of(partition)
             if sequence.in_flight:
@@ -334,7 +334,7 @@ class TransactionManager:
                 self._restart[partition] = None
 
     def _bump_locally(self) -> None:
-        """An idempotent producer's own new epoch, without asking anyone (KIP-360)."""
+        """Start an idempotent producer's new epoch, which needs no request (KIP-360)."""
         if not self._restart or self.state is not State.READY:
             return
         for partition in self._restart:
@@ -376,7 +376,7 @@ class TransactionManager:
         self._finish_call(None)
 
     def _found(self, outcome: Outcome) -> State:
-        """Where a producer begins."""
+        """The state in which a producer begins."""
         return State.READY
 
     def _request_add_partitions(self) -> None:
@@ -401,7 +401,7 @@ class TransactionManager:
         self._finish_call(None)
 
     def _ended_then_bump(self, outcome: Outcome, now_ms: int) -> None:
-        """Older protocol after a failure, or the first end after an upgrade: ask for the next epoch (KIP-360)."""
+        """Get the next epoch after a failure with the older protocol, or the first end after an upgrade (KIP-360)."""
         self._transaction_over(outcome.stamp)
         self._request_init(self.stamp, AFTER_END).result.then(self._call_failed)
 
@@ -448,7 +448,7 @@ class TransactionManager:
                 request.fail(self._explain(request, outcome))
 
     def _overtaken(self, request: CoordinatorRequest) -> bool:
-        """Whether nobody needs the request any more: offsets of a transaction that is being aborted."""
+        """Whether the request is no longer needed: it has offsets of a transaction that is being aborted."""
         return self.state is State.ABORTING and request.step is Step.TXN_OFFSET_COMMIT
 
     def _repeat(self, request: CoordinatorRequest, error: Error, now_ms: int) -> None:

@@ -1,7 +1,7 @@
-"""The transaction requests as messages, and what their answers say.
+"""Builds the transaction requests and reads their responses.
 
-Called by the transaction manager and the transaction session. Each function gives (api, build, read): ``build`` makes
-the message for a version, ``read`` takes the answer apart into an :class:`Outcome`.
+Called by the transaction manager and the transaction session. Each function returns (api, build, read): ``build`` makes
+the message for a version, ``read`` turns the response into an :class:`Outcome`.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch
 
 TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
-"""With these versions and below, partitions and offsets are added before they are written (KIP-890)."""
+"""Up to these versions, partitions and offsets must be added before they are written (KIP-890)."""
 TV1_HIGHEST_PRODUCE = 11
 
 
 class Outcome(NamedTuple):
-    """What an answer says: an error or the identity to use next; ``where`` names what was refused."""
+    """The result in a response: an error, or the identity to use next; ``where`` names what was refused."""
 
     error: Error
     where: str = ""
     stamp: ProducerIdAndEpoch | None = None
     ongoing: ProducerIdAndEpoch = NO_PRODUCER
-    """Of the transaction that was found open and kept (KIP-939)."""
+    """Identity of the transaction that was found open and kept (KIP-939)."""
 
 
 Request: TypeAlias = tuple[Api, Build, Callable[[Answer, int], Outcome]]
@@ -72,7 +72,7 @@ class TxnRequests:
     def __init__(
         self, transactional_id: str | None, timeout_ms: int, two_phase_commit: bool = False, *, keeps: bool = False
     ) -> None:
-        """:param keeps: with two-phase commit: what is found open is not aborted."""
+        """:param keeps: for two-phase commit: an open transaction found at the start is not aborted."""
         self._id = transactional_id
         self._timeout_ms = timeout_ms
         self._two_phase_commit = two_phase_commit
@@ -220,7 +220,7 @@ _GRAVITY = {
 
 
 def _gravest(step: Step, found: list[tuple[Error, TopicPartition]]) -> Outcome:
-    """The error that decides, of those of several partitions; one that only says "another failed" comes last."""
+    """The error that decides among those of several partitions; one that only says "another failed" comes last."""
 
     def gravity(item: tuple[Error, TopicPartition]) -> tuple[int, bool]:
         return _GRAVITY[action_for(step, item[0])], item[0] is not Error.OPERATION_NOT_ATTEMPTED

@@ -1,4 +1,4 @@
-"""The life of a producer as two tables: which state may follow which, and what each call does in each state.
+"""The life cycle of a producer as two tables: which state may follow which, and what each call does in each state.
 
 Called by the transaction manager; drawn into the docs. Source: ``TransactionManager.State`` (KIP-98, KIP-890, KIP-939).
 """
@@ -10,14 +10,14 @@ from enum import Enum, auto
 
 
 class State(Enum):
-    """Where the producer stands."""
+    """The producer's state."""
 
     UNINITIALIZED = auto()
     INITIALIZING = auto()
     READY = auto()
     IN_TRANSACTION = auto()
     PREPARED = auto()
-    """All is stored, and a database decides what becomes of it (KIP-939)."""
+    """All records are stored, and a database decides between commit and abort (KIP-939)."""
     COMMITTING = auto()
     ABORTING = auto()
     ABORTABLE_ERROR = auto()
@@ -37,11 +37,11 @@ MAY_FOLLOW: Mapping[State, frozenset[State]] = {
     _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.PREPARED, _S.COMMITTING, _S.ABORTABLE_ERROR}),
     _S.FATAL_ERROR: frozenset(State),
 }
-"""Target: the states it may be reached from."""
+"""For each state, the states from which it may be reached."""
 
 
 class Call(Enum):
-    """What the user may ask of a transactional producer."""
+    """The calls on a transactional producer."""
 
     INIT = auto()
     BEGIN = auto()
@@ -62,7 +62,7 @@ class Ruling(Enum):
     MISUSE = auto()
     """The program is wrong."""
     RAISE = auto()
-    """Raise the error that brought the producer here."""
+    """Raise the error that led to this state."""
 
 
 _R = Ruling

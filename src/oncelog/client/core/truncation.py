@@ -1,8 +1,8 @@
-"""Whether the log still holds what a position stands on, asked again under every leader (KIP-320).
+"""Checks after each change of leader that the log still holds the records up to a position (KIP-320).
 
-Called by the fetcher before it asks for a partition. A leader that was elected uncleanly, or a broker that lost power,
-may have fewer records than were read already and others in their place; fetching on would pass over those without a
-word. The epoch of the last batch read tells: the new leader answers where that epoch ended in its log. Source: Kafka's
+Called by the fetcher before it fetches a partition. A leader elected uncleanly, or a broker that lost power, may have
+fewer records than were already read, and other records in their place; fetching on would silently skip those. The epoch
+of the last batch read reveals this: the new leader answers where that epoch ended in its log. Source: Kafka's
 ``OffsetsForLeaderEpochUtils`` and ``SubscriptionState.maybeCompleteValidation``.
 """
 
@@ -26,17 +26,18 @@ from oncelog.protocol.generated.offset_for_leader_epoch_request import (
 from oncelog.protocol.generated.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderEpochResponse
 
 CONSUMER = -1
-"""The replica id of those who are none."""
+"""The replica id of clients that are no replica."""
 Asked = tuple[PartitionState, int, int]
-"""A partition's state with its version and the leader epoch under which it was asked about."""
+"""A partition's state, with its version and leader epoch at the time of the request."""
 
 
 class TruncationCheck:
     """Holds partitions back until their position is known to be in the leader's log.
 
-    :param on_truncated: the log was cut below a partition's position; what was fetched of it ahead must go.
-    :param on_error: a partition cannot be read on.
-    :param on_done: partitions may be fetched again.
+    :param on_truncated: called when the log was cut below a partition's position; records fetched ahead must be
+        dropped.
+    :param on_error: called when reading a partition cannot continue.
+    :param on_done: called when partitions may be fetched again.
     """
 
     def __init__(
@@ -62,13 +63,13 @@ class TruncationCheck:
         self._not_before_ms = 0
 
     def due(self, name: TopicPartition, state: PartitionState) -> bool:
-        """Whether the leader has changed since the position was read or looked at; then it must not be fetched."""
+        """Whether the leader has changed since the position was read or checked; then it must not be fetched yet."""
         return state.last_fetched_epoch >= 0 and self._metadata.leader_epoch(name) > max(
             state.last_fetched_epoch, state.checked_epoch
         )
 
     def ask(self, node: int, partitions: dict[TopicPartition, PartitionState], now_ms: int) -> int | None:
-        """Ask a leader about positions; answers when to try again where it is too early."""
+        """Ask a leader about positions; returns when to try again if it is too early."""
         if node in self._busy or not self._wire.ready(node):
             return None
         if self._not_before_ms > now_ms:
@@ -129,7 +130,7 @@ class TruncationCheck:
             state.checked_epoch = epoch
 
     def _truncated(self, name: TopicPartition, state: PartitionState, end_offset: int | None, epoch: int) -> None:
-        """On from where the logs part, as ``auto.offset.reset`` allows; else the reader has to say."""
+        """Continue where the logs diverge, as ``auto.offset.reset`` allows; else the program has to decide."""
         position, reset = state.position, self._subscription.default_reset
         if reset is Reset.NONE:
             self._on_error(name, state, LogTruncationError(name, state.fetch_position, end_offset))

@@ -1,11 +1,11 @@
-"""Two-phase commit at the producer: a database decides what becomes of a transaction (KIP-939).
+"""Two-phase commit in the producer: a database decides whether a transaction commits (KIP-939).
 
-Called by the producers in place of the plain transaction manager. The token that the database keeps is Kafka's
-``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or nothing for a transaction without contents. No two transactions
-of a transactional id have the same one, and each is greater than those before it: the epoch grows with every end, and
-producer ids are never given away twice. That a later id is greater holds for our broker, the only one that keeps
-prepared transactions: one allocator serves all of its nodes. Where it did not hold, an older token could be refused;
-whether one is the token of what is prepared never rests on it.
+Used by the producers in place of the plain transaction manager. The token that the database stores is Kafka's
+``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or empty for a transaction without contents. No two transactions
+of a transactional id have the same token, and each is greater than those before it: the epoch grows with every end, and
+producer ids are never reused. That a later id is greater holds for our broker, the only one that keeps prepared
+transactions: one allocator serves all of its nodes. If it did not hold, an older token could be refused; the decision
+whether a token belongs to the prepared transaction never depends on it.
 """
 
 from __future__ import annotations
@@ -60,22 +60,22 @@ def stamp_of(token: str) -> ProducerIdAndEpoch:
 
 
 def refusal(error: Error) -> str | None:
-    """Why two-phase commit is refused with this error, and what to do."""
+    """Why two-phase commit was refused with this error, and what to do about it."""
     return _REFUSALS.get(error)
 
 
 class TwoPhaseTransactions(TransactionManager):
-    """A transactional producer whose transactions are prepared, then completed as a database says."""
+    """A transactional producer whose transactions are prepared, then completed as a database decides."""
 
     two_phase_commit: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.prepared = NO_PRODUCER
-        """The stamp of the transaction that is prepared, or was last; none if it has no contents."""
+        """The stamp of the transaction that is, or was last, prepared; none if it has no contents."""
 
     def prepare(self) -> Result:
-        """Have everything stored, and take nothing more."""
+        """Have everything stored, and accept nothing more."""
         ruling = self._rule(Call.PREPARE)
         if self._pending is not None and self._pending[0] is Call.PREPARE:
             return self._pending[1]
@@ -90,9 +90,11 @@ class TwoPhaseTransactions(TransactionManager):
         return result
 
     def complete(self, token: str) -> Result:
-        """Commit what is prepared if the database has its token, else abort it; nothing if nothing is prepared.
+        """Commit the prepared transaction if the database has its token, else abort it; does nothing if none is
+        prepared.
 
-        :raises IllegalStateError: the token is of a transaction that this id has not had: it says nothing of this one.
+        :raises IllegalStateError: the token is of a transaction that this id has never had, so it says nothing about
+            this.
         """
         decided = stamp_of(token)
         self._rule(Call.COMPLETE)

@@ -1,7 +1,7 @@
-"""The client cores' view of the network, and which APIs they speak in which versions.
+"""The interface from the client cores to the network, and the APIs and versions they use.
 
-The shell (``client.aio.network``) implements :class:`Wire`; simulations implement it with a virtual clock. Answers come
-back as calls, on the one thread that runs the core, never from inside ``send``.
+``client.aio.network`` implements :class:`Wire`; simulations implement it with a virtual clock. Answers arrive as calls
+on the one thread that runs the core, never from inside ``send``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Api(NamedTuple):
 
 
 PRODUCE = Api(ProduceRequest, ProduceResponse, 3, 12)
-"""13 names topics by id; nothing here needs that."""
+"""Version 13 identifies topics by id, which nothing here needs."""
 FETCH = Api(FetchRequest, FetchResponse, 4, 16)
 LIST_OFFSETS = Api(ListOffsetsRequest, ListOffsetsResponse, 1, 9)
 METADATA = Api(MetadataRequest, MetadataResponse, 1, 12)
@@ -86,11 +86,11 @@ SYNC_GROUP = Api(SyncGroupRequest, SyncGroupResponse, 0, 5)
 API_VERSIONS = Api(ApiVersionsRequest, ApiVersionsResponse, 0, 3)
 INIT_PRODUCER_ID = Api(InitProducerIdRequest, InitProducerIdResponse, 0, 5)
 INIT_TWO_PHASE = Api(InitProducerIdRequest, InitProducerIdResponse, 6, 6)
-"""For two-phase commit (KIP-939). An older version would abort what is prepared, so none is fallen back on."""
+"""For two-phase commit (KIP-939). There is no fallback: an older version would abort the prepared transaction."""
 OFFSET_FOR_LEADER_EPOCH = Api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, 3, 4)
-"""Before 3, which Apache Kafka 2.3 brought, brokers want a right to the cluster (KAFKA-8422)."""
+"""Before version 3 (Apache Kafka 2.3) brokers require a permission on the cluster (KAFKA-8422)."""
 ADD_PARTITIONS_TO_TXN = Api(AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, 0, 3)
-"""4 and 5 are for brokers."""
+"""Versions 4 and 5 are for brokers."""
 ADD_OFFSETS_TO_TXN = Api(AddOffsetsToTxnRequest, AddOffsetsToTxnResponse, 0, 4)
 END_TXN = Api(EndTxnRequest, EndTxnResponse, 0, 5)
 TXN_OFFSET_COMMIT = Api(TxnOffsetCommitRequest, TxnOffsetCommitResponse, 0, 5)
@@ -98,7 +98,7 @@ CONSUMER_GROUP_HEARTBEAT = Api(ConsumerGroupHeartbeatRequest, ConsumerGroupHeart
 
 
 class Failure(NamedTuple):
-    """A request got no answer. ``sent`` tells whether the broker may have seen it."""
+    """A request got no answer. ``sent`` says whether the broker may have seen it."""
 
     error: Error
     text: str
@@ -106,9 +106,10 @@ class Failure(NamedTuple):
 
 
 Answer: TypeAlias = Any
-"""The API's response class, or a :class:`Failure`; None if no answer was expected: the request has gone out whole."""
+"""The API's response class, or a :class:`Failure`; None if no answer was expected and the request was sent
+completely."""
 OnAnswer: TypeAlias = Callable[[Answer, int, int], None]
-"""Called with the answer, the version in which the request went out (-1 when it did not), and now_ms."""
+"""Called with the answer, the version in which the request was sent (-1 if it was not), and now_ms."""
 Build: TypeAlias = Callable[[int], Message]
 
 
@@ -118,16 +119,16 @@ class Wire(Protocol):
     timers: Timers
 
     def now_ms(self) -> int:
-        """Milliseconds of a clock that never goes back; only differences mean something."""
+        """Milliseconds of a monotonic clock; only differences have a meaning."""
         ...
 
     def ready(self, node: int) -> bool:
-        """Whether a request to the node would go out at once; if not, a connection is opened and ``on_change``
-        observers hear when it is there."""
+        """Whether a request to the node would be sent at once; if not, a connection is opened, and ``on_change``
+        observers are called when it is ready."""
         ...
 
     def any_node(self) -> int:
-        """The connected node with the least to do, or one that may be tried."""
+        """The least busy connected node, or one that may be tried."""
         ...
 
     def learn(self, node: int, host: str, port: int) -> None:
@@ -156,8 +157,8 @@ class Wire(Protocol):
     ) -> None:
         """Send, or queue until the connection is there.
 
-        :param message: or a function that builds it for the version agreed on.
-        :param timeout_ms: ``request.timeout.ms`` where None; on its expiry the connection is given up.
+        :param message: the message, or a function that builds it for the negotiated version.
+        :param timeout_ms: None means ``request.timeout.ms``; when it expires the connection is given up.
         :param channel: 0 for data; 1 for the coordinator's own connection, which a long Fetch must not hold up.
         """
         ...

@@ -1,6 +1,6 @@
-"""An exception for each code that a broker answers, under aiokafka's names.
+"""An exception for each error code that brokers send, under aiokafka's names.
 
-Raised through ``client.core.errors.error_for``; those that mean something special to a client are defined there.
+Raised through ``client.core.errors.error_for``; those with a special meaning to a client are defined there.
 """
 
 from oncelog.client.core.response_errors.base import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""What all answers of brokers that are errors have in common."""
+"""The base of all errors sent by brokers."""
 
 from __future__ import annotations
 

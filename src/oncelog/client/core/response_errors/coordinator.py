@@ -1,4 +1,4 @@
-"""Groups and transactions: what their coordinators answer, and what partitions answer to idempotent producers."""
+"""Errors of groups and transactions: from their coordinators, and from partitions to idempotent producers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from oncelog.errors import Error
 
 
 class OffsetMetadataTooLargeError(BrokerResponseError):
-    """The text stored with an offset is too long."""
+    """The metadata stored with an offset is too long."""
 
     default = Error.OFFSET_METADATA_TOO_LARGE
 
@@ -67,7 +67,7 @@ class RebalanceInProgressError(BrokerResponseError):
 
 
 class InvalidCommitOffsetSizeError(BrokerResponseError):
-    """What was committed is too large to be stored."""
+    """The offsets committed together are too large to be stored."""
 
     default = Error.INVALID_COMMIT_OFFSET_SIZE
 
@@ -79,7 +79,7 @@ class OutOfOrderSequenceNumber(BrokerResponseError):
 
 
 class DuplicateSequenceNumber(BrokerResponseError):
-    """A batch repeats one that is stored, and older than those the broker remembers."""
+    """A batch repeats a stored one that is older than those the broker remembers."""
 
     default = Error.DUPLICATE_SEQUENCE_NUMBER
 
@@ -91,7 +91,7 @@ class InvalidProducerEpoch(BrokerResponseError):
 
 
 class InvalidTxnState(BrokerResponseError):
-    """The transaction is in a state in which this makes no sense."""
+    """The transaction's state does not allow this."""
 
     default = Error.INVALID_TXN_STATE
 
@@ -133,13 +133,13 @@ class NonEmptyGroup(BrokerResponseError):
 
 
 class GroupIdNotFound(BrokerResponseError):
-    """There is no such group."""
+    """The group does not exist."""
 
     default = Error.GROUP_ID_NOT_FOUND
 
 
 class MemberIdRequired(BrokerResponseError):
-    """The group wants the member to join with the id it was given."""
+    """The member must join with the id it was given."""
 
     default = Error.MEMBER_ID_REQUIRED
 

@@ -1,4 +1,4 @@
-"""Topics, partitions, records, nodes, and requests as such."""
+"""Errors of topics, partitions, records, nodes, and malformed requests."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class NotEnoughReplicasError(BrokerResponseError):
 
 
 class NotEnoughReplicasAfterAppendError(BrokerResponseError):
-    """Fewer replicas are in sync than demanded; the batch was written to those."""
+    """Fewer replicas are in sync than demanded; the batch was written to those that are."""
 
     default = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
@@ -109,7 +109,7 @@ class InvalidTimestampError(BrokerResponseError):
 
 
 class UnsupportedVersionError(BrokerResponseError):
-    """The broker does not offer what was asked for."""
+    """The broker does not support the request or its version."""
 
     default = Error.UNSUPPORTED_VERSION
 
@@ -127,7 +127,7 @@ class InvalidPartitionsError(BrokerResponseError):
 
 
 class InvalidReplicationFactorError(BrokerResponseError):
-    """The replication factor is not allowed: there are not so many brokers."""
+    """The replication factor is not allowed: there are too few brokers."""
 
     default = Error.INVALID_REPLICATION_FACTOR
 
@@ -151,7 +151,7 @@ class NotControllerError(BrokerResponseError):
 
 
 class InvalidRequestError(BrokerResponseError):
-    """The request makes no sense."""
+    """The request is malformed or contradictory."""
 
     default = Error.INVALID_REQUEST
 
@@ -169,13 +169,13 @@ class PolicyViolationError(BrokerResponseError):
 
 
 class OperationNotAttempted(BrokerResponseError):
-    """Something before it in the same request failed."""
+    """An earlier part of the same request failed."""
 
     default = Error.OPERATION_NOT_ATTEMPTED
 
 
 class KafkaStorageError(BrokerResponseError):
-    """The broker's disk refused."""
+    """The broker's disk failed the operation."""
 
     default = Error.KAFKA_STORAGE_ERROR
 
@@ -199,13 +199,13 @@ class FetchSessionIdNotFound(BrokerResponseError):
 
 
 class InvalidFetchSessionEpoch(BrokerResponseError):
-    """The fetch session has gone on."""
+    """The fetch session's epoch has moved on."""
 
     default = Error.INVALID_FETCH_SESSION_EPOCH
 
 
 class ListenerNotFound(BrokerResponseError):
-    """The leader does not listen where we asked."""
+    """The leader has no listener of the name that we use."""
 
     default = Error.LISTENER_NOT_FOUND
 

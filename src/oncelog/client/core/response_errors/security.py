@@ -31,7 +31,7 @@ class UnsupportedSaslMechanismError(BrokerResponseError):
 
 
 class IllegalSaslStateError(BrokerResponseError):
-    """The request does not belong into the login."""
+    """The request is not allowed during the login."""
 
     default = Error.ILLEGAL_SASL_STATE
 
@@ -49,25 +49,25 @@ class SaslAuthenticationFailed(BrokerResponseError):
 
 
 class DelegationTokenAuthDisabled(BrokerResponseError):
-    """The broker knows no delegation tokens."""
+    """The broker does not support delegation tokens."""
 
     default = Error.DELEGATION_TOKEN_AUTH_DISABLED
 
 
 class DelegationTokenNotFound(BrokerResponseError):
-    """There is no such delegation token."""
+    """The delegation token does not exist."""
 
     default = Error.DELEGATION_TOKEN_NOT_FOUND
 
 
 class DelegationTokenOwnerMismatch(BrokerResponseError):
-    """The delegation token is somebody else's."""
+    """The delegation token belongs to someone else."""
 
     default = Error.DELEGATION_TOKEN_OWNER_MISMATCH
 
 
 class DelegationTokenRequestNotAllowed(BrokerResponseError):
-    """Delegation tokens may not be asked for over this connection."""
+    """Delegation tokens may not be requested over this connection."""
 
     default = Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
@@ -85,7 +85,7 @@ class DelegationTokenExpired(BrokerResponseError):
 
 
 class InvalidPrincipalType(BrokerResponseError):
-    """The kind of principal is not supported."""
+    """The type of principal is not supported."""
 
     default = Error.INVALID_PRINCIPAL_TYPE
 

@@ -66,7 +66,7 @@ def test_a_console_that_is_not_there_stops_no_query(caplog: pytest.LogCaptureFix
     for number in range(500):
         reporter.progress(replace(PROGRESS, pipeline="p", batch=number))
     reporter.close()
-    assert len([one for one in caplog.records if "takes no reports" in one.message]) == 1
+    assert len([one for one in caplog.records if "does not accept reports" in one.message]) == 1
 
 
 def test_reports_hold_no_more_than_they_must(oncelog_console: RunningConsole, page: Page) -> None:

@@ -1,7 +1,6 @@
-"""What may be behind a broker's refusal inside a transaction, and what to do.
+"""Explains a broker's refusal inside a transaction: likely causes, and what to do.
 
-Called by the steps of a transaction (:mod:`oncelog.spark.kafka_transaction`), whoever takes them: the driver or the
-executors.
+Called by the steps of a transaction (:mod:`oncelog.spark.kafka_transaction`), in the driver and in executors.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from oncelog.errors import Error, KafkaError
 
 @contextmanager
 def with_advice(timeout_ms: int) -> Iterator[None]:
-    """Let a refusal say what to do, where a user can do something; its code stays.
+    """Add advice to a refusal if the user can do something about it; its code stays.
 
-    :param timeout_ms: of the transaction.
+    :param timeout_ms: the transaction's timeout.
     """
     try:
         yield

@@ -1,13 +1,13 @@
 """The executors' side of a write: the tasks of a barrier stage, all in one transaction.
 
 Called in Spark's workers by the plan that :mod:`oncelog.spark.executors` makes. The driver has fenced and decided, and
-gives the producer to one run of the stage; each rank appends the batches of its own partitions and reports. Invariants:
+gives its producer to one run of the stage; each rank appends the batches of its own partitions and reports. Invariants:
 
 - One writer for each (producer id, epoch, partition): Spark never runs a task of a barrier stage twice at the same
-  time, and never repeats a barrier stage that is the last of its job. So each run has an epoch of its own, sequences
-  neither repeat nor interleave, and of two runs only the later one's records can ever be committed.
-- A task never ends the transaction: that is the driver's, once it has every rank's report. What a broker refuses for
-  good is such a report too, so that the stage is not run again.
+  time, and never repeats a barrier stage that is the last of its job. So each run has its own epoch, sequences neither
+  repeat nor interleave, and of two runs only the later one's records can ever be committed.
+- A task never ends the transaction: the driver does, once it has every rank's report. A broker's final refusal is also
+  a report, so that the stage is not run again.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ Rows = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one rank did.
+    """The result of one rank.
 
-    :param refusal: why nothing may be committed, whoever tries again; else empty.
-    :param seconds: how long it appended.
+    :param refusal: why nothing may be committed, even by a retry; empty if there is no reason.
+    :param seconds: how long appending took.
     """
 
     rank: int
@@ -63,9 +63,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Rows to :data:`ENCODED`, in plain tasks that contact nobody; picklable.
+    """Encodes rows to :data:`ENCODED`, in plain tasks that contact no broker; picklable.
 
-    :param count: told runs, rows and bytes: of each chunk, and at the end that the task has run once more.
+    :param count: called with runs, rows and bytes: for each chunk, and with one run at the end of the task.
     """
 
     encoding: Encoding
@@ -101,7 +101,7 @@ class Encoder:
         )
 
     def _bases(self) -> dict[str, int]:
-        """Number of each topic's partition 0 among all partitions, the same in every task."""
+        """Position of each topic's partition 0 in the list of all partitions, the same in every task."""
         bases: dict[str, int] = {}
         partitions = 0
         for topic, count in sorted(self.encoding.partition_counts.items()):
@@ -114,7 +114,7 @@ class Encoder:
 class Writer:
     """Writes :data:`ENCODED` rows in a barrier stage and yields one row of :data:`REPORT`; picklable.
 
-    :param producer: whom the driver initialized, for one run of the stage.
+    :param producer: the producer that the driver initialized, for one run of the stage.
     """
 
     batch_id: int | None
@@ -147,7 +147,7 @@ class Writer:
 
 
 class _Sent:
-    """What went through."""
+    """Counts the batches passing through."""
 
     def __init__(self) -> None:
         self.rows = self.batches = self.size_bytes = 0

@@ -1,4 +1,4 @@
-"""Batch reads: a range of each partition, fixed when the plan is made. Called by Spark through ``source``."""
+"""Batch reads: a fixed range of each partition. Called by Spark through ``source``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class BatchReader(DataSourceReader):
-    """Reads a range of each partition, fixed when the plan is made."""
+    """Reads a range of each partition that is fixed when the plan is made."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -36,7 +36,7 @@ class BatchReader(DataSourceReader):
         partitions = subscribed_partitions(cluster, options)
         if not partitions:
             return []
-        # The ids first: a topic that is made again from here on is not the one that the tasks ask for
+        # The ids first: if a topic is recreated from here on, the tasks' requests do not match it
         ids = cluster.topic_ids(sorted({partition.topic for partition in partitions}))
         start = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         end = offsets_at(cluster, options, options.ending, partitions, ByTimestampStrategy.LATEST)

@@ -1,8 +1,8 @@
-"""The checkpoint of a query, as the sink reads it: who the query is, what is planned, what ended, what was written.
+"""The checkpoint of a query as the sink reads it: the query's id, and what was planned, committed and written.
 
 Called on the driver, by ``commit()``, ``for_each_batch`` and ``oncelog pipeline doctor``. Spark's files are only read;
-the sink's own memory lies beside them in the folder ``oncelog``. Local folders, HDFS and object stores are reached
-through ``pyarrow.fs``, with the credentials that it finds in the environment of the driver.
+the sink keeps its own memory next to them in the folder ``oncelog``. Local folders, HDFS and object stores are reached
+through ``pyarrow.fs``, with the credentials in the driver's environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MEMORY_FOLDER = "oncelog"
 _LONGEST_NAME = 230
 _STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What reading a file as Spark's raises where it is not."""
+"""Raised while reading a file as one of Spark's if it is not."""
 
 
 class CheckpointError(OncelogError):
@@ -30,7 +30,7 @@ class CheckpointError(OncelogError):
 
 
 class ClusterFacts(NamedTuple):
-    """What a plan needs to know of the cluster that is to be written."""
+    """What a plan needs to know of the cluster to be written."""
 
     cluster_id: str
     retention_ms: int | None
@@ -44,7 +44,7 @@ class Checkpoint:
         self._files, self._root = _file_system(location)
 
     def query_id(self) -> str:
-        """The id of the query, the same over restarts. Raises CheckpointError where this is no checkpoint."""
+        """The query's id, the same across restarts. Raises CheckpointError if this is no checkpoint."""
         text = self._read("metadata")
         if text is None:
             raise CheckpointError(
@@ -57,7 +57,7 @@ class Checkpoint:
             raise self._strange("metadata") from None
 
     def planned(self, batch_id: int) -> PlannedBatch | None:
-        """The plan of a batch; None if the file is not there."""
+        """The plan of a batch; None if its file does not exist."""
         name = f"offsets/{batch_id}"
         data = self._read(name)
         if data is None:
@@ -70,7 +70,7 @@ class Checkpoint:
         return PlannedBatch(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, "\n".join(lines[2:]).strip())
 
     def ended(self, batch_id: int) -> bool:
-        """Whether Spark's commit log says that the batch ended."""
+        """Whether Spark's commit log says that the batch was completed."""
         return self._read(f"commits/{batch_id}") is not None
 
     def batches(self, log: str) -> list[int]:
@@ -78,7 +78,7 @@ class Checkpoint:
         return sorted(int(name) for name in self._names(log) if name.isdecimal())
 
     def memories(self) -> list[Memory]:
-        """What the sinks of the query remember, one for each group."""
+        """What the query's sinks remember, one entry for each group."""
         suffix = ".json"
         names = [name for name in sorted(self._names(MEMORY_FOLDER)) if name.endswith(suffix)]
         found = (self._memory(f"{MEMORY_FOLDER}/{name}") for name in names)
@@ -105,7 +105,7 @@ class Checkpoint:
             raise self._strange(name) from None
 
     def remember(self, memory: Memory) -> None:
-        """Keep ``memory``; before the batch is written, so that what is in the log is never without it."""
+        """Store ``memory``, before the batch is written, so that no batch is in the log without it."""
         name = _memory_file(memory.group)
         fields: dict[str, object] = {
             "clusterId": memory.cluster_id,
@@ -137,7 +137,7 @@ class Checkpoint:
             raise self._unreadable(folder, error) from error
 
     def _write(self, name: str, data: bytes) -> None:
-        """Under another name first, so that a file that is there is whole."""
+        """Write under another name and rename, so that an existing file is always complete."""
         from pyarrow.fs import FileType
 
         path = f"{self._root}/{name}"
@@ -171,7 +171,7 @@ class Checkpoint:
 def plan_of(
     checkpoint: Checkpoint, batch_id: int, group: str, facts: ClusterFacts, on_missing: OnMissingMarker
 ) -> Plan:
-    """The plan of a batch that Spark is about to write. Raises CheckpointError where it cannot be read."""
+    """The plan of a batch that Spark is about to write. Raises CheckpointError if it cannot be read."""
     batch = checkpoint.planned(batch_id)
     if batch is None:
         raise CheckpointError(
@@ -195,27 +195,27 @@ def plan_of(
 
 
 def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:
-    """The group of a query's marker, and its transactional id: another destination is another writer.
+    """The group of a query's marker, also its transactional id: each destination has its own.
 
     :param topic: the option ``topic``; empty if the rows name their topics.
-    :param name: of the sink, where a query has several.
+    :param name: the sink's name, if a query has several.
     """
     return f"{prefix}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")
 
 
 def older_group(group: str, query_id: str) -> str:
-    """The group that versions used which named it by the query alone."""
+    """The group used by versions that named it only by the query."""
     before, found, _ = group.partition(query_id)
     return f"{before}{found}"
 
 
 def named_group(prefix: str, batch_id: int, topic: str) -> str:
-    """The same for a batch write with an id: each id of a prefix stands for itself."""
+    """The same for a batch write with an id: each id of a prefix has its own group."""
     return f"{prefix}:{batch_id}:{topic}"
 
 
 def _memory_file(group: str) -> str:
-    """Named by the group, or by its beginning and a hash: most file systems take 255 bytes."""
+    """The file's name: the group, or its beginning and a hash, because most file systems allow 255 bytes."""
     name = quote(group, safe="")
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(group.encode()).hexdigest()}"

@@ -1,8 +1,8 @@
-"""Kafka's client properties as ``kafka.*`` options: which are honoured, and why the others are refused.
+"""Kafka's client properties as ``kafka.*`` options: which have an effect, and why the others are refused.
 
 Called by :mod:`oncelog.spark.options`. Every property of ``ConsumerConfig`` and ``ProducerConfig`` of Apache Kafka 4.3
-is in one of the tables, and so are those of our client that Java's does not have. None is taken and then ignored. The
-page ``docs/reference/spark-options.md`` is written from these tables.
+is in one of the tables, and so are those that only our client has. None is accepted and then ignored. The page
+``docs/reference/spark-options.md`` is generated from these tables.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from oncelog.settings import nearest
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """What becomes of one property.
+    """How one property is handled.
 
-    :param effect: what it does; empty for one that is refused.
-    :param only: the values that are what we do anyway, where others are refused.
-    :param refused: why, and what to do instead.
+    :param effect: what it does; empty if it is refused.
+    :param only: the values that match what we do anyway, if others are refused.
+    :param refused: why it is refused, and what to do instead.
     """
 
     effect: str = ""
@@ -157,7 +157,7 @@ PRODUCER_PROPERTIES: Mapping[str, Property] = _BOTH | {
 
 
 def check_client_properties(given: Mapping[str, str], table: Mapping[str, Property]) -> None:
-    """Raises ConfigError for a property that is unknown, refused, or has a value that is not what is done."""
+    """Raises ConfigError for a property that is unknown or refused, or whose value asks for something else."""
     for name, value in given.items():
         found = table.get(name)
         if found is None:

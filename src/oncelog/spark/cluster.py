@@ -1,7 +1,7 @@
-"""What Spark's workers need of a Kafka cluster, and the connections kept for it.
+"""What Spark's workers need from a Kafka cluster.
 
-Called by the readers and the sink, on the driver and in tasks. A worker serves many tasks and batches, so clients
-are kept in this module by their settings. Implemented by :mod:`oncelog.spark.kafka_cluster` on the client.
+Used by the readers and the sink, on the driver and in tasks. Implemented by :mod:`oncelog.spark.kafka_cluster` on the
+client; :mod:`oncelog.spark.connections` keeps one client for each set of settings.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from oncelog.types import IsolationLevel, TopicPartition
 
 
 class LogReplaced(Exception):
-    """What a task was to read is no longer what was planned; its text says why.
+    """The log that a task was to read is no longer the one that was planned; the text says why.
 
-    :param kept: up to where it still is.
+    :param kept: the offset up to which it still is.
     """
 
     def __init__(self, text: str, kept: int) -> None:
@@ -30,10 +30,10 @@ class LogReplaced(Exception):
 
 
 class Fetched(NamedTuple):
-    """One answer for a partition: the batches a reader may see, and where to go on.
+    """One answer for a partition: the batches a reader may see, and where to continue.
 
-    ``next_offset`` lies behind everything the answer held, what was left out included. ``log_start_offset`` is above
-    the position asked for when records before it were deleted: then there are no batches.
+    ``next_offset`` lies behind everything in the answer, including what was left out. ``log_start_offset`` is above
+    the requested position if records before it were deleted: then there are no batches.
     """
 
     batches: Sequence[StoredBatch]
@@ -42,32 +42,32 @@ class Fetched(NamedTuple):
 
 
 class PartitionFetcher(Protocol):
-    """Reads one range onwards from a position, one request at a time."""
+    """Reads one range forward from a position, one request at a time."""
 
     def fetch(self, position: int) -> Fetched:
-        """What follows ``position``; waits for records for a while.
+        """The batches from ``position`` on; waits for records for a while.
 
-        Raises LogReplaced where the range is not that of the plan any more, OncelogError when the broker refuses.
+        Raises LogReplaced if the range is no longer the planned one, OncelogError if the broker refuses.
         """
         ...
 
 
 class Cluster(Protocol):
-    """Blocking; each call repeats what may be repeated within the client's timeouts and raises OncelogError else."""
+    """Blocking; each call repeats retriable errors within the client's timeouts, and raises OncelogError for others."""
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
-        """Partitions of topics; None asks for all but internal ones. Unknown topics are left out.
+        """Partition counts of topics; None asks for all but internal ones. Unknown topics are left out.
 
-        :param create: let the broker create what is missing, where it does so by itself.
+        :param create: let the broker create missing topics, if it does so automatically.
         """
         ...
 
     def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
-        """The ids of topics, in Kafka's spelling; without those that do not exist or whose cluster gives no ids."""
+        """The ids of topics, in Kafka's notation; without topics that do not exist and clusters that give no ids."""
         ...
 
     def facts(self, group: str) -> ClusterFacts:
-        """What the plan of a batch needs to know of the cluster."""
+        """What the plan of a batch needs to know about the cluster."""
         ...
 
     def list_offsets(
@@ -75,20 +75,20 @@ class Cluster(Protocol):
     ) -> Mapping[TopicPartition, int]:
         """An offset for each partition: -2 asks for the first, -1 for the end as ``isolation`` sees it.
 
-        Else the question is a timestamp in ms, for the first record not older (-1 if there is none).
+        Any other value is a timestamp in ms and asks for the first record at or after it (-1 if there is none).
         """
         ...
 
     def log_ends(
         self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, LogEnd]:
-        """Where each partition ends now as ``isolation`` sees it."""
+        """The current end of each partition, as ``isolation`` sees it."""
         ...
 
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Up to where each log is still that of a leader with the given epoch; -1 if it knows older ones only.
+        """Up to which offset each log matches that of a leader with the given epoch; -1 if it only knows older epochs.
 
-        Without those whose broker cannot tell.
+        Partitions whose broker cannot tell are left out.
         """
         ...
 
@@ -99,12 +99,12 @@ class Cluster(Protocol):
     def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> PartitionFetcher: ...
 
     def transaction(self, transactional_id: str, timeout_ms: int) -> AbstractContextManager[TransactionEngine]:
-        """The engine of one transactional id, on connections of its own."""
+        """The engine of one transactional id, on its own connections."""
         ...
 
 
 def prefetched(fetcher: PartitionFetcher, start: int, end: int) -> Iterator[Fetched]:
-    """Answers from ``start`` until ``end`` is passed; the next one is under way while the caller uses one.
+    """Answers from ``start`` until ``end`` is passed; the next is requested while the caller processes one.
 
     Spark's Python sources have no prefetching of their own.
     """

@@ -1,9 +1,10 @@
-"""Whose batch it is over Spark Connect, where no JVM can be asked and ``checkpointLocation`` is what the user says.
+"""Finds the query of a batch over Spark Connect, where there is no JVM to ask, only the user's ``checkpointLocation``.
 
-Called by ``for_each_batch`` in the worker that a Connect server starts for each of its queries. By the plans of another
-query's batches a batch would be taken for one that is in, so the checkpoint must be that of a query that runs in the
-session of the start, in this very batch, and no other process of this machine may write by it. What is not told apart:
-another query of the session that writes the same topic with ``format``, and is in the batch of the same number.
+Called by ``for_each_batch`` in the worker that a Connect server starts for each of its queries. With the plans of
+another query, a batch could wrongly count as already written. So the checkpoint must be that of a query running in the
+session in which this query was started, and in this very batch, and no other process of this machine may write with it.
+One case is not detected: another query of the session that writes the same topic with ``format`` and is in the batch of
+the same number.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 CLAIM_PATIENCE_S = 30.0
-"""How long the worker of an earlier run of the query may take to end."""
+"""How long to wait for the worker of an earlier run of the query to end."""
 _claims: dict[str, int] = {}
-"""Descriptors of files that are locked until this process ends, by query."""
+"""Descriptors of files locked until this process ends, by query."""
 
 
 class StartSession:
-    """The session in which the query was started: the one that is active when Spark unpickles its function."""
+    """The session in which the query was started: the active one when Spark unpickles its function."""
 
     def __init__(self, spark: SparkSession | None = None) -> None:
         self.spark = spark
@@ -45,7 +46,7 @@ def _start_session() -> StartSession:
 
 
 def check_checkpoint(location: str, batch_id: int, session: StartSession) -> None:
-    """Raises ConfigError where ``location`` is not the checkpoint of the query whose batch is written."""
+    """Raises ConfigError unless ``location`` is the checkpoint of the query whose batch is written."""
     checkpoint = checkpoint_at(location)
     query_id = checkpoint.query_id()
     where = f"Option checkpointLocation of for_each_batch names {location}, the checkpoint of query {query_id}"
@@ -62,7 +63,7 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
 
 
 def _claimed(query_id: str) -> bool:
-    """Whether this process alone writes batches of the query on this machine, from now to its end."""
+    """Whether this process alone writes the query's batches on this machine, from now until it ends."""
     if query_id in _claims or sys.platform == "win32":
         return True
     import fcntl

@@ -1,4 +1,4 @@
-"""Connections of a Spark worker, kept from task to task and batch to batch.
+"""Connections of a Spark worker, kept across tasks and batches.
 
 Called by readers and sink, on the driver and in tasks. Workers are processes that serve many tasks, so clients are
 kept here by their settings; they end with the process.
@@ -17,7 +17,7 @@ _clusters: dict[tuple[int, tuple[tuple[str, str], ...], ClusterOptions], KafkaCl
 
 
 def cluster_for(options: SourceOptions | SinkOptions) -> KafkaCluster:
-    """The client for these options in this process; connects on first use. Raises KafkaError when no broker answers."""
+    """The client for these options in this process; connects on first use. Raises KafkaError if no broker answers."""
     key = (os.getpid(), tuple(sorted(options.client.items())), options.cluster)
     if key not in _clusters:
         _clusters[key] = KafkaCluster(client_config(options.client), options.cluster)

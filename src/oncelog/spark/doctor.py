@@ -1,6 +1,6 @@
-"""What the next start of a query will do, and why: checkpoint, marker and log side by side.
+"""Predicts what the next start of a query will do, and why, from checkpoint, marker and log.
 
-Called by ``oncelog pipeline doctor``. It reads only: no fence, no transaction, nothing written.
+Called by ``oncelog pipeline doctor``. It only reads: it fences nothing, begins no transaction and writes nothing.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from oncelog.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """What the cluster says of a group: its offsets, its transaction, and the ends of the topic of its marker.
+    """The cluster's view of a group: its offsets, its transaction, and the ends of the topic of its marker.
 
     :param older: the offsets of the group that older versions of the sink used.
-    :param topic_ids: of the topic that the checkpoint remembers for its marker, where it remembers one and it is there.
+    :param topic_ids: the id of the topic that the checkpoint remembers for its marker, if there is one and it exists.
     """
 
     facts: ClusterFacts
@@ -47,9 +47,9 @@ class Diagnosis:
     """One destination of a query.
 
     :param planned: the last batch that Spark planned; None if there is none yet.
-    :param ended: the last one that ended by Spark's commit log.
+    :param ended: the last completed batch by Spark's commit log.
     :param repeats: whether the next start repeats the last planned batch, or plans a new one.
-    :param predecessor: the marker of an older version of the sink, where it decides.
+    :param predecessor: the marker of an older version of the sink, if that decides.
     :param verdict: ``write``, ``skip`` or ``refuse``.
     """
 
@@ -99,7 +99,7 @@ class Diagnosis:
         }
 
     def lines(self) -> list[tuple[str, str]]:
-        """The same for people: what, and what is so."""
+        """The same for people: pairs of label and text."""
         remembered, older = self.remembered, self.predecessor
         memory = "nothing of this group"
         if remembered is not None:
@@ -121,7 +121,7 @@ class Diagnosis:
         ]
 
     def _log_ends(self) -> str:
-        """The partitions that hold something, one by one; of the others how many there are."""
+        """The ends of the non-empty partitions, one by one, and the number of empty ones."""
         ends = [f"{partition} ends at {end}" for partition, end in sorted(self.ends.items()) if end]
         if empty := len(self.ends) - len(ends):
             ends.append(f"{empty} partition{'s' if empty > 1 else ''} without a record")
@@ -131,7 +131,7 @@ class Diagnosis:
 def diagnose(
     checkpoint: Checkpoint, group: str, log: LogState, now_ms: int, on_missing: OnMissingMarker = OnMissingMarker.FAIL
 ) -> Diagnosis:
-    """What the next start will do with ``group``. Raises CheckpointError for a checkpoint that cannot be read."""
+    """Predict the next start for ``group``. Raises CheckpointError if the checkpoint cannot be read."""
     offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
     last = checkpoint.planned(offsets[-1]) if offsets else None
     ended = commits[-1] if commits else None
@@ -175,7 +175,7 @@ def _next_plan(
     repeats: bool,
     on_missing: OnMissingMarker,
 ) -> Plan:
-    """The plan that the next start runs: the last one again, or one that Spark would make now."""
+    """The plan that the next start will run: the last one again, or one that Spark would make now."""
     if last is not None and repeats:
         batch, before = last, last.batch_id - 1
         previous = Previous(checkpoint.planned(before), checkpoint.ended(before)) if before >= 0 else None
@@ -200,7 +200,7 @@ def _next_plan(
 
 
 def _older_marker(log: LogState, group: str, query_id: str) -> Marker | None:
-    """What an older version of the sink left, of the group's destination where that is one topic."""
+    """The marker of an older version of the sink, if the group's destination is one topic."""
     topic = group.removeprefix(f"{older_group(group, query_id)}-").partition(":")[0]
     found = [
         (partition.topic == topic, marker)
@@ -211,9 +211,9 @@ def _older_marker(log: LogState, group: str, query_id: str) -> Marker | None:
 
 
 def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
-    """The groups to look at: the one that was named, else those that the checkpoint remembers.
+    """The groups to examine: the named one, else those that the checkpoint remembers.
 
-    Raises CheckpointError where there is none.
+    Raises CheckpointError if there is none.
     """
     groups = [named] if named else [memory.group for memory in checkpoint.memories()]
     if not groups:

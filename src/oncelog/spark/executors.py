@@ -1,14 +1,14 @@
-"""A batch written by the executors: the driver's side.
+"""Batches written by the executors: the driver's side.
 
-Called by ``for_each_batch`` and ``write`` of :mod:`oncelog.spark.session`. Plain tasks encode the rows to record
-batches, a shuffle brings each partition's batches to the one writer that owns it, and then what is best for the size:
+Called by ``for_each_batch`` and ``write`` of :mod:`oncelog.spark.session`. Plain tasks encode the rows into record
+batches, and a shuffle brings each partition's batches to the one writer that owns it. Then the size decides:
 
-- *driver*: few bytes are collected and written by this process, as ``format("oncelog")`` does;
-- *executors*: this process fences and reads the marker, a barrier stage writes them in one transaction
-  (:mod:`oncelog.spark.barrier`), and this process adds the marker and ends it. No record passes the driver.
+- *driver*: a few bytes are collected and written by this process, as ``format("oncelog")`` does;
+- *executors*: this process fences and reads the marker, a barrier stage writes in one transaction
+  (:mod:`oncelog.spark.barrier`), and this process adds the marker and commits. No record passes through the driver.
 
-The shuffle is over before the transaction begins, so only the write itself must fit the transaction's timeout. Bad rows
-fail before it, too.
+The shuffle is complete before the transaction begins, so only the write itself must fit into the transaction's timeout.
+Bad rows fail before it, too.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DRIVER_BYTES = 64 << 20
-"""Up to so many encoded bytes the driver writes, unless told otherwise: it takes a second for 100 MB."""
+"""Up to this many encoded bytes the driver writes itself, unless told otherwise: it takes a second for 100 MB."""
 MOST_TIMEOUT_MS = 900_000
 """Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
 LEAST_TIMEOUT_MS = 60_000
 ATTEMPTS = 4
-"""How often a batch, or its write, is begun again when executors or their workers die: as Spark tries a stage."""
+"""How often a batch, or its write, is tried when executors or their workers die: as often as Spark tries a stage."""
 _ARROW_BYTES = 8 << 20
 
 
@@ -75,12 +75,12 @@ class Written:
     """How a batch was written.
 
     :param batch_id: the micro-batch, or the option ``batchId``; None without one.
-    :param path: ``executors``, ``driver``, or ``none`` where the marker said that the batch is in already.
-    :param writers: how many tasks wrote it; 0 if it was the driver.
-    :param rows: how many were written.
-    :param size_bytes: what they take as records.
+    :param path: ``executors``, ``driver``, or ``none`` if the marker said that the batch is written already.
+    :param writers: how many tasks wrote it; 0 if the driver did.
+    :param rows: how many rows were written.
+    :param size_bytes: their size as records.
     :param seconds: how long it took.
-    :param replayed: an earlier run of the query had planned the micro-batch and did not see it through.
+    :param replayed: an earlier run of the query had planned the micro-batch without completing it.
     """
 
     batch_id: int | None
@@ -93,16 +93,18 @@ class Written:
 
 
 class _Repeated(Exception):
-    """Spark has made again a part of the batch, which is right only for rows that are made the same each time."""
+    """Spark has recomputed a part of the batch, which is right only if the rows come out the same each time."""
 
 
 def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
-    """Write the rows as one transaction, unless their marker is there. Raises OncelogError when they may not be in.
+    """Write the rows as one transaction, unless their marker exists. Raises OncelogError if they may not be in.
 
-    Where Spark has lost and repeated a part, the whole batch is made again: with rows that change when they are made
-    again (a repartition by something random), what one task has taken and what another takes later would overlap.
+    If Spark has lost and repeated a part, the whole batch is computed again: with rows that differ each time they are
+    computed (a repartition by something random), the rows of an earlier task and of a later one would overlap.
     """
-    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # names that differ in case alone are one to a select
+    numbered = rows.toDF(
+        *map(str, range(len(rows.columns)))
+    )  # a select cannot tell apart names that differ only in case
     chosen = numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
     context = rows.sparkSession.sparkContext
     most_writers: int | None = None
@@ -158,15 +160,15 @@ class _Batch:
             raise _Repeated
 
     def _check_made_once(self) -> None:
-        """Raises _Repeated if a task that encodes has run again since the shuffle was complete, or any stage."""
+        """Raises _Repeated if an encoding task has run again since the shuffle was complete, or any stage has."""
         if self._volume.taken()[0] != self._runs or any_stage_repeated(self._spark.sparkContext, self._tag):
             raise _Repeated
 
     def _shuffle(self, shuffled: Any, volume: _Volume) -> DataFrame:
-        """The encoded batches, encoded; in a session apart, whose Arrow batches hold few of them.
+        """Shuffle the encoded batches; in a separate session, whose Arrow batches hold only a few of them.
 
-        Adaptive execution runs the shuffle when the plan becomes an RDD. Where it is off, a look at the first row
-        does: encoding must be over under the settings of the user's session, and before the transaction begins.
+        Adaptive execution runs the shuffle when the plan becomes an RDD. If it is off, reading the first row does:
+        encoding must be complete under the settings of the user's session, and before the transaction begins.
         """
         java_rdd = shuffled._jdf.toJavaRDD()
         if not volume.taken()[0]:
@@ -204,7 +206,7 @@ class _Batch:
         return Written(write.batch_id, path, 0, rows, self._size_bytes, time.monotonic() - began)
 
     def _by_executors(self) -> Written:
-        """Fence, decide, let the executors write, end; all of it again where executors or their workers died."""
+        """Fence, decide, let the executors write, commit; all of it again if executors or their workers died."""
         began = time.monotonic()
         result = Written(self._write.batch_id, "executors", self.writers, 0, 0, 0.0)
         attempt = 0
@@ -240,7 +242,7 @@ class _Batch:
             return replace(result, rows=rows, size_bytes=sent, seconds=time.monotonic() - began)
 
     def _open(self) -> _Opened:
-        """The producer of one run, fenced with the first timeout that the broker allows, and what its marker means."""
+        """The producer of one run, fenced with the first timeout that the broker allows, and the marker's verdict."""
         cluster = cluster_for(self._options)
         for timeout_ms in timeouts_ms(self._options):
             with cluster.transaction(self._transactional_id, timeout_ms) as engine:
@@ -256,7 +258,7 @@ class _Batch:
         raise InvariantError("a batch was given no transaction timeout")
 
     def _run(self, opened: _Opened) -> list[Report]:
-        """One run of the writers' stage, the last of its job, so that Spark never repeats it under the same epoch."""
+        """Run the writers' stage once, as the last of its job, so that Spark never repeats it under the same epoch."""
         context = self._spark.sparkContext
         writer = Writer(
             self._write.batch_id,
@@ -273,7 +275,7 @@ class _Batch:
         return reports
 
     def _end(self, opened: _Opened, rows: int) -> None:
-        """Commit with the marker; what was made again by Spark is aborted, and raises _Repeated."""
+        """Commit with the marker; if Spark has recomputed anything, abort and raise _Repeated."""
         with cluster_for(self._options).transaction(self._transactional_id, opened.timeout_ms) as engine:
             engine.join(opened.producer)
             try:
@@ -287,7 +289,7 @@ class _Batch:
                 raise SinkRefused(str(error)) from error
 
     def _abort(self, opened: _Opened, cause: BaseException) -> None:
-        """Readers need not wait for the timeout of what some writers have appended."""
+        """Abort, so that readers need not wait for the timeout of records already appended."""
         with cluster_for(self._options).transaction(self._transactional_id, opened.timeout_ms) as engine:
             engine.join(opened.producer)
             abort(engine, cause)
@@ -303,17 +305,17 @@ class _Opened:
 
 
 _STAGE_FAILED = "Could not recover from a failed barrier ResultStage"
-"""Spark's words where a writer, its Python worker or its executor died; other failures of a job are final."""
+"""Spark's message if a writer, its Python worker or its executor died; other failures of a job are final."""
 
 
 def _cause_of(error: Exception) -> str:
-    """Spark's own line for what happened first."""
+    """Spark's own line for the first cause."""
     text = str(error).partition(_STAGE_FAILED)[2]
     return text.partition("Most recent failure reason:")[2].strip().partition("\n")[0] or "see Spark's log"
 
 
 def check_reports(reports: list[Report], writers: int) -> None:
-    """Raises SinkRefused for what a rank could not write, and InvariantError where one has not reported."""
+    """Raises SinkRefused for what a rank could not write, and InvariantError if one has not reported."""
     for report in sorted(reports, key=lambda report: report.rank):
         if report.refusal:
             raise SinkRefused(report.refusal)
@@ -323,7 +325,7 @@ def check_reports(reports: list[Report], writers: int) -> None:
 
 
 def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:
-    """The transaction's timeout as the user set it, else as long as brokers allow: the first that is not refused."""
+    """The transaction timeouts to try, until one is not refused: the user's, else as long as brokers may allow."""
     if "transaction.timeout.ms" in options.client or options.cluster.two_phase_commit:
         return (options.transaction_timeout_ms,)
     return (MOST_TIMEOUT_MS, LEAST_TIMEOUT_MS)
@@ -341,7 +343,7 @@ def _warn_of_timeout(seconds: float, timeout_ms: int) -> None:
 
 
 _plain: dict[str, SparkSession] = {}
-"""By application. Spark keeps what listens to a session until the session is garbage: one for each batch adds up."""
+"""By application. Spark keeps a session's listeners until the session is garbage: one for each batch would add up."""
 
 
 def _plain_session(spark: SparkSession) -> SparkSession:
@@ -352,21 +354,21 @@ def _plain_session(spark: SparkSession) -> SparkSession:
         session = spark.newSession()
         session.conf.set("spark.sql.adaptive.enabled", "false")
         session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
-        _plain.clear()  # another application's context has ended; or another query's thread was here just now
+        _plain.clear()  # another application's context has ended, or another query's thread was just here
         _plain[application] = session
     return session
 
 
 def _executors_of(context: SparkContext) -> set[tuple[str, int]]:
-    """Addresses of the executors that are there; one that ends and is started again has another."""
+    """Addresses of the current executors; one that is restarted has another."""
     scala: Any = context._jsc.sc()
     return {(str(info.host()), int(info.port())) for info in scala.statusTracker().getExecutorInfos()}
 
 
 class _Volume:
-    """What the encoding tasks made, by accumulators: an estimate, as Spark counts a repeated task again.
+    """Counts what the encoding tasks produced, by accumulators: an estimate, because Spark counts repeated tasks again.
 
-    PySpark keeps every accumulator for ever, so they are used again by later batches.
+    PySpark keeps every accumulator for ever, so later batches reuse them.
     """
 
     _idle: ClassVar[list[_Volume]] = []
@@ -387,12 +389,12 @@ class _Volume:
         cls._idle.append(volume)
 
     def add(self, runs: int, rows: int, size_bytes: int) -> None:
-        """In a task."""
+        """Add counts, in a task."""
         for counter, more in zip(self._counters, (runs, rows, size_bytes), strict=True):
             counter.add(more)
 
     def taken(self) -> tuple[int, int, int]:
-        """On the driver: runs of tasks to their end, rows and bytes since :meth:`counting`."""
+        """Completed runs of tasks, rows and bytes since :meth:`counting`; read on the driver."""
         now = [int(counter.value) for counter in self._counters]
         runs, rows, size_bytes = (after - before for after, before in zip(now, self._before, strict=True))
         return runs, rows, size_bytes

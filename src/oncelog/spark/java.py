@@ -1,4 +1,4 @@
-"""The Java runtime that Spark needs: found and checked before Spark fails in its own words.
+"""Finds and checks the Java runtime that Spark needs, before Spark fails with a message of its own.
 
 Called by :mod:`oncelog.spark.session`, the command line, the test fixture of Apache Kafka, and as
 ``python -m oncelog.spark.java`` by ``make setup``. Never downloads or installs anything.
@@ -29,7 +29,7 @@ class JavaMissing(OncelogError):
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> str:
-    """The path of a ``java`` of at least version 17: that of JAVA_HOME where set, else the first of PATH."""
+    """The path of a ``java`` of at least version 17: from JAVA_HOME if that is set, else the first on PATH."""
     home = environment.get("JAVA_HOME")
     if home:
         path = str(Path(home) / "bin" / "java")

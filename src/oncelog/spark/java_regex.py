@@ -1,9 +1,8 @@
 """Regular expressions as Java writes them, for ``subscribePattern``.
 
-Called by :mod:`oncelog.spark.options`. Spark's connector matches topics with ``java.util.regex``. What means the same
-in Python is taken over, what is only written differently is translated, and what Python cannot match the same way is
-refused by name. Topic names are ASCII without spaces or line breaks, so that what differs for other texts does not
-matter. Source: the documentation of ``java.util.regex.Pattern``.
+Called by :mod:`oncelog.spark.options`. Spark's connector matches topics with ``java.util.regex``. Syntax that means the
+same in Python is kept, syntax that is only written differently is translated, and syntax that Python cannot match the
+same way is refused by name. Topic names are ASCII without spaces or line breaks, so differences for other texts do not
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _POSIX = {
     "XDigit": "0-9a-fA-F",
     "Space": r"\x20\t\n\x0B\f\r",
 }
-"""What ``\\p{NAME}`` stands for, as it is written in a class."""
+"""What ``\\p{NAME}`` stands for, written as part of a character class."""
 
 _SAME = frozenset("dDwWsStnrf")
 _PLACES = {"b": r"\b", "B": r"\B", "A": r"\A", "Z": r"\Z", "z": r"\Z"}
@@ -33,7 +32,7 @@ _QUANTIFIER = re.compile(r"\{(\d+)(,(\d*))?\}")
 
 
 class NotJavaRegex(ValueError):
-    """The text says what is wrong with the expression, or what cannot be matched as Java does."""
+    """The text says what is wrong with the expression, or which part cannot be matched as in Java."""
 
 
 def compile_java(pattern: str) -> re.Pattern[str]:

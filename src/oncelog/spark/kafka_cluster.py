@@ -1,8 +1,7 @@
 """A Kafka cluster for Spark's workers: metadata, offsets, raw fetches; blocking, on the clients' background loop.
 
-Implements :class:`oncelog.spark.cluster.Cluster` on the client's room for asking a cluster (``client.aio.cluster``).
-Nothing here keeps data: fetched bytes go to the caller undecoded, so that they become Arrow without an object for each
-record.
+Implements :class:`oncelog.spark.cluster.Cluster` on the client's access to a cluster (``client.aio.cluster``). Nothing
+here keeps data: fetched bytes go to the caller undecoded, so that they become Arrow without an object for each record.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ T = TypeVar("T")
 
 DEFAULTS = ClusterOptions()
 NEAR_REPLICA_KEPT_S = 300.0
-"""How long a replica that the leader named is read from before the leader is asked again, as Java's consumer does."""
+"""How long to read from a replica that the leader named before asking the leader again, as in Java's consumer."""
 GROUP_PATIENCE_MS = 5000
-"""How long a query waits for a group that is only told its position."""
+"""How long a query waits for a group that only receives its position."""
 STALE_LEADER_S = 10.0
-"""How long a leader of an older epoch than a query has seen is taken for one that has not heard of the newer."""
+"""How long a leader with an older epoch than a query has seen is assumed not to have heard of the newer one yet."""
 _FETCH_BY_NAME = 12
-"""The last version of Fetch that names topics by their names."""
+"""The last version of Fetch that identifies topics by name."""
 _BROKER_RESOURCE = 4
 _RETENTION = "offsets.retention.minutes"
 
@@ -77,7 +76,7 @@ class KafkaCluster:
         return self._background.run(work)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin ``work`` on the client's loop."""
+        """Start ``work`` on the client's loop."""
         return self._background.submit(work)
 
     # --- what there is
@@ -126,7 +125,7 @@ class KafkaCluster:
         return found
 
     def facts(self, group: str) -> ClusterFacts:
-        """The cluster's id, and how long the coordinator of ``group`` keeps offsets, where that may be asked."""
+        """The cluster's id, and how long the coordinator of ``group`` keeps offsets, if it may be asked."""
         finder = self.aio.finder(CoordinatorType.GROUP, group)
         what = f"DescribeConfigs of {_RETENTION}"
         with naming_the_right(group):
@@ -134,7 +133,7 @@ class KafkaCluster:
         return ClusterFacts(self.aio.metadata.cluster_id or "", retention_ms)
 
     async def _retention_ms(self, node: int) -> int | None:
-        """Of a node's offsets; None if it may not be asked."""
+        """Offset retention of a node; None if it may not be asked."""
         resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
         answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
         result = answer.results[0]
@@ -170,7 +169,7 @@ class KafkaCluster:
     async def _list_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> dict[TopicPartition, FoundOffset]:
-        """Asked again as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, where they were given."""
+        """List offsets, repeated as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, if given."""
         left = self.options.offset_attempts or 1
         while True:
             try:
@@ -226,10 +225,10 @@ class KafkaCluster:
 
 
 class KafkaFetcher:
-    """Raw batches of one range, onwards from any position; from a replica in our rack where there is one.
+    """Fetches raw batches of one range, forward from any position; from a replica in our rack if there is one.
 
-    Each request names the topic by its id, where the plan and the broker have ids, and the leader's epoch: so a topic
-    that was made again is not taken for the one of the plan, nor the log of a leader that lacks what was planned.
+    Each request has the topic's id, if the plan and the broker have ids, and the leader epoch: so a recreated topic is
+    not mistaken for the planned one, nor the log of a leader that lacks planned records.
     """
 
     def __init__(self, cluster: KafkaCluster, item: OffsetRange, isolation: IsolationLevel) -> None:
@@ -244,7 +243,7 @@ class KafkaFetcher:
         self._replica_until_s = 0.0
 
     def fetch(self, position: int) -> Fetched:
-        """What follows ``position``. Raises KafkaError when nothing came for ``kafkaConsumer.pollTimeoutMs``."""
+        """The batches from ``position`` on. Raises KafkaError if none came for ``kafkaConsumer.pollTimeoutMs``."""
 
         async def attempt() -> Fetched:
             return await self._fetch(position)
@@ -280,7 +279,7 @@ class KafkaFetcher:
         except KafkaError:
             self.replica = None
             raise
-        if not answer.responses:  # so Apache Kafka's quotas answer, and keep the next request waiting
+        if not answer.responses:  # how Apache Kafka signals a quota; it delays the next request
             raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back {self._partition}")
         data = answer.responses[0].partitions[0]
         error = error_of(data.error_code)
@@ -303,18 +302,18 @@ class KafkaFetcher:
         return self._visible(position, data)
 
     async def _check_topic(self) -> None:
-        """Raises LogReplaced where another topic has the name now; else its leader does not know of it yet or still."""
+        """Raises LogReplaced if another topic has the name now; else its leader does not know it yet, or still does."""
         name, id_ = self._partition.topic, self._item.topic_id
         found = await self._cluster.ids_of([name])
         if found.get(name, id_) != id_:
             raise LogReplaced(describe_remade([name], {name: id_}, found)[0], -1)
 
     async def _check_log(self) -> None:
-        """Raises LogReplaced where the new leader lacks something of the range, else goes on under its epoch."""
+        """Raises LogReplaced if the new leader lacks a part of the range, else continues with its epoch."""
         partition, end = self._partition, self._item.end
         now = await list_offsets(self._aio, {partition: LATEST}, read_committed=False)
         kept = (await self._cluster.ends_of({partition: self._epoch})).get(partition, end)
-        if 0 <= kept < end:  # a newer leader that knows no epoch keeps records of a format without them
+        if 0 <= kept < end:  # a newer leader without epochs has records of a format that lacks them
             text = (
                 f"{partition} was led with epoch {self._epoch} when offsets {self._item.start} to {end - 1} were "
                 f"planned, and its log has been cut at offset {kept} since"
@@ -323,7 +322,7 @@ class KafkaFetcher:
         self._epoch = now[partition].leader_epoch
 
     async def _node(self) -> int:
-        """The near replica while its time lasts, else the leader, which names one where there is one."""
+        """The near replica while its time lasts, else the leader, which may name one."""
         if self.replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
             return self.replica
         self.replica = None
@@ -344,7 +343,7 @@ class KafkaFetcher:
         return Fetched(kept, headers[-1][1].next_offset, data.log_start_offset)
 
     async def _behind_the_start(self, position: int) -> Fetched:
-        """The records were deleted since the task was planned, or the log is shorter than it was."""
+        """Handle a position before the log's start, or past its end: records were deleted, or the log got shorter."""
         found = await list_offsets(self._aio, {self._partition: EARLIEST}, read_committed=False)
         first = found[self._partition].offset
         if first <= position:

@@ -1,7 +1,7 @@
 """The steps of one transaction against a Kafka cluster, each a blocking call.
 
 Implements :class:`oncelog.spark.sink_protocol.TransactionEngine` on the client's transactions of ready batches
-(:mod:`oncelog.client.aio.batch_transaction`), and says which right is missing, or what else a user can do.
+(:mod:`oncelog.client.aio.batch_transaction`), and says which permission is missing, or what else a user can do.
 """
 
 from __future__ import annotations
@@ -88,5 +88,5 @@ class KafkaTransaction:
 
 
 def _marker_right(partition: TopicPartition) -> str:
-    """An offset is of a partition, and who commits one must be allowed to read that."""
+    """The permission for a marker: offsets belong to a partition, and committing one requires reading its topic."""
     return f"READ on the topic {partition.topic}, or name another one for the marker in the option markerTopic"

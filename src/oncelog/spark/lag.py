@@ -1,8 +1,8 @@
-"""How far a query is behind the logs it reads, as Spark's own Kafka connector reports it.
+"""How far a query is behind the logs that it reads, as Spark's own Kafka connector reports it.
 
-Called by users, the runner of pipelines and :mod:`oncelog.spark.progress`. PySpark's data sources have no place for a
-source's metrics in a progress report, so they are worked out from the offsets that each report holds: by
-:func:`report_with_lag` for a report at hand, and by :class:`LagListener` for every report of every query.
+Used by programs, the pipeline runner and :mod:`oncelog.spark.progress`. PySpark's data sources cannot put metrics of
+their own into a progress report, so the lag is computed from the offsets in each report: by :func:`report_with_lag`
+for a given report, and by :class:`LagListener` for every report of every query.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Report = Mapping[str, Any]
 
 
 class OffsetsBehind(NamedTuple):
-    """Offsets between where a source is and the ends of its partitions; control records count, as in any lag."""
+    """Offsets between a source's position and the ends of its partitions; control records count, as in any lag."""
 
     average: float
     least: int
@@ -44,7 +44,7 @@ class OffsetsBehind(NamedTuple):
 
 
 def offsets_behind(source: Report) -> OffsetsBehind | None:
-    """Of one source of a report; None for a source of another kind, or before its first offsets are known."""
+    """The lag of one source in a report; None for another kind of source, or before its first offsets are known."""
     latest, reached = offsets_of(source.get("latestOffset")), offsets_of(source.get("endOffset"))
     behind = [max(0, end - reached[partition]) for partition, end in latest.items() if partition in reached]
     if not behind:
@@ -53,7 +53,7 @@ def offsets_behind(source: Report) -> OffsetsBehind | None:
 
 
 def offsets_of(value: object) -> dict[TopicPartition, int]:
-    """Offsets of a report: a JSON object, or a string that holds one; of other sources nothing."""
+    """Offsets in a report: a JSON object, or a string containing one; empty for other sources."""
     parsed = json.loads(value) if isinstance(value, str) else value
     if not isinstance(parsed, dict):
         return {}
@@ -67,7 +67,7 @@ def offsets_of(value: object) -> dict[TopicPartition, int]:
 
 
 def report_with_lag(report: Any) -> dict[str, Any]:
-    """A progress report (``query.lastProgress``) as JSON's types, each source's ``metrics`` with the offsets behind."""
+    """A progress report (``query.lastProgress``) as JSON types, with the lag added to each source's ``metrics``."""
     filled: dict[str, Any] = json.loads(report.json) if hasattr(report, "json") else dict(report)
     filled["sources"] = [
         dict(source) | ({} if behind is None else {"metrics": dict(source.get("metrics") or {}) | behind.as_metrics()})
@@ -78,7 +78,7 @@ def report_with_lag(report: Any) -> dict[str, Any]:
 
 
 class LagListener(StreamingQueryListener):
-    """Tells every progress report of every query of a session, its sources' lag among their metrics.
+    """Passes on every progress report of a session's queries, with their sources' lag among the metrics.
 
     ``spark.streams.addListener(LagListener(print))``. Without a callable it logs the lag of each batch. With
     ``gauges`` the driver's JVM has a gauge for each query and metric, ``NAME.maxOffsetsBehindLatest`` and so on; that
@@ -90,7 +90,7 @@ class LagListener(StreamingQueryListener):
         self._gauges = gauges
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         report = report_with_lag(event.progress)
@@ -99,10 +99,10 @@ class LagListener(StreamingQueryListener):
         self._tell(report)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Nothing: what a query reached last stays to be seen."""
+        """Does nothing: the last values of a query stay visible."""
 
 
 def _log(report: Report) -> None:
@@ -117,9 +117,9 @@ def _log(report: Report) -> None:
 
 
 class Gauges:
-    """Gauges of lag in the driver's JVM, as MBeans of the domain ``oncelog``: what JMX's exporters collect.
+    """Lag gauges in the driver's JVM, as MBeans of the domain ``oncelog``, which JMX exporters collect.
 
-    Spark's own metrics system takes no sources from Python.
+    Spark's own metrics system accepts no sources from Python.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -141,7 +141,7 @@ class Gauges:
         self._set(f"{query}.{MOST}", float(max(item.most for item in found)))
 
     def close(self) -> None:
-        """Take the MBeans away."""
+        """Unregister the MBeans."""
         self._reporter.stop()
 
     def _set(self, name: str, value: float) -> None:

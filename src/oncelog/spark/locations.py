@@ -1,7 +1,7 @@
-"""Folders that Spark names: on this machine, on a shared disk, or in an object store.
+"""Folders named in Spark options: on this machine, on a shared disk, or in an object store.
 
-Called for checkpoints and for ``spoolDirectory``. Spelt as Hadoop spells them (``s3a:``), reached through
-``pyarrow.fs`` with the credentials of the process's environment.
+Called for checkpoints and for ``spoolDirectory``. Locations are spelt as in Hadoop (``s3a:``) and reached through
+``pyarrow.fs`` with the credentials in the process's environment.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
-"""What Hadoop calls otherwise than pyarrow."""
+"""Schemes that Hadoop and pyarrow spell differently."""
 _KNOWN = ("file", "s3", "s3a", "s3n", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 _ADVICE = "use a file system that it knows (file:, hdfs:, s3a:, gs:, abfss:)"
 
 
 def check_scheme(location: str, thing: str) -> None:
-    """Raises ConfigError for a location that no file system here knows; connects to nothing."""
+    """Raises ConfigError for a location with an unknown file system; connects to nothing."""
     scheme, separator, _ = location.partition(":")
     if separator and "/" not in scheme and scheme not in _KNOWN:
         raise ConfigError(f"{thing} {location} cannot be reached through pyarrow.fs: {_ADVICE}")
@@ -31,20 +31,20 @@ def check_scheme(location: str, thing: str) -> None:
 
 @functools.lru_cache(maxsize=128)
 def file_system(location: str, thing: str) -> tuple[FileSystem, str]:
-    """The file system of a location, and the path in it without a slash at the end.
+    """The file system of a location, and the path in it without a trailing slash.
 
-    :param thing: what the location is, for the message of StorageError where nothing here knows its scheme.
+    :param thing: what the location is, for the StorageError raised if its scheme is unknown.
     """
     from pyarrow.fs import FileSystem, LocalFileSystem
 
     scheme, separator, rest = location.partition(":")
     if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
         return LocalFileSystem(), os.path.abspath(location).rstrip("/")
-    if scheme == "file":  # Hadoop takes the rest as it is, without %-codes
+    if scheme == "file":  # Hadoop does not percent-decode the rest
         return LocalFileSystem(), re.sub(r"^//[^/]*(?=/)", "", rest).rstrip("/")
     try:
         found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{rest}")
-    except (OSError, ValueError) as error:  # pyarrow's errors are of both
+    except (OSError, ValueError) as error:  # pyarrow raises both
         raise StorageError(
             f"{thing} {location} cannot be reached through pyarrow.fs ({error}): {_ADVICE}, "
             "and set its credentials in the environment"

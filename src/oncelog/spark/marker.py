@@ -1,11 +1,11 @@
-"""What marker and checkpoint together say of a micro-batch: write it, skip it, or refuse, as that cannot be known.
+"""Decides from marker and checkpoint whether a micro-batch is to be written, skipped, or refused because it is unknown.
 
-Pure. Called under the fence by whoever is about to write: ``commit()`` on the driver
+Pure. Called after fencing by whichever process is about to write: ``commit()`` on the driver
 (:mod:`oncelog.spark.sink_protocol`) or the first task of the executors. The driver collects the :class:`Plan`
-(:mod:`oncelog.spark.checkpoint`), which can be pickled; the marker is read by the one that fenced.
+(:mod:`oncelog.spark.checkpoint`), which can be pickled; the process that fenced reads the marker.
 
-What is told apart is not "batch N" but "this plan of batch N, into this destination". The plan of a batch is the file
-``offsets/<N>`` of the checkpoint: written before the batch runs and never again, so an honest restart repeats it byte
+A marker does not identify "batch N" but "this plan of batch N, into this destination". The plan of a batch is the file
+``offsets/<N>`` of the checkpoint: written before the batch runs and never again, so a proper restart repeats it byte
 for byte. The destination is part of the group's name, so another destination is another writer.
 """
 
@@ -19,14 +19,14 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 LEAST_RETENTION_MS = 60_000
-"""The least ``offsets.retention.minutes`` that Kafka allows: what is certain where the broker's may not be asked."""
+"""The least ``offsets.retention.minutes`` that Kafka allows: assumed if the broker's value may not be read."""
 OFFSETS_IN_MARKER = 3000
-"""Longest offsets, as JSON, in a marker; a broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``), and
-where it takes less the marker goes without them: they are only told to users, the fingerprint decides."""
+"""Most bytes of offsets, as JSON, in a marker. A broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``);
+if it takes less, the marker goes without offsets: they are only shown to users, the fingerprint decides."""
 
 
 class OnMissingMarker(Enum):
-    """What to do with a batch of which marker and checkpoint cannot tell whether it is written."""
+    """What to do with a batch if marker and checkpoint cannot tell whether it is written."""
 
     FAIL = "fail"
     WRITE = "write"
@@ -38,8 +38,8 @@ class PlannedBatch:
     """The file ``offsets/<N>`` of a checkpoint.
 
     :param fingerprint: a hash of the whole file.
-    :param planned_at_ms: ``batchTimestampMs``, by the clock of the driver that planned.
-    :param offsets: where the batch ends in each source, a line a source, as Spark wrote it.
+    :param planned_at_ms: ``batchTimestampMs``, by the clock of the driver that planned it.
+    :param offsets: where the batch ends in each source, one line per source, as Spark wrote it.
     """
 
     batch_id: int
@@ -53,7 +53,7 @@ class PlannedBatch:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the transaction of a batch leaves behind: which plan of which batch it was, and how many rows it held."""
+    """What the transaction of a batch leaves behind: the batch, its plan, and how many rows it had."""
 
     query_id: str
     batch_id: int
@@ -64,7 +64,7 @@ class Marker:
 
     @classmethod
     def of(cls, plan: Plan | NamedWrite, rows: int) -> Marker:
-        """The marker of a batch that is written as ``plan`` says."""
+        """The marker of a batch written according to ``plan``."""
         if isinstance(plan, NamedWrite):
             return cls(plan.name, plan.batch_id, rows, "")
         batch = plan.batch
@@ -79,7 +79,7 @@ class Marker:
 
     @classmethod
     def decode(cls, metadata: str) -> Marker | None:
-        """None for metadata that no sink wrote, such as that of an ordinary consumer."""
+        """None for metadata that no sink wrote, such as an ordinary consumer's."""
         try:
             fields = json.loads(metadata)
             return cls(
@@ -99,10 +99,10 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """The batch before, as the checkpoint knows it.
+    """The previous batch, as the checkpoint knows it.
 
     :param batch: its plan; None if Spark has removed the file.
-    :param ended: whether Spark's commit log says that it ended.
+    :param ended: whether Spark's commit log says that it was completed.
     """
 
     batch: PlannedBatch | None
@@ -110,7 +110,7 @@ class Previous:
 
 
 class MarkerTopic(NamedTuple):
-    """That of option ``markerTopic``, where it is not the destination: a broker deletes offsets with their topic."""
+    """The topic of option ``markerTopic``, if not the destination: a broker deletes offsets with their topic."""
 
     name: str
     id: str
@@ -118,11 +118,11 @@ class MarkerTopic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the checkpoint remembers of its last write: kept in it by the sink before it writes there.
+    """What the checkpoint remembers of the sink's last write; stored there before the sink writes.
 
     :param since_batch_id: the first batch that was written to this cluster and group without a break.
-    :param marker_topic: of the last write's marker; None if the marker went with the destination, the cluster gives
-        topics no ids, or an older version of the sink wrote last.
+    :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, the cluster
+        gives topics no ids, or an older version of the sink wrote last.
     """
 
     cluster_id: str
@@ -133,18 +133,18 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that the driver knows of a micro-batch before anything is asked of the marker.
+    """Everything that the driver knows of a micro-batch before the marker is read.
 
-    :param group: the consumer group of the marker, and the transactional id: of one query into one destination.
-    :param checkpoint: its location, for what users are told.
+    :param group: the consumer group of the marker, also the transactional id: one for each query and destination.
+    :param checkpoint: its location, for messages.
     :param previous: None for batch 0.
     :param remembered: None if the checkpoint has never written to this group.
-    :param cluster_id: of the cluster that is to be written now.
+    :param cluster_id: the cluster about to be written.
     :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
     :param predecessor: the last marker of a version of the sink whose markers hold no fingerprint, in a group of
         another name; None if there is none.
-    :param marker_topic: where the marker is to be put now, as :class:`Memory` keeps it.
-    :param deleted_topic: where it was put last, if that topic was deleted since.
+    :param marker_topic: where the marker will be put now, as in :class:`Memory`.
+    :param deleted_topic: where the last one was put, if that topic has been deleted since.
     """
 
     group: str
@@ -173,17 +173,17 @@ class Plan:
         return Memory(self.cluster_id, self.group, self.batch.batch_id, self.marker_topic)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
-        """Knowing of the topic that the marker is put into now, and whether that of the last write was deleted.
+        """This plan with the topic of the marker, and whether the last write's topic was deleted.
 
-        :param topic: empty if its deletion takes the records too, or it is never deleted.
-        :param ask_ids: the ids of the topics that are there.
+        :param topic: empty if deleting it deletes the records too, or if it is never deleted.
+        :param ask_ids: looks up the ids of existing topics.
         """
         known = self.remembered
         before = known.marker_topic if known is not None and known.cluster_id == self.cluster_id else None
         names = sorted({name for name in (topic, before.name if before else "") if name})
         ids = dict(ask_ids(names)) if names else {}
         if before is not None and topic == before.name:
-            ids.setdefault(topic, before.id)  # it is there, as the marker will be; one answer without it says nothing
+            ids.setdefault(topic, before.id)  # it exists; one answer without it proves nothing
         return replace(
             self,
             marker_topic=MarkerTopic(topic, ids[topic]) if topic in ids else None,
@@ -193,7 +193,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NamedWrite:
-    """A batch write with an id: its group is its own, and a marker in it says that it is written.
+    """A batch write with an id: it has its own group, and a marker there says that it is written.
 
     :param predecessor: the last marker of a version of the sink that had one group, named ``name``, for all ids.
     """
@@ -211,7 +211,7 @@ class NamedWrite:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The batch is not in: write records and marker."""
+    """The batch is not written: write records and marker."""
 
     reason: str
     warning: str = ""
@@ -219,7 +219,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """The batch is in, or is to be taken as in: write no record; a marker where ``leave_marker`` asks for it."""
+    """The batch is written, or is to count as written: write no record; add a marker if ``leave_marker`` is set."""
 
     reason: str
     warning: str = ""
@@ -228,7 +228,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """It cannot be written and not be skipped without breaking the promise; the reason is for the user."""
+    """The batch can be neither written nor skipped without breaking the guarantee; the reason is for the user."""
 
     reason: str
 
@@ -237,10 +237,10 @@ Decision: TypeAlias = Write | Skip | Refuse
 
 
 def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: int | None = None) -> Decision:
-    """What is to become of the batch of ``plan``, with ``marker`` read from its group under the fence.
+    """Decide about the batch of ``plan``, with ``marker`` read from its group after fencing.
 
-    :param now_ms: the clock of whoever decides.
-    :param rows: of the batch, where they are counted already.
+    :param now_ms: the clock of the deciding process.
+    :param rows: the batch's rows, if they are counted already.
     """
     if isinstance(plan, NamedWrite):
         return _decide_named(plan, marker, rows)
@@ -264,9 +264,9 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
 
 
 def decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
-    """The same where other clients' offsets are in the marker's group and no marker: nothing tells what is in.
+    """Decide if the marker's group holds other clients' offsets and no marker: nothing says what is written.
 
-    :param offsets: those that were found; for users.
+    :param offsets: the offsets found, for messages.
     """
     batch = (
         f"batchId {plan.number} of {plan.name}"
@@ -290,7 +290,7 @@ def decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
 
 
 def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
-    """A batch write with an id has no plan: its marker alone counts, or that of a version before."""
+    """A batch write with an id has no plan: only its marker counts, or that of an older version."""
     if marker is None:
         return _decide_after_older(write, write.predecessor)
     warning = ""
@@ -303,7 +303,7 @@ def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) ->
 
 
 def _decide_after_older(write: NamedWrite, older: Marker | None) -> Decision:
-    """An older version wrote the ids of a name in ascending order and remembered the last one alone."""
+    """An older version wrote the ids of a name in ascending order and remembered only the last one."""
     if older is None or older.batch_id < write.batch_id:
         return Write(f"no marker of batchId {write.batch_id}")
     if older.batch_id == write.batch_id:
@@ -336,7 +336,7 @@ def _warn_of_rows(plan: Plan, marker: Marker, rows: int | None) -> str:
 def could_have_expired(planned_at_ms: int, now_ms: int, retention_ms: int | None) -> bool:
     """Whether a marker committed at any time after the plan may be gone by now.
 
-    A tenth of the retention allows for clocks that differ; a plan from the future is one of a clock that does.
+    A tenth of the retention allows for clock differences; a plan from the future shows such a difference.
     """
     retention = LEAST_RETENTION_MS if retention_ms is None else retention_ms
     margin = retention // 10
@@ -351,7 +351,7 @@ def _without_marker(plan: Plan, now_ms: int) -> Decision:
 
 
 def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
-    """What the user wants of a batch of which it cannot be known whether it is in."""
+    """Apply the user's choice to a batch of which it is unknown whether it is written."""
     number = plan.batch.batch_id
     told = f"Batch {number} of query {plan.query_id} has {found} in group {plan.group}, and {unknown}"
     match plan.on_missing:
@@ -367,7 +367,7 @@ def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
 
 
 def _why_unknown(plan: Plan, now_ms: int) -> str:
-    """Why a missing marker does not tell that the batch is missing too; empty if it does."""
+    """Why a missing marker does not prove that the batch is missing too; empty if it does."""
     known, previous = plan.remembered, plan.previous
     if known is None and plan.predecessor is not None:
         return _why_unknown_after(plan, plan.predecessor)
@@ -410,7 +410,7 @@ def _why_deleted(plan: Plan) -> str:
 
 
 def _why_unknown_after(plan: Plan, older: Marker) -> str:
-    """The same where an older version of the sink wrote last: its marker tells the batch before from this one."""
+    """The same if an older version of the sink wrote last: its marker tells the previous batch from this one."""
     if older.batch_id == plan.number - 1 and plan.previous is not None and plan.previous.ended:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Jars of Maven Central, downloaded once into a cache by Ivy, which comes with PySpark: no Maven, no container.
+"""Downloads jars from Maven Central once into a cache, with the Ivy that comes with PySpark: no Maven, no container.
 
 Called by the demo, for Spark's own Kafka connector, and by the tests' Apache Kafka. Environment:
 ``ONCELOG_KAFKA_CACHE`` (default ``~/.cache/oncelog/kafka-4.3.1``), ``DEFAULT_ARTIFACT_REPOSITORY`` (a mirror, as Spark
@@ -30,11 +30,11 @@ _SPARK_CONNECTOR: tuple[Module, ...] = (
     ("org.apache.kafka", "kafka-clients", "3.9.2"),
     ("org.apache.commons", "commons-pool2", "2.13.1"),
 )
-"""The newest connector has no token provider of its own version, so the four are named one by one."""
+"""The newest connector has no token provider of the same version, so all four are named explicitly."""
 
 
 class DownloadFailed(OncelogError):
-    """Jars could not be downloaded; the text ends with what Ivy said."""
+    """Jars could not be downloaded; the text ends with Ivy's output."""
 
 
 def cache_folder() -> Path:
@@ -43,17 +43,17 @@ def cache_folder() -> Path:
 
 
 def spark_connector_jars() -> list[Path]:
-    """The jars of Spark's own Kafka connector, for ``spark.jars``; downloaded where they are not there."""
+    """The jars of Spark's own Kafka connector, for ``spark.jars``; downloaded if they are missing."""
     return sorted(jars("spark-connector", _SPARK_CONNECTOR, transitive=False, timeout_s=180).glob("*.jar"))
 
 
 def jars(name: str, modules: Sequence[Module], *, transitive: bool, timeout_s: int = 900) -> Path:
-    """A folder of jars, complete or absent: processes that ask at once wait for one download."""
+    """A folder of jars, complete or absent: processes that ask at the same time share one download."""
     cache = cache_folder()
     target = cache / name
     if target.is_dir():
         return target
-    import fcntl  # which Windows lacks: there what else is in this module can be used
+    import fcntl  # missing on Windows, where the rest of this module still works
 
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{name}.lock").open("w") as lock:

@@ -1,8 +1,8 @@
 """Offsets of a read: their form in Spark's checkpoint, rate limits, and splitting into tasks.
 
 Called by the readers (:mod:`oncelog.spark.reading`). Pure. The JSON form is that of Spark's own Kafka connector,
-``{"topic": {"0": 23}}``, an offset being the next one to read, and beside the partitions what that one lacks: the id
-of the topic, the leaders' epochs, and in a query's first batch where it started.
+``{"topic": {"0": 23}}``, an offset being the next one to read. Next to the partitions it adds the topic's id,
+the leader epochs, and in a query's first batch where the query started.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class DataLoss(OncelogError):
-    """Records that the query has not read are gone; the text says which and what to do."""
+    """Records that the query has not read are gone; the text says which, and what to do."""
 
 
 class OffsetRange(NamedTuple):
-    """Offsets of one partition from ``start`` to ``end``, without ``end``.
+    """Offsets of one partition from ``start`` up to, not including, ``end``.
 
-    :param leader_epoch: of the leader when the range was known to be in its log; -1 if it is not known.
-    :param topic_id: of the topic that is meant, as :class:`Place` holds it; empty if the cluster gives none.
+    :param leader_epoch: the leader's epoch when the range was known to be in its log; -1 if unknown.
+    :param topic_id: the topic's id, as in :class:`Place`; empty if the cluster gives none.
     """
 
     partition: TopicPartition
@@ -46,9 +46,9 @@ _ID, _FROM, _EPOCHS = BESIDE_PARTITIONS
 
 
 class LogEnd(NamedTuple):
-    """Where a log ends, and the epoch of the leader that says so: no record below is of a later one.
+    """Where a log ends, and the epoch of the leader that reported it: no record below has a later epoch.
 
-    :param leader_epoch: -1 if the broker does not tell it.
+    :param leader_epoch: -1 if the broker does not report it.
     """
 
     offset: int
@@ -56,13 +56,13 @@ class LogEnd(NamedTuple):
 
 
 class Place(NamedTuple):
-    """How far a query is, as its checkpoint holds it.
+    """A query's progress, as in its checkpoint.
 
-    :param ids: of the topics, where the cluster gives them any: a topic that is deleted and made again has another.
-    :param start: in the first batch of a query where it began: Spark keeps only the ends of batches, and "latest" means
-        something else when the batch is repeated.
-    :param epochs: of the leaders when the offsets were planned: a later leader tells where its log parts from theirs
-        (KIP-320). Checkpoints of older versions and of Spark's connector hold none.
+    :param ids: topic ids, if the cluster gives them: a topic that is deleted and recreated has another id.
+    :param start: in the first batch of a query, where it began: Spark keeps only the ends of batches, and "latest"
+        means something else when the batch is repeated.
+    :param epochs: leader epochs when the offsets were planned: a later leader can tell where its log diverges
+        (KIP-320). Checkpoints of older versions and of Spark's connector have none.
     """
 
     offsets: Offsets
@@ -104,21 +104,21 @@ class Place(NamedTuple):
 
 
 def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Topics that were deleted and made again between two looks at their ids, sorted."""
+    """Topics that were deleted and recreated between two lookups of their ids, sorted."""
     return sorted(topic for topic, id_ in before.items() if now.get(topic, id_) != id_)
 
 
 def describe_remade(topics: Iterable[str], before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """One sentence a topic."""
+    """One sentence per topic."""
     return [
         f"topic {topic} was deleted and made again (its id was {before[topic]} and is {now[topic]})" for topic in topics
     ]
 
 
 def positions_to_ask(position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """What to ask ListOffsets for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no question.
+    """What to ask ListOffsets for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no request.
 
-    Raises ConfigError where the option does not name exactly the partitions that are read.
+    Raises ConfigError if the option does not name exactly the partitions that are read.
     """
     wanted = sorted(partitions)
     named = position.offsets or position.timestamps
@@ -142,7 +142,7 @@ def positions_to_ask(position: Position, partitions: Iterable[TopicPartition]) -
 def resolve_position(
     position: Position, answers: Offsets, latest: Offsets, strategy: ByTimestampStrategy
 ) -> dict[TopicPartition, int]:
-    """Offsets from a position and the answers to :func:`positions_to_ask` (-1: no record is that young)."""
+    """Offsets from a position and the answers to :func:`positions_to_ask` (-1: no record is that recent)."""
     resolved = {partition: offset for partition, offset in position.offsets.items() if offset >= 0}
     for partition, offset in answers.items():
         if offset >= 0:
@@ -159,7 +159,7 @@ def resolve_position(
 
 
 def limit_offsets(start: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:
-    """End offsets with about ``limit`` records from ``start``, shared out by how much each partition holds.
+    """End offsets that are about ``limit`` records after ``start``, divided by how much each partition holds.
 
     A partition with anything to read gets at least one record, so none starves.
     """
@@ -178,14 +178,14 @@ def limit_offsets(start: Offsets, latest: Offsets, limit: int) -> dict[TopicPart
 
 
 def pending(start: Offsets, latest: Offsets) -> int:
-    """How many offsets lie between the two."""
+    """The number of offsets between the two."""
     return sum(max(0, end - start.get(partition, end)) for partition, end in latest.items())
 
 
 def split_ranges(
     ranges: Sequence[OffsetRange], min_partitions: int | None, max_records: int | None
 ) -> list[OffsetRange]:
-    """Ranges cut so that none exceeds ``max_records`` and there are about ``min_partitions``, larger ones cut more.
+    """Ranges split so that none exceeds ``max_records`` and there are about ``min_partitions``, larger ones split more.
 
     Empty ranges are left out.
     """
@@ -205,7 +205,7 @@ def _cut(item: OffsetRange, parts: int) -> list[OffsetRange]:
 
 
 def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[str]:
-    """What is gone of the records from ``start`` on, one sentence a partition; empty if all is there.
+    """Which records from ``start`` on are gone, one sentence per partition; empty if none is.
 
     Control records and records of aborted transactions take offsets too: a range that yields fewer rows is no loss.
     """
@@ -221,9 +221,9 @@ def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[st
 
 
 def describe_cut(place: Place, kept: Offsets) -> list[str]:
-    """What of the way to ``place`` other records, or none, have taken the place of, one sentence a partition.
+    """Partitions whose log no longer matches the planned one up to ``place``, one sentence each.
 
-    :param kept: up to where each log is what it was; -1 if its leader does not know.
+    :param kept: the offset up to which each log still matches; -1 if its leader does not know.
     """
     return [
         f"{partition} was led with epoch {place.epochs[partition]} when the query planned to offset "
@@ -234,7 +234,7 @@ def describe_cut(place: Place, kept: Offsets) -> list[str]:
 
 
 def check_order(start: Offsets, end: Offsets, starting: Position, ending: Position) -> None:
-    """Raises ConfigError where a batch read would end before it begins, as Spark's own connector does."""
+    """Raises ConfigError if a batch read would end before it begins, as Spark's own connector does."""
     for partition, offset in sorted(start.items()):
         if offset > end[partition]:
             raise ConfigError(
@@ -244,7 +244,7 @@ def check_order(start: Offsets, end: Offsets, starting: Position, ending: Positi
 
 
 def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
-    """Partitions that are to be read beyond their end, one sentence each."""
+    """Partitions that are to be read past their end, one sentence each."""
     return [
         f"{partition} ends at offset {latest[partition]} and is to be read to {offset}"
         for partition, offset in sorted(end.items())

@@ -88,11 +88,11 @@ REFUSED_SINK_OPTIONS: Mapping[str, str] = {
     **REFUSED_OPTIONS,
     "includeHeaders": "headers are written wherever the rows have the column headers",
 }
-"""Options that Spark's connector takes, or ignores, and why they are refused here."""
+"""Options that Spark's connector accepts, or ignores, and why they are refused here."""
 
 
 class ByTimestampStrategy(Enum):
-    """What to do when no record is as young as ``startingTimestamp`` asks."""
+    """What to do if no record is as recent as ``startingTimestamp``."""
 
     ERROR = "error"
     LATEST = "latest"
@@ -116,9 +116,9 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where to start or end: at EARLIEST or LATEST everywhere, at offsets, or at timestamps in ms.
+    """Where to start or end: at EARLIEST or LATEST for all partitions, at offsets, or at timestamps in ms.
 
-    ``offsets`` may hold EARLIEST and LATEST too. ``timestamp`` holds for every partition; ``timestamps`` names each.
+    ``offsets`` may hold EARLIEST and LATEST too. ``timestamp`` applies to all partitions; ``timestamps`` names each.
     """
 
     everywhere: int = LATEST
@@ -130,15 +130,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """How the client of a cluster waits, repeats and fetches.
+    """How the client of a cluster waits, retries and fetches.
 
-    :param patience_ms: how long a call is repeated while brokers are away, as ``patience_setting`` says;
-        ``delivery_ms`` the same for a batch that is sent, ``poll_ms`` for an answer to a task that reads.
-    :param offset_attempts: how often offsets are asked for, each time for ``patience_ms`` at most, with
-        ``offset_interval_ms`` between; None once.
-    :param rack: where the reader is (KIP-392); empty reads from leaders.
-    :param max_request_bytes: bounds one Produce request; None leaves that to the broker.
-    :param two_phase_commit: the transactions of batches have no time-out (KIP-939).
+    :param patience_ms: how long a call is repeated while brokers are away, named ``patience_setting`` in messages;
+        ``delivery_ms`` is the same for sending a batch, ``poll_ms`` for an answer to a reading task.
+    :param offset_attempts: how often offsets are requested, each time for at most ``patience_ms``, with
+        ``offset_interval_ms`` between; None means once.
+    :param rack: the reader's rack (KIP-392); empty reads from leaders.
+    :param max_request_bytes: limits one Produce request; None leaves that to the broker.
+    :param two_phase_commit: the transactions of batches have no timeout (KIP-939).
     """
 
     patience_ms: int = 60_000
@@ -181,11 +181,11 @@ class SourceOptions:
 class SinkOptions:
     """Options of writing, for batch and stream.
 
-    ``max_batch_bytes`` bounds what one micro-batch may hold, encoded; ``spool_threshold_bytes`` is what one task sends
-    through the driver before it writes to ``spool_directory`` instead. ``topics`` are those that rows may name, where
-    they were told. ``writers``: so many tasks write at the same time; 0 lets the driver write, None
+    ``max_batch_bytes`` limits what one micro-batch may hold, encoded; ``spool_threshold_bytes`` is how much one task
+    sends through the driver before it writes to ``spool_directory`` instead. ``topics`` are those that rows may name,
+    if they were given. ``writers`` is how many tasks write at the same time; 0 lets the driver write, None
     chooses by the size of each batch.
-    ``marker_partition`` is where the marker is committed; ``micro_batch`` is the batch of a query that a batch write
+    ``marker_partition`` is where the marker is committed; ``micro_batch`` is the query's batch that a batch write
     stands for.
     """
 
@@ -302,7 +302,7 @@ def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> Sour
 
 
 def includes_headers(options: Mapping[str, str]) -> bool:
-    """Whether the rows have a column ``headers``: asked for the schema, before the other options matter."""
+    """Whether the rows have a column ``headers``: needed for the schema, before the other options matter."""
     return str(options.get("includeHeaders", options.get("includeheaders", "false"))).strip().lower() == "true"
 
 
@@ -388,7 +388,7 @@ def _two_phase_commit(client: Mapping[str, str]) -> bool:
 
 
 def _reading(given: _Given, client: Mapping[str, str]) -> ClusterOptions:
-    """What a source's options say about waiting and fetching."""
+    """A source's options for waiting and fetching."""
     at_least_0 = "a whole number of at least 0"
     most = _client_number(client, "fetch.max.bytes", MAX_INT, 1, MAX_INT)
     return ClusterOptions(
@@ -404,7 +404,7 @@ def _reading(given: _Given, client: Mapping[str, str]) -> ClusterOptions:
 
 
 def parse_duration_ms(text: str) -> int:
-    """Milliseconds of a time as Spark writes it: ``500ms``, ``30s``, ``15m``, ``1h``, ``2d`` or a plain number."""
+    """Milliseconds in a duration as Spark writes it: ``500ms``, ``30s``, ``15m``, ``1h``, ``2d`` or a plain number."""
     match = re.fullmatch(r"(\d+)\s*(us|ms|s|m|min|h|d)?", text.strip().lower())
     if match is None:
         raise ValueError(text)
@@ -439,7 +439,7 @@ def _client_properties(given: Mapping[str, str], table: Mapping[str, Property]) 
 
 
 def _spool_directory(given: _Given) -> str:
-    """A folder, or the URL of an object store that pyarrow reads; never a folder here that is named like one."""
+    """A folder, or a URL of an object store that pyarrow can read, never mistaken for a local folder of that name."""
     text = given.text("spoolDirectory")
     check_scheme(text, "spoolDirectory")
     if "?" in text and ":" in text.partition("/")[0] and not text.startswith("file:"):
@@ -451,7 +451,7 @@ def _spool_directory(given: _Given) -> str:
 
 
 def _compression_level(client: Mapping[str, str], compression: str) -> int | None:
-    """Kafka's levels, checked for every codec; None for the one that is used where it was not told."""
+    """Kafka's levels, all checked; None if the level of the codec in use was not given."""
     levels = {"gzip": (-1, 9), "lz4": (1, 17), "zstd": (-131072, 22)}
     found: int | None = None
     for codec, (low, high) in levels.items():
@@ -551,11 +551,11 @@ def _position(given: _Given, which: str, default: int) -> Position:
 
 
 BESIDE_PARTITIONS = ("id", "from", "epochs")
-"""What the offsets of a checkpoint, a progress report or a marker hold of a topic besides those of its partitions."""
+"""What a checkpoint, a progress report or a marker holds about a topic besides its partitions."""
 
 
 def parse_offsets_json(text: str) -> dict[TopicPartition, int]:
-    """``{"topic": {"0": 23}}`` by partition, also as a checkpoint holds it: users copy it from there.
+    """``{"topic": {"0": 23}}`` by partition, also in a checkpoint's form: users copy it from there.
 
     Raises ValueError, TypeError or AttributeError for another shape.
     """

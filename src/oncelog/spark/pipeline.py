@@ -1,4 +1,4 @@
-"""What a pipeline is: where it reads, what it does with the rows, where it writes.
+"""Defines a pipeline: where it reads, what it does with the rows, where it writes.
 
 Called by users' files (the decorator :func:`pipeline`), by :mod:`oncelog.spark.pipeline_file`, which reads files, and
 by :mod:`oncelog.spark.pipeline_run`, which runs them. Nothing here talks to a broker or to Spark's JVM before a run.
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Transform: TypeAlias = "Callable[..., DataFrame | Mapping[str, DataFrame]]"
-"""Takes a DataFrame for each source, and returns one for the sink or one for each sink, by the sinks' names."""
+"""Takes a DataFrame for each source; returns one for the only sink, or a mapping from sink names."""
 
 MODES = ("append", "complete", "update")
 MALFORMED = ("fail", "null", "dead-letter")
 ONLY = "source"
-"""Name of the only source of a pipeline, and of its view in SQL."""
+"""Name of a pipeline's only source, and of its view in SQL."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class PipelineError(OncelogError):
-    """A pipeline that cannot start or has failed; one sentence that names it and says why."""
+    """A pipeline cannot start or has failed; one sentence names it and says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Source:
         ``df.schema.json()`` does. The rows then have these columns beside ``key``, ``timestamp``, ``topic``,
         ``partition`` and ``offset``, and ``headers`` with the option ``includeHeaders``; empty leaves the value as
         bytes.
-    :param dead_letter: the topic for what is malformed, with ``dead-letter``.
-    :param malformed: what a value that is not such JSON does: ``fail`` stops the pipeline, ``null`` gives nulls,
+    :param dead_letter: the topic for malformed records, with ``dead-letter``.
+    :param malformed: what happens to a value that is not such JSON: ``fail`` stops the pipeline, ``null`` gives nulls,
         ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
     """
@@ -72,12 +72,12 @@ class Source:
 class Sink:
     """A topic to write.
 
-    Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``); of other rows
-    the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key. A
+    Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``); for other
+    rows the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key. A
     column ``headers`` of Kafka's type becomes the record's headers.
 
-    :param topic: where all rows go; empty if each row names its own in a column ``topic``.
-    :param key: the column that becomes the record's key; empty: records without one.
+    :param topic: the topic for all rows; empty if each row names its own in a column ``topic``.
+    :param key: the column that becomes the record's key; empty for records without keys.
     :param options: options of ``format("oncelog")``.
     :param topics: with an empty ``topic``, the topics that rows may name.
     """
@@ -101,13 +101,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One query from topics to topics, exactly once: what all sinks get of a batch is one transaction.
+    """One query from topics to topics, exactly once: the rows of a batch for all sinks are one transaction.
 
-    :param sources: by the names of the transform's arguments; a single one is ``ONLY``. Sinks by the names under which
-        the transform returns their rows; a single one too.
-    :param name: also names its checkpoint; renaming a pipeline starts it again.
+    :param sources: by argument name of the transform; a single one is named ``ONLY``. Sinks go by the names under which
+        the transform returns their rows; a single one is named ``ONLY``, too.
+    :param name: also names its checkpoint; a renamed pipeline starts from the beginning.
     :param mode: Spark's output mode. ``update`` writes through ``foreachBatch`` with the same guarantee.
-    :param trigger: least time between two batches, as Spark writes it; empty runs one after the other.
+    :param trigger: shortest time between two batches, as Spark writes it; empty runs them back to back.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Pipeline:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """All destinations that are known before the rows are."""
+        """All destinations known before the rows are."""
         named = [name for sink in self.sinks.values() for name in ((sink.topic,) if sink.topic else sink.topics)]
         return tuple(dict.fromkeys([*named, *(s.dead_letter for s in self.sources.values() if s.dead_letter)]))
 
@@ -181,7 +181,7 @@ def pipeline(
     mode: str = "append",
     trigger: str = "",
 ) -> Callable[[Transform], Pipeline]:
-    """Make a pipeline of a function from rows to rows; ``oncelog pipeline run FILE`` runs all of a file.
+    """Turn a function from rows to rows into a pipeline; ``oncelog pipeline run FILE`` runs all pipelines of a file.
 
     .. code-block:: python
 
@@ -190,8 +190,8 @@ def pipeline(
             return flights.where("dep_delay > 60")
 
     The function is called once, on the driver, with a streaming DataFrame; ``rows.sparkSession`` is the session.
-    With several sources (a mapping) it is called with an argument of each name, and with several sinks it returns a
-    mapping from their names to rows.
+    With several sources (a mapping) it is called with one argument for each, by name, and with several sinks it returns
+    a mapping from their names to rows.
     """
 
     def decorate(transform: Transform) -> Pipeline:

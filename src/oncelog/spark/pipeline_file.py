@@ -26,7 +26,7 @@ _QUERY = ("sql", "file")
 
 
 def load_pipelines(path: Path) -> list[Pipeline]:
-    """The pipelines of a file, in its order. Raises PipelineError for a file that cannot be read or holds none."""
+    """The pipelines of a file, in order. Raises PipelineError if the file cannot be read or holds none."""
     if not path.is_file():
         raise PipelineError(f"there is no pipeline file {path}")
     if path.suffix == ".toml":
@@ -65,7 +65,7 @@ def _from_python(path: Path) -> list[Pipeline]:
 
 
 def _line_of(error: Exception, path: Path) -> str:
-    """`` (line 7)``: the deepest line of the file on the error's way."""
+    """`` (line 7)``: the deepest line of this file in the error's traceback."""
     if isinstance(error, SyntaxError):
         return ""
     line, trace = None, error.__traceback__
@@ -178,7 +178,7 @@ class _Section:
         return _Section(self._path, name, self._entries[name], known)
 
     def pair(self, name: str, first: str, second: str) -> tuple[str, str] | None:
-        """An inline table of exactly two texts, None if it is not there."""
+        """An inline table of exactly two strings; None if it is missing."""
         if name not in self._entries:
             return None
         inner = _Section(self._path, self._full(name), self._entries[name], (first, second))
@@ -219,7 +219,7 @@ def _sql(path: Path, query: _Section, where: str) -> str:
 
 
 def _sql_transform(queries: Mapping[str, str], tables: list[Table]) -> Transform:
-    """A query for each sink over the views of the sources and the tables."""
+    """A transform that runs a query for each sink over views of the sources and the tables."""
 
     def transform(*only: DataFrame, **named: DataFrame) -> Mapping[str, DataFrame]:
         sources = {ONLY: only[0]} if only else named

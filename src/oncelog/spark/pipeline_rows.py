@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ERROR_HEADER = "oncelog.error"
 ORIGIN_HEADERS = {"oncelog.topic": "topic", "oncelog.partition": "partition", "oncelog.offset": "offset"}
-"""What a dead letter has besides its own headers: why it is one, and where it was."""
+"""Headers of a dead letter in addition to its own: where the record was."""
 
 _META = ("key", "timestamp", "topic", "partition", "offset")
 _HEADERS = "array<struct<key:string,value:binary>>"
@@ -47,7 +47,7 @@ _CORRUPT = "_oncelog_malformed"
 
 
 def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> DataFrame:
-    """The records that a pipeline writes. Raises PipelineError, or Spark's errors for what Spark refuses."""
+    """The records that a pipeline writes. Raises PipelineError, or Spark's own errors."""
     read = {name: _read(spark, source, bootstrap_servers) for name, source in one.sources.items()}
     good = {name: _good(rows, one.sources[name]) for name, rows in read.items()}
     found = _transformed(one, good)
@@ -77,7 +77,7 @@ def _takes_one(one: Pipeline) -> bool:
 
 
 def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
-    """The source's columns, and with a schema ``json``: null for a tombstone and for what is malformed."""
+    """The source's columns, and with a schema the column ``json``: null for tombstones and malformed values."""
     rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
     if not source.schema:
         return rows
@@ -85,13 +85,13 @@ def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFr
 
 
 def _parsed(rows: DataFrame, source: Source) -> DataFrame:
-    """With ``json``: the value as a struct, if all of it is one JSON object of the schema.
+    """The rows with ``json``: the value as a struct, if all of it is one JSON object of the schema.
 
-    The value stands in an array, and behind it an object whose name it cannot know: Spark leaves out what follows a
-    JSON value, and takes no text at all for null. Whether it is good is decided in an array that is exploded, so that a
-    malformed one fails whatever the transform uses: Spark puts a filter in front of a filter, and drops a column that
-    nobody reads, but it keeps the rows that explode makes. Nor does it look into what is exploded to parse once for
-    each column of it.
+    The value is put into an array, followed by an object whose name it cannot know, because Spark ignores what follows
+    a JSON value and treats an empty text as null. Whether the value is good is decided in an array that is exploded, so
+    that a malformed one fails whichever columns the transform uses: Spark may evaluate a later filter before an earlier
+    one, and drops columns that nobody reads, but it keeps the rows that explode makes. Nor does it optimize across the
+    explode, so the value is not parsed once for each column.
     """
     columns, name = _columns(source.schema), secrets.token_hex(8)
     elements = ArrayType(StructType([*columns, StructField(name, IntegerType())]))
@@ -110,7 +110,8 @@ def _parsed(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _columns(schema: str) -> StructType:
-    """Of a schema as Spark writes it, or as ``df.schema.json()`` does. Raises PipelineError, or Spark's errors."""
+    """The columns of a schema, as Spark writes it or in ``df.schema.json()``. Raises PipelineError or Spark's
+    errors."""
     if not schema.lstrip().startswith("{"):
         found = StructType.fromDDL(schema)
     else:
@@ -134,7 +135,7 @@ def _refusal(source: Source) -> Column:
 
 
 def _good(rows: DataFrame, source: Source) -> DataFrame:
-    """What the transform sees."""
+    """The rows that the transform gets."""
     if source.schema:
         if source.dead_letter:
             rows = rows.where(~_malformed())
@@ -148,13 +149,13 @@ def _good(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _passed_on(source: Source) -> tuple[str, ...]:
-    """The headers, where the pipeline's own options ask for them."""
+    """The headers column, if the pipeline's options ask for it."""
     asked = {name.lower(): value for name, value in source.options.items()}.get("includeheaders", "false")
     return ("headers",) if asked.lower() == "true" else ()
 
 
 def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:
-    """The malformed records as they were, with the reason and where they were as headers."""
+    """The malformed records unchanged, with the reason and their origin as headers."""
     reason = f"the value is no JSON of the schema {source.schema}"
     added = [_header(ERROR_HEADER, lit(reason)), *(_header(name, col(of)) for name, of in ORIGIN_HEADERS.items())]
     none = array().cast(_HEADERS)
@@ -172,7 +173,7 @@ def _header(name: str, value: Column) -> Column:
 
 
 def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
-    """The columns that the sink takes; a value of JSON where the rows have none."""
+    """The columns that the sink takes; if the rows have no value, it is JSON."""
     columns = {column.lower(): column for column in rows.columns}
     key = columns.get((sink.key or "key").lower())
     if sink.key and key is None:
@@ -203,7 +204,7 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
 
 
 def _holds_headers(rows: DataFrame, name: str | None) -> bool:
-    """Whether a column is records' headers, and not something of the value that is called so."""
+    """Whether a column holds record headers, and is not a part of the value that happens to have the name."""
     return name is not None and rows.schema[name].dataType.simpleString() == _HEADERS
 
 

@@ -1,7 +1,7 @@
-"""Runs pipelines: checks them against the broker, starts their queries, follows them to their end.
+"""Runs pipelines: checks them against the broker, starts their queries, and follows them until they end.
 
 Called by ``oncelog pipeline run`` and the demo's driver. All pipelines of a run share one Spark session and run at the
-same time; when one fails, all stop, and the failure is told in one sentence. Exactly once holds from topic to topic:
+time; when one fails, all stop, and one sentence reports the failure. Exactly once holds from topic to topic:
 the checkpoint knows what was read, the broker what was written.
 """
 
@@ -41,27 +41,27 @@ logger = logging.getLogger(__name__)
 
 POLL_S = 0.25
 STARTS = 4
-"""How often a query is started, with no batch between, whose Python worker Spark gives up."""
+"""How often a query is started if Spark gives up on its Python worker before a batch has completed."""
 PATIENCE_MS = 10_000
-"""How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
+"""How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
 _WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
-"""What Spark said to a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
+"""Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run decides and a pipeline does not.
+    """Settings of a run, as opposed to those of a pipeline.
 
     :param checkpoint: folder (or URL) under which each pipeline has a folder of its name.
-    :param once: stop when everything that is there at the start has been processed.
+    :param once: stop once everything present at the start has been processed.
     :param sink_format: data source that writes; a program that watches commits registers its own under another name.
     :param sink_options: more options for that data source, by pipeline.
-    :param observers: told of each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
-    :param on_written: told of each commit, by pipeline; not of another ``sink_format``.
-    :param paths: filled while it runs: who wrote, by pipeline and batch; not by another ``sink_format``.
+    :param observers: called at each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
+    :param on_written: called after each commit, by pipeline; not with another ``sink_format``.
+    :param paths: filled during the run: who wrote, by pipeline and batch; not with another ``sink_format``.
     """
 
     bootstrap_servers: str
@@ -77,9 +77,9 @@ class RunSettings:
 
 @contextlib.contextmanager
 def spark_log(path: Path) -> Iterator[None]:
-    """Send what Spark's JVM, if it starts in this block, and its workers print to a file for as long as they live.
+    """Redirect the output of Spark's JVM, if it starts in this block, and of its workers to a file, until they end.
 
-    For programs that tell failures themselves: Spark tells each in hundreds of lines.
+    For programs that report failures themselves: Spark prints hundreds of lines for each.
     """
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def spark_log(path: Path) -> Iterator[None]:
 
 
 def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
-    """Refuse what cannot run, before Spark starts. Raises ConfigError or PipelineError."""
+    """Refuse pipelines that cannot run, before Spark starts. Raises ConfigError or PipelineError."""
     for one in pipelines:
         servers = settings.bootstrap_servers
         place = {"checkpointLocation": _checkpoint(one, settings)}
@@ -129,7 +129,7 @@ def _check_source(name: str, source: SourceOptions) -> None:
 
 
 def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> StreamingQuery:
-    """Start a pipeline's query. Raises PipelineError where Spark refuses it, for instance for bad SQL."""
+    """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
     try:
         return _writer(spark, one, settings).start()
     except PySparkException as error:
@@ -173,11 +173,11 @@ def watch(
     ended: Callable[[], bool] = lambda: False,
     paths: Mapping[str, dict[int, str]] | None = None,
 ) -> None:
-    """Tell each batch of each query until all have ended, or ``ended()`` asks to stop.
+    """Report each batch of each query until all have ended, or ``ended()`` asks to stop.
 
-    ``paths`` are those of the run's settings, where each batch is to say who wrote it. ``again`` starts a query again:
-    where the machine was so busy that Spark gave a Python worker up, which it does after ten seconds.
-    Raises PipelineError with the first other failure, the other queries stopped.
+    ``paths`` are those of the run's settings, if each batch is to say who wrote it. ``again`` restarts a query when the
+    machine was so busy that Spark gave up on a Python worker, which it does after ten seconds.
+    Raises PipelineError with the first other failure, after stopping the other queries.
     """
     known = paths or {}
     queries = dict(started)
@@ -210,7 +210,7 @@ def watch(
 
 
 def explain(error: Exception) -> str:
-    """The one sentence of Spark's long message that says what is wrong: ours where there is one."""
+    """The one sentence of Spark's long message that says what is wrong: ours if there is one."""
     text = str(error)
     ours = _OURS.findall(text)
     if ours:

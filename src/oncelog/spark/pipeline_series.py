@@ -1,7 +1,7 @@
-"""What streaming queries say of themselves to Prometheus: ``oncelog pipeline run --metrics``, and any session's.
+"""Metrics of streaming queries for Prometheus: ``oncelog pipeline run --metrics``, and those of any session.
 
-Told by the run, or Spark, of each batch (:meth:`PipelineSource.progress`) and by the sink of each commit
-(:meth:`PipelineSource.written`), read by the endpoint's thread.
+The run, or Spark, reports each batch (:meth:`PipelineSource.progress`) and the sink each commit
+(:meth:`PipelineSource.written`); the endpoint's thread reads the metrics.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class _Counts:
 
 
 class PipelineSource:
-    """The source of an endpoint for one run, or one session.
+    """The metrics source of an endpoint for one run, or one session.
 
-    :param names: of the queries that are known before they start.
+    :param names: names of queries that are known before they start.
     """
 
     def __init__(self, names: Iterable[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
@@ -85,13 +85,13 @@ class PipelineSource:
         self._state = "starting"
 
     def running(self) -> None:
-        """Every query that is known has started."""
+        """All known queries have started."""
         self._state = "running"
         for counts in self._counts.values():
             counts.running = True
 
     def ended(self) -> None:
-        """Every query has ended."""
+        """All queries have ended."""
         self._state = "ended"
         for counts in self._counts.values():
             counts.running = False
@@ -110,7 +110,7 @@ class PipelineSource:
         counts.last = told
 
     def written(self, pipeline: str, written: Written) -> None:
-        """A batch is in the log, or was."""
+        """A batch is in the log, now or from before."""
         counts = self._of(pipeline)
         counts.outcomes[written.path] += 1
         if written.replayed:

@@ -1,7 +1,7 @@
-"""The plan of a write, from its options, the query's checkpoint and the cluster.
+"""Plans a write from its options, the query's checkpoint and the cluster.
 
-Called on the driver, for ``format("oncelog")``, for ``for_each_batch`` and for the executors' path: one piece of code
-for all that write micro-batches.
+Called on the driver, for ``format("oncelog")``, for ``for_each_batch`` and for the executors' path: all of them plan
+micro-batches with this code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 QUERY_ID = "sql.streaming.queryId"
 BATCH_ID = "streaming.sql.batchId"
-"""Spark's local properties of the job of a micro-batch, on the driver and in tasks."""
+"""The local property in which Spark has the micro-batch of a job, on the driver and in tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Planned:
     """A write that is about to begin.
 
     :param plan: None for a batch write without an id.
-    :param transactional_id: also the group of the marker.
-    :param remember: keeps what the checkpoint is to remember of the write.
+    :param transactional_id: also the marker's group.
+    :param remember: stores the memory of this write in the checkpoint.
     """
 
     plan: Plan | NamedWrite | None
@@ -45,10 +45,10 @@ def checkpoint_at(location: str) -> Checkpoint:
 
 
 def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
-    """What is about to be written.
+    """The plan of the next write.
 
-    :param batch_id: of the micro-batch; None for a batch write.
-    :raises CheckpointError: the plan cannot be read, so that a restored checkpoint could not be told from the query's.
+    :param batch_id: the micro-batch; None for a batch write.
+    :raises CheckpointError: the plan cannot be read, so a restored checkpoint could not be detected.
     """
     prefix = options.transactional_id_prefix
     if batch_id is not None:
@@ -74,13 +74,13 @@ def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
 
 
 def _marker_of_older_version(options: SinkOptions, group: str, name: str) -> Marker | None:
-    """The marker that versions left whose group was not named by the destination, if they wrote to this one."""
+    """The marker left by versions that did not name the group by the destination, if they wrote to this one."""
     with cluster_for(options).transaction(group, options.transaction_timeout_ms) as engine:
         try:
             found = engine.committed_offsets(options.marker_partition).get(options.marker_partition)
         except KafkaError as error:
             if error.error is Error.GROUP_AUTHORIZATION_FAILED:
-                return None  # those versions needed the right to it
+                return None  # those versions needed that permission
             raise
     marker = None if found is None else Marker.decode(found.metadata)
     return marker if marker is not None and marker.query_id == name and not marker.fingerprint else None

@@ -1,6 +1,6 @@
-"""An iterator that works one item ahead in a thread.
+"""An iterator that fetches one item ahead in a thread.
 
-Called for reading partitions: the network's next answer arrives while the last one is decoded and sent to the JVM.
+Used to read partitions: the network's next answer arrives while the last one is decoded and sent to the JVM.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ T = TypeVar("T")
 
 
 class _End:
-    """Behind the last item."""
+    """Follows the last item."""
 
 
 _END = _End()
 
 
 def run_ahead(items: Iterator[T], *, wait: bool = False) -> Generator[T, None, None]:
-    """The same items in the same order, each under way before it is asked for.
+    """The same items in the same order, each requested before the caller asks for it.
 
-    An exception of ``items`` is raised where it would have been. Closing the iterator early does not wait for the item
-    under way, unless ``wait`` says so: for items that come from a stream which the caller goes on to use.
+    An exception of ``items`` is raised at its place. Closing the iterator early does not wait for the item under way,
+    unless ``wait`` is set: for items from a stream that the caller continues to use.
     """
     pool = ThreadPoolExecutor(1, thread_name_prefix="oncelog-prefetch")
     try:

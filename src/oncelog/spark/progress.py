@@ -1,6 +1,6 @@
-"""How far a running query is, from Spark's progress reports.
+"""The progress of a running query, from Spark's progress reports.
 
-Called by the runner of pipelines and the demo. Pure, but for :class:`ProgressReader`, which asks the query.
+Called by the pipeline runner and the demo. Pure, except for :class:`ProgressReader`, which asks the query.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Progress:
     """One batch of a pipeline.
 
     :param rows: rows read in this batch; ``lag``: offsets not read yet, control records included; ``avg_behind``,
-        ``min_behind``, ``max_behind``: the same for one partition, over all sources.
+        ``min_behind``, ``max_behind``: the lag per partition, over all sources.
     :param late_rows: rows dropped because they were older than the watermark.
     :param watermark: ISO 8601, empty if the query has none.
-    :param reached: the offset behind the last one read, by ``topic-partition``.
-    :param path: who wrote: ``driver``, ``executors``, or ``none`` where the batch was in already; empty if not told.
+    :param reached: the offset after the last one read, by ``topic-partition``.
+    :param path: who wrote: ``driver``, ``executors``, or ``none`` if the batch was written before; empty if unknown.
     """
 
     pipeline: str
@@ -80,15 +80,15 @@ def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
 
 
 def _number(value: object) -> float:
-    """A rate as Spark reports it; not a number or infinite for an empty batch."""
+    """A rate as Spark reports it, which is NaN or infinite for an empty batch."""
     rate = float(value) if isinstance(value, (int, float)) else 0.0
     return round(rate, 1) if 0 <= rate < 1e12 else 0.0
 
 
 class ProgressReader:
-    """The batches of one query that were not seen yet.
+    """The batches of one query not returned before.
 
-    :param paths: who wrote, by batch; what was told is taken out.
+    :param paths: who wrote, by batch; entries are removed when used.
     """
 
     def __init__(self, name: str, query: StreamingQuery, paths: dict[int, str] | None = None) -> None:
@@ -99,7 +99,7 @@ class ProgressReader:
         self.last: Progress | None = None
 
     def new(self) -> list[Progress]:
-        """What has been reported since the last call; each batch once, also those between two calls."""
+        """Reports since the last call; each batch once, including those between two calls."""
         newest = self._query.lastProgress
         if newest is None:
             return []

@@ -1,8 +1,8 @@
-"""The Python that Spark's workers run, which must find this package.
+"""The Python that Spark's workers run, which must have this package installed.
 
-Called by :func:`oncelog.spark.session.session` and by ``oncelog doctor``. Spark starts ``python3`` of the PATH unless
-PYSPARK_PYTHON names another one, so in a virtual environment that is not activated it finds no data source oncelog and
-says DATA_SOURCE_NOT_FOUND.
+Called by :func:`oncelog.spark.session.session` and by ``oncelog doctor``. Spark starts ``python3`` from the PATH unless
+PYSPARK_PYTHON names another one; so in a virtual environment that is not activated the workers do not find the data
+source, and Spark reports DATA_SOURCE_NOT_FOUND.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def worker_python(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def worker_python_problem(program: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
-    """What is wrong with the workers' Python and what to do, in one sentence; None if nothing is.
+    """What is wrong with the workers' Python and what to do, in one sentence; None if it is fine.
 
-    :param program: the program, where a running session has chosen it already.
+    :param program: the program, if a running session has already chosen it.
     """
     program = program or worker_python(environment)
     advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or activate the virtual environment"

@@ -1,7 +1,7 @@
-"""Reading Kafka from Spark: what batch and streaming reads share, on the driver and in tasks.
+"""Reads Kafka from Spark: what batch and streaming reads share, on the driver and in tasks.
 
 Called by :mod:`oncelog.spark.source` and :mod:`oncelog.spark.stream`. Rows have the columns of Spark's own Kafka
-connector: key, value, topic, partition, offset, timestamp, timestampType and, where asked for, headers.
+connector: key, value, topic, partition, offset, timestamp, timestampType and, if asked for, headers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BYTES_OF_ARROW_BATCH = 16 << 20
 def subscribed_partitions(cluster: Cluster, options: SourceOptions, *, may_miss: bool = False) -> list[TopicPartition]:
     """The partitions that the options name, sorted. Raises ConfigError for a topic or partition that does not exist.
 
-    :param may_miss: leave out what does not exist, instead.
+    :param may_miss: leave out what does not exist instead.
     """
     subscription = options.subscription
     if subscription.pattern:
@@ -90,13 +90,13 @@ def offsets_at(
 
 
 def plan_tasks(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[InputPartition]:
-    """One task for each range, cut as ``minPartitions`` and ``maxRecordsPerPartition`` ask."""
+    """One task for each range, split as ``minPartitions`` and ``maxRecordsPerPartition`` ask."""
     cut = split_ranges(ranges, options.min_partitions, options.max_records_per_partition)
     return [InputPartition(item) for item in cut]
 
 
 def read_partition(options: SourceOptions, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    """What one task reads; nothing for the empty partition that Spark makes up where there is nothing to read."""
+    """The rows of one task; none for the empty partition that Spark makes up if there is nothing to read."""
     pass_over_imports()
     return iter(()) if partition.value is None else read_range(options, cast(OffsetRange, partition.value))
 
@@ -117,7 +117,7 @@ def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordB
 
 
 def _batches(options: SourceOptions, item: OffsetRange) -> Iterator[StoredBatch]:
-    """The record batches of a range; no further than the log is that of the plan."""
+    """The record batches of a range, as far as the log is the planned one."""
     fetcher = cluster_for(options).fetcher(item, options.isolation)
     position = item.start
     try:
@@ -165,7 +165,7 @@ def _repeated(text: str, rows: int) -> pa.Array:
 
 
 def arrow_schema(headers: bool) -> pa.Schema:
-    """The Arrow form of the source's schema, as Spark checks it."""
+    """The source's schema in Arrow, as Spark checks it."""
     fields = [
         ("key", pa.binary()),
         ("value", pa.binary()),

@@ -1,8 +1,8 @@
-"""Tells a console how queries go: one small HTTP request for each batch, with the console's token.
+"""Reports queries to a console: one small HTTP request for each batch, with the console's token.
 
 Called by ``oncelog pipeline run --console`` and, through :func:`report_to_console`, by any program with a Spark
-session. A query never waits for a console and never fails because of one: reports go from a thread of their own, what
-finds the queue full is dropped, and a console that does not answer is said once in the log.
+session. A query never waits for a console and never fails because of one: reports are sent from a separate thread,
+reports that find the queue full are dropped, and a console that does not answer is logged once.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ TIMEOUT_S = 3.0
 
 
 class ConsoleReporter:
-    """The way to one console. ``close`` sends what waits, for ``TIMEOUT_S`` at most."""
+    """The connection to one console. ``close`` sends what is queued, for ``TIMEOUT_S`` at most."""
 
     def __init__(self, address: str, token: str | None = None) -> None:
-        """:raises ConfigError: no address of a console, or no token."""
+        """:raises ConfigError: the address is not a console's, or there is no token."""
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ConfigError(f"a console is named as http://HOST:PORT, not {address!r}")
@@ -63,7 +63,7 @@ class ConsoleReporter:
         self._thread.start()
 
     def progress(self, progress: Progress) -> None:
-        """A batch is done."""
+        """A batch has ended."""
         self._put({"progress": asdict(progress)})
 
     def state(self, pipeline: str, state: str, problem: str = "") -> None:
@@ -71,7 +71,7 @@ class ConsoleReporter:
         self._put({"pipeline": pipeline, "state": state, "problem": problem})
 
     def close(self) -> None:
-        """Send what waits and stop."""
+        """Send what is queued, and stop."""
         try:
             self._waiting.put(None, timeout=TIMEOUT_S)
         except queue.Full:
@@ -82,7 +82,7 @@ class ConsoleReporter:
         try:
             self._waiting.put_nowait({"session": self._session, **report})
         except queue.Full:
-            log.debug("a report for %s was dropped: it takes them too slowly", self._url)
+            log.debug("a report for %s was dropped: the console accepts reports too slowly", self._url)
 
     def _send_all(self) -> None:
         while (report := self._waiting.get()) is not None:
@@ -91,7 +91,7 @@ class ConsoleReporter:
                 self._complained = False
             except (urllib.error.URLError, OSError, ValueError) as error:
                 if not self._complained:
-                    log.warning("the console at %s takes no reports: %s", self._url, error)
+                    log.warning("the console at %s does not accept reports: %s", self._url, error)
                 self._complained = True
 
     def _send(self, report: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ class ConsoleReporter:
 
 
 class Reporter(Protocol):
-    """Who is told of a session's queries."""
+    """Receives reports of a session's queries."""
 
     def progress(self, progress: Progress) -> None: ...
 
@@ -110,7 +110,7 @@ class Reporter(Protocol):
 
 
 class ReportingListener(StreamingQueryListener):
-    """Hands what Spark says of every query of a session to a reporter."""
+    """Passes Spark's events of all queries of a session on to a reporter."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
@@ -126,7 +126,7 @@ class ReportingListener(StreamingQueryListener):
         self._reporter.progress(read_progress(told.get("name") or str(told.get("id", "")), told))
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Nothing new: the last report stays."""
+        """Does nothing: the last report stays."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         name = self._names.pop(str(event.runId), str(event.id))
@@ -138,8 +138,8 @@ def report_to_console(spark: SparkSession, address: str, token: str | None = Non
     """Report every streaming query of a session to a console from now on.
 
     :param address: ``http://HOST:PORT`` of ``oncelog console``.
-    :param token: the console's; without it that in ``ONCELOG_CONSOLE_TOKEN``.
-    :raises ConfigError: no address of a console, or no token.
+    :param token: the console's token; by default the one in ``ONCELOG_CONSOLE_TOKEN``.
+    :raises ConfigError: the address is not a console's, or there is no token.
     """
     reporter = ConsoleReporter(address, token)
     spark.streams.addListener(ReportingListener(reporter))

@@ -1,7 +1,7 @@
-"""Which ACL is missing where a broker says only that somebody is not authorized.
+"""Names the missing ACL if a broker only says that a principal is not authorized.
 
 Called by the Spark client of a cluster (:mod:`oncelog.spark.kafka_cluster`, :mod:`oncelog.spark.kafka_transaction`).
-READ and WRITE each include DESCRIBE, so these rights are all that reading or writing needs.
+READ and WRITE each include DESCRIBE, so these operations are all that reading or writing needs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from oncelog.errors import Error, KafkaError
 
 @contextmanager
 def naming_the_right(name: str = "", topic_right: str = "") -> Iterator[None]:
-    """Let a refusal for want of a right say which ACL to add.
+    """Make a refusal for lack of authorization say which ACL to add.
 
-    :param name: of the transactional id, or the group, or both.
-    :param topic_right: the operation, and the topic that it is for.
+    :param name: the transactional id, or the group, or both.
+    :param topic_right: the operation, and the topic it is needed for.
     """
     try:
         yield

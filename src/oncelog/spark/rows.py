@@ -1,4 +1,4 @@
-"""What a sink task does: rows of a DataFrame to encoded record batches, without any contact to a broker.
+"""The work of a sink task: encodes rows of a DataFrame into record batches, without contacting a broker.
 
 Called by the sink's writers in Spark's workers. The columns are those of Spark's own Kafka connector: ``value``
 (required), ``key``, ``topic``, ``partition``, ``headers``; others are ignored, as there.
@@ -25,15 +25,15 @@ _CHUNK_ROWS = 65_536
 _CHUNK_BYTES = 32 << 20
 _SMALL_CHUNK_BYTES = 4 << 20
 _BATCHES_OF_PARTITION = 2
-"""What a chunk has at least, if its rows are evenly spread: many fill the batches better, few are still in a cache."""
+"""Least batches per partition in a chunk of evenly spread rows: many fill batches better, few stay in a CPU cache."""
 _STICKY_ROWS = 1024
-"""Rows without a key that go to one partition before the next one has its turn."""
+"""Rows without a key that go to one partition before it is the next one's turn."""
 
 Int64s = npt.NDArray[np.int64]
 
 
 class BadRow(OncelogError):
-    """A row cannot be a record; the text names the column, the value and what is allowed."""
+    """A row cannot become a record; the text names the column, the value and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class SinkColumns:
 
     @classmethod
     def of(cls, schema: StructType, topic_option: str) -> SinkColumns:
-        """Raises ConfigError for a missing column, one of a wrong type, or two of one name."""
+        """Raises ConfigError if a column is missing, has a wrong type, or exists twice."""
         positions = positions_of(schema.fieldNames())
         for name, (types, words) in _TYPES.items():
             if name in positions and not isinstance(schema.fields[positions[name]].dataType, types):
@@ -75,10 +75,10 @@ _TYPES: dict[str, tuple[tuple[type[DataType], ...], str]] = {
 
 
 def positions_of(names: Sequence[str]) -> dict[str, int]:
-    """Where the columns are that are written; the others are ignored. Raises ConfigError for two of one name.
+    """Positions of the columns to write; others are ignored. Raises ConfigError if two have one name.
 
-    A name that is exactly right goes first, the only one that Spark's own connector sees, whatever
-    ``spark.sql.caseSensitive`` says; where there is none, one that differs in case counts.
+    An exact match wins, the only one that Spark's own connector sees, whatever ``spark.sql.caseSensitive`` says;
+    without one, a name that differs in case counts.
     """
     positions: dict[str, int] = {}
     for wanted in _TYPES:
@@ -104,10 +104,10 @@ def _check_headers(kind: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a task encodes; made on the driver, sent to the tasks.
+    """A task's encoding settings; made on the driver and sent to the tasks.
 
-    ``partition_counts`` holds the topic option's topic, those of the option ``topics`` (``listed``), or every topic
-    where rows name theirs. ``max_request_bytes`` bounds a row, key and value together.
+    ``partition_counts`` holds the topic of the topic option, those of the option ``topics`` (``listed``), or every
+    topic if rows name theirs. ``max_request_bytes`` limits a row, key and value together.
     """
 
     columns: SinkColumns
@@ -121,7 +121,7 @@ class Encoding:
 
 
 class TaskEncoder:
-    """Rows of one task, in order, to record batches in the order of appending.
+    """Encodes the rows of one task, in order, into record batches in appending order.
 
     :param seed: where rows without a key begin: differs between tasks and batches, so that all partitions get some.
     :param now_ms: timestamp of the records.
@@ -142,12 +142,12 @@ class TaskEncoder:
         self.rows = 0
 
     def encode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[PartitionBatch]:
-        """Encoded batches as soon as enough rows are there for good ones."""
+        """Encoded batches, as soon as there are enough rows for good ones."""
         for chunk in self.encode_chunks(batches):
             yield from chunk
 
     def encode_chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[PartitionBatch]]:
-        """The same, those that became ready together in one list."""
+        """The same, with batches that became ready together in one list."""
         for batch in batches:
             if batch.num_rows == 0:
                 continue
@@ -208,7 +208,7 @@ class TaskEncoder:
         return destinations
 
     def _base(self, topic: str) -> int:
-        """Number of the destination that is partition 0 of ``topic``."""
+        """Position of partition 0 of ``topic`` among the destinations."""
         if topic not in self._bases:
             self._bases[topic] = len(self._destinations)
             self._destinations += [(topic, partition) for partition in range(self._count(topic))]
@@ -223,7 +223,7 @@ class TaskEncoder:
         return count
 
     def _partition_of_rows(self, topic: str, rows: int, key: pa.Array | None, explicit: pa.Array | None) -> Int64s:
-        """An explicit partition goes first, then the key's, then one partition for a run of rows."""
+        """An explicit partition wins, then the key's, then one partition for a run of rows."""
         count = self._count(topic)
         partitions: Int64s
         if key is None:

@@ -1,7 +1,7 @@
-"""What the executors' path asks of Spark's scheduler: slots for its writers, and whether a stage has run again.
+"""Deals with Spark's scheduler for the executors' path: slots for the writers, and whether a stage has run again.
 
-Called by :mod:`oncelog.spark.executors`. All tasks of a barrier stage start at once or none does, and Spark waits
-without end for a cluster that has become too small or whose slots other jobs hold: :func:`enough_slots` does not.
+Called by :mod:`oncelog.spark.executors`. Either all tasks of a barrier stage start at once or none does, and Spark
+waits for ever if the cluster has become too small or other jobs hold the slots: :func:`enough_slots` does not.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from pyspark import SparkContext, SparkJobInfo, SparkStageInfo
 
 PATIENCE_S = 60.0
-"""How long too few slots are borne: executors come and are replaced, other jobs end."""
+"""How long to wait with too few slots: executors arrive or are replaced, other jobs end."""
 LESS = 4
-"""Where other jobs hold slots, a batch is begun again with so many times fewer writers."""
+"""If other jobs hold slots, a batch is tried again with this many times fewer writers."""
 
 
 class TooFewSlots(Exception):
-    """A barrier stage of so many writers cannot run now.
+    """A barrier stage with this many writers cannot run now.
 
-    :param writers: how many may be tried next.
-    :param why: what has become of the slots; for users.
+    :param writers: how many to try next.
+    :param why: why there are too few slots, for messages.
     """
 
     def __init__(self, writers: int, why: str) -> None:
@@ -41,7 +41,7 @@ class TooFewSlots(Exception):
 
 
 def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -> int:
-    """How many tasks write at the same time; 0 if the driver must. Raises ConfigError where ``wanted`` cannot be."""
+    """How many tasks write at the same time; 0 if the driver must. Raises ConfigError if ``wanted`` is impossible."""
     dynamic = _dynamic_allocation(context)
     if wanted is None:
         return 0 if dynamic else min(max(_await_slots(context, 1), 1), partitions)
@@ -56,7 +56,7 @@ def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -
 
 
 def cannot_have(wanted: int, few: TooFewSlots) -> ConfigError:
-    """The refusal of the number of writers that a user wants."""
+    """Refuses the number of writers that the user wants."""
     return ConfigError(
         f"Option writers is {wanted}, but {few.why}, and all writers must run at the same time: lower writers, add "
         "executors, or set writers to 0 so that the driver writes"
@@ -64,7 +64,7 @@ def cannot_have(wanted: int, few: TooFewSlots) -> ConfigError:
 
 
 def slots_of(context: SparkContext) -> int:
-    """Tasks that the executors can run at the same time now."""
+    """How many tasks the executors can run at the same time now."""
     scala: Any = context._jsc.sc()
     return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
 
@@ -75,7 +75,7 @@ def _dynamic_allocation(context: SparkContext) -> bool:
 
 
 def _await_slots(context: SparkContext, wanted: int) -> int:
-    """How many there are: at least ``wanted`` unless they do not come for a while."""
+    """How many slots there are: at least ``wanted``, unless they do not appear for a while."""
     deadline = time.monotonic() + PATIENCE_S
     while (slots := slots_of(context)) < wanted and time.monotonic() <= deadline:
         time.sleep(0.2)
@@ -95,9 +95,9 @@ def _held(writers: int) -> TooFewSlots:
 
 @contextmanager
 def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
-    """Begins when there are enough slots; ends the jobs of this block where they lack, or are held, for a while.
+    """Enter the block once there are enough slots; cancel its jobs if slots are missing or held for a while.
 
-    Raises TooFewSlots then. A single writer waits for its slot as any task does.
+    Raises TooFewSlots in that case. A single writer waits for its slot like any task.
     """
     if (slots := _await_slots(context, writers)) < writers:
         raise _lacking(slots)
@@ -118,7 +118,7 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
             if now - min(there, free) <= PATIENCE_S:
                 continue
             found.append(_held(writers) if slots >= writers else _lacking(slots))
-            context.cancelJobsWithTag(tag)  # again and again: a job that is only being planned is not cancelled
+            context.cancelJobsWithTag(tag)  # repeatedly: a job that is still being planned is not cancelled
 
     with tagged(context) as tag:
         threading.Thread(target=watch, args=[tag], name="oncelog-slots", daemon=True).start()
@@ -134,7 +134,7 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
 
 @contextmanager
 def tagged(context: SparkContext) -> Iterator[str]:
-    """The tag of all jobs that this block starts."""
+    """A tag on all jobs that this block starts."""
     tag = f"oncelog-{uuid.uuid4().hex}"
     context.addJobTag(tag)
     try:
@@ -144,9 +144,9 @@ def tagged(context: SparkContext) -> Iterator[str]:
 
 
 def any_stage_repeated(context: SparkContext, tag: str) -> bool:
-    """Whether Spark has made again a part of what these jobs read, as it was lost or could not be fetched.
+    """Whether Spark has recomputed a part of these jobs' input because it was lost or could not be fetched.
 
-    Spark keeps its books behind what happens: they are waited for, but not where it has dropped a job's end from them.
+    Spark's records lag behind events: wait for them, but not if Spark has dropped a job's end from them.
     """
     deadline = time.monotonic() + PATIENCE_S
     jobs = _jobs(context, tag)
@@ -157,7 +157,7 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
 
 
 def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:
-    """The tagged jobs, but those that Spark's books no longer hold."""
+    """The tagged jobs that Spark's records still contain."""
     tracker = context.statusTracker()
     scala: Any = context._jsc.sc()
     jobs = [tracker.getJobInfo(int(job)) for job in scala.statusTracker().getJobIdsForTag(tag)]
@@ -165,7 +165,7 @@ def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:
 
 
 def _stages(context: SparkContext, jobs: list[SparkJobInfo]) -> list[SparkStageInfo]:
-    """The stages of jobs, but those that were skipped, as their result was there."""
+    """The stages of jobs, except those skipped because their result existed."""
     tracker = context.statusTracker()
     stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
     return [stage for stage in stages if stage is not None]

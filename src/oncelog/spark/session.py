@@ -1,6 +1,6 @@
-"""A Spark session with the settings that reading and writing fast needs.
+"""A Spark session with the settings needed to read and write fast.
 
-Called by the command line, pipelines and users; any other SparkSession works too, if slower. Also the adapter for
+Called by the command line, pipelines and users; any other SparkSession works too, only slower. Also has the adapter for
 queries in Update mode, and the lag in a progress report.
 """
 
@@ -39,7 +39,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""The first one spares a check of each row's size, with which a column of null headers takes 30 times as long."""
+"""The first one avoids a check of each row's size, which makes a column of null headers 30 times as slow."""
 
 
 def session(
@@ -49,7 +49,7 @@ def session(
 
     Workers run under this Python, so that they find the packages this program finds.
 
-    :param settings: Spark settings, laid over ours.
+    :param settings: Spark settings, which take precedence over ours.
     :raises JavaMissing: no Java 17 or later.
     :raises ConfigError: PYSPARK_PYTHON, or a session that runs already, has a Python without this package.
     """
@@ -72,7 +72,7 @@ def session(
 
 
 def _check_python(program: str | None) -> None:
-    """Workers under another Python would only say DATA_SOURCE_NOT_FOUND."""
+    """Check the workers' Python: the wrong one would only report DATA_SOURCE_NOT_FOUND."""
     if program and program != sys.executable:
         problem = worker_python_problem(program)
         if problem is not None:
@@ -84,12 +84,12 @@ _last_written: dict[_Sink, int] = {}
 """The last batch that each sink of each run has written in this process."""
 _being_written: set[_Sink] = set()
 _written_lock = threading.Lock()
-"""Users call sinks from threads of their own."""
+"""Needed because users may call sinks from their own threads."""
 
 
 @contextmanager
 def _once(sink: _Sink, batch_id: int) -> Iterator[None]:
-    """Around the write of a batch, which may be repeated where it failed. Raises ConfigError for a second write."""
+    """Guards the write of a batch, which may be repeated if it failed. Raises ConfigError for a second write."""
     with _written_lock:
         if sink in _being_written or _last_written.get(sink) == batch_id:
             raise ConfigError(
@@ -111,17 +111,17 @@ def for_each_batch(
     on_written: Callable[[Written], None] | None = None,
     observe: Observer = ignore,
 ) -> Callable[[DataFrame, int], None]:
-    """What ``writeStream.foreachBatch`` takes, to write each micro-batch exactly once in any output mode.
+    """A function for ``writeStream.foreachBatch`` that writes each micro-batch exactly once in any output mode.
 
     ``df.writeStream.outputMode("update").foreachBatch(for_each_batch({"topic": "t", ...}))``. The options are those of
     ``format("oncelog")`` and ``writers``: the executors write large batches themselves. Whether a batch is written,
-    skipped or refused is decided as in a query that writes with ``format``. The query's checkpoint is found by itself;
-    over Spark Connect give the option ``checkpointLocation`` here too, which is checked; there the driver writes every
-    batch.
+    skipped or refused is decided as in a query that writes with ``format``. The query's checkpoint is found
+    automatically; over Spark Connect give the option ``checkpointLocation`` here too, which is checked; there the
+    driver writes every batch.
 
     :param name: tells several sinks of one query with the same topic apart; it must stay the same over restarts.
-    :param on_written: told of each batch how it was written.
-    :param observe: told of each step, in the process that takes it; picklable.
+    :param on_written: called with how each batch was written.
+    :param observe: called at each step, in the process that takes it; picklable.
     """
     lowered = {key.lower(): value for key, value in options.items()}
     for taken in ("batchId", "microBatch", "sinkName"):
@@ -154,10 +154,10 @@ def for_each_batch(
 
 
 def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ignore) -> Written:
-    """Write a DataFrame as one transaction; the executors write themselves where there is much.
+    """Write a DataFrame as one transaction; if it is large, the executors write themselves.
 
-    The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
-    has effect once, however often it is repeated. Raises OncelogError or PySparkException when the rows may not be in.
+    The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it it
+    takes effect once, however often it is repeated. Raises OncelogError or PySparkException if the rows may not be in.
     """
     if is_remote():
         raise ConfigError(
@@ -168,7 +168,7 @@ def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ig
 
 
 def _write(rows: DataFrame, options: Mapping[str, str], observe: Observer) -> tuple[Planned, Written]:
-    """What was planned, and what became of it."""
+    """Write; returns the plan and the result."""
     from oncelog.spark.executors import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
@@ -182,7 +182,7 @@ class _RunningQuery(NamedTuple):
 
 
 def _remote_query(lowered: Mapping[str, str], on_written: object) -> _RunningQuery:
-    """The query as Spark Connect shows it, which has no JVM to ask: its checkpoint is what the options say."""
+    """The query over Spark Connect, where there is no JVM to ask: the options name its checkpoint."""
     if on_written is not None or lowered.get("writers", "0") not in ("0", "auto"):
         raise ConfigError(
             "Over Spark Connect the driver writes each batch: leave writers and on_written of for_each_batch out"
@@ -193,9 +193,10 @@ def _remote_query(lowered: Mapping[str, str], on_written: object) -> _RunningQue
 
 
 def _running_query(rows: DataFrame, batch_id: int, named: str) -> _RunningQuery:
-    """The query whose micro-batch ``rows`` is. Raises ConfigError where that batch is not running, or is of two.
+    """The query that ``rows`` are a micro-batch of. Raises ConfigError if that batch is not running, or two could be
+    it.
 
-    :param named: its checkpoint by the options, empty if they name none.
+    :param named: the checkpoint named in the options, empty if there is none.
     """
     found = {str(query.id()): query for query in _queries_of(rows, batch_id)}
     running = {query_id: _batch_of(query) for query_id, query in found.items()}
@@ -222,14 +223,14 @@ def _running_query(rows: DataFrame, batch_id: int, named: str) -> _RunningQuery:
 
 
 def _queries_of(rows: DataFrame, batch_id: int) -> list[Any]:
-    """Spark's objects for the query in whose session ``rows`` are, and for the one of whose batch the thread is.
+    """Spark's objects for the query in whose session ``rows`` are, and for the one whose batch this thread runs.
 
-    Neither is sure: rows that are joined have the session of the left ones, which another query may have kept; and the
-    properties of a thread that lives on are those of the batch in which it began.
+    Neither is certain: joined rows have the session of the left side, which another query may have kept; and a thread
+    that lives on keeps the properties of the batch in which it was started.
     """
     session: Any = rows.sparkSession._jsparkSession
     active = session.sharedState().activeStreamingQueries().values()
-    queries = [query for query in active if query is not None]  # it has ended since its id was listed
+    queries = [query for query in active if query is not None]  # None: it has ended since its id was listed
     found = [query for query in queries if query.sparkSessionForStream().equals(session)]
     context = rows.sparkSession.sparkContext
     if context.getLocalProperty(BATCH_ID) == str(batch_id):
@@ -238,15 +239,15 @@ def _queries_of(rows: DataFrame, batch_id: int) -> list[Any]:
 
 
 def _batch_of(query: Any) -> int | None:
-    """The batch that the query is in, None before its first."""
+    """The batch that the query is in; None before its first."""
     context = query.getLatestExecutionContext()
     return None if context is None else int(context.batchId())
 
 
 def _checkpoint_of(query_id: str, own: str, named: str) -> str:
-    """The query's own checkpoint; the one that is named only where Python sees the own one under another name.
+    """The query's own checkpoint, or the named one, but only if Python sees the own one under that other name.
 
-    By the plans of another query's batches, a batch would be taken for one that is in. Raises ConfigError for those.
+    With the plans of another query, a batch could wrongly count as written: such a name raises ConfigError.
     """
     if not named:
         return own
@@ -264,7 +265,7 @@ def _checkpoint_of(query_id: str, own: str, named: str) -> str:
 
 
 def lag(query: StreamingQuery) -> int | None:
-    """Offsets between where the query is and the ends of the logs it reads, by its last progress report.
+    """Offsets between the query's position and the ends of the logs it reads, by its last progress report.
 
     None before the first report. Control records count, as they do in any consumer's lag.
     """

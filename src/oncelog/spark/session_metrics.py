@@ -1,8 +1,8 @@
 """Metrics of any Spark session's streaming queries, for Prometheus, as ``oncelog pipeline run --metrics`` serves them.
 
-Called by programs with a session of their own. Spark tells of sources and progress; what became of a batch in the log
-only ``for_each_batch`` can tell, for Spark makes the commit of ``format("oncelog")`` in a process of its own that has
-no way to report.
+Called by programs with their own session. Spark reports sources and progress; only ``for_each_batch`` can report what
+happened to a batch in the log, because Spark runs the commit of ``format("oncelog")`` in a separate process that has no
+way to report.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SessionMetrics:
-    """Serves them until ``close``; made by :func:`serve_metrics`."""
+    """Serves metrics until ``close``; made by :func:`serve_metrics`."""
 
     def __init__(self, spark: SparkSession, address: str) -> None:
         self._spark = spark
@@ -34,12 +34,12 @@ class SessionMetrics:
         self._endpoint.start()
         host, port = self._endpoint.address
         self.address = str(Address(host, port))
-        """Where they are served."""
+        """The address they are served at."""
         self._listener = ReportingListener(self)
         spark.streams.addListener(self._listener)
 
     def written(self, query: str) -> Callable[[Written], None]:
-        """For ``for_each_batch(..., on_written=...)`` of the query of this name (``queryName``)."""
+        """A callback for ``for_each_batch(..., on_written=...)`` of the query of this name (``queryName``)."""
         return lambda written: self._source.written(query, written)
 
     def progress(self, progress: Progress) -> None:
@@ -51,7 +51,7 @@ class SessionMetrics:
         self._source.state(pipeline, state == "running")
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self._spark.streams.removeListener(self._listener)
         self._endpoint.stop()
 
@@ -59,7 +59,7 @@ class SessionMetrics:
 def serve_metrics(spark: SparkSession, address: str) -> SessionMetrics:
     """Serve the metrics of every streaming query of a session from now on.
 
-    :param address: ``HOST:PORT`` to serve ``/metrics`` and ``/health`` at; port 0 takes a free one.
-    :raises OncelogError: no such address, or it is taken.
+    :param address: ``HOST:PORT`` at which to serve ``/metrics`` and ``/health``; port 0 takes a free one.
+    :raises OncelogError: the address is invalid or in use.
     """
     return SessionMetrics(spark, address)

@@ -2,7 +2,7 @@
 
 PySpark makes a writer on the driver, pickles it to the tasks, and calls ``commit()`` in a fresh worker beside the
 driver, which knows only the options and the tasks' messages. A task never contacts the broker, so running it twice
-has no effect. What happens in ``commit()``: :mod:`oncelog.spark.sink_protocol`.
+has no effect. The steps inside ``commit()`` are in :mod:`oncelog.spark.sink_protocol`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput(WriterCommitMessage):
-    """What one task encoded: the batches themselves or the file that holds them."""
+    """The encoded batches of one task, or the file that holds them."""
 
     query_id: str
     batch_id: int | None
@@ -45,7 +45,7 @@ class TaskOutput(WriterCommitMessage):
 
 
 def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
-    """Checks the columns and asks the broker how many partitions there are; on the driver."""
+    """Checks the columns and asks the broker for the partition counts; on the driver."""
     columns = SinkColumns.of(schema, options.topic)
     cluster = cluster_for(options)
     named = [options.topic] if options.topic else list(options.topics)
@@ -54,7 +54,7 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
     counts = cluster.partition_counts([*named, *apart] if named else None, create=bool(named))
     there = {*counts}
     if not there.issuperset(apart):
-        there.update(cluster.partition_counts(apart))  # a list of all says nothing of those that may not be seen
+        there.update(cluster.partition_counts(apart))  # a list of all topics lacks those that may not be seen
     for topic in [*named, *apart]:
         if topic not in there:
             role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
@@ -74,7 +74,7 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
 
 @dataclass(frozen=True, slots=True)
 class _TaskLimits:
-    """What a task needs of the options; it connects to nothing, so that no password is among it."""
+    """The options that a task needs; it connects to nothing, so they include no password."""
 
     micro_batch: int | None
     spool_directory: str
@@ -87,7 +87,7 @@ class _TaskLimits:
 
 
 class _TaskSide:
-    """What runs in a task; picklable."""
+    """The part that runs in a task; picklable."""
 
     def __init__(self, encoding: Encoding, options: SinkOptions, run_id: str) -> None:
         self._encoding = encoding
@@ -116,7 +116,7 @@ class _TaskSide:
         batch_id: int | None,
         context: TaskContext,
     ) -> tuple[list[PartitionBatch], str, int, int]:
-        """Keep the batches for the message while they are small, else write all of them to the shared folder."""
+        """Keep the batches for the message while they are small, else write them all to the shared folder."""
         options = self._options
         kept: list[PartitionBatch] = []
         size_bytes = count = 0
@@ -137,7 +137,7 @@ class _TaskSide:
 
 
 class _Counted:
-    """Batches counted while they pass."""
+    """Counts batches as they pass."""
 
     def __init__(self, kept: Sequence[PartitionBatch], more: Iterator[PartitionBatch]) -> None:
         self._kept = kept
@@ -165,10 +165,11 @@ def _too_large(size_bytes: int, options: SinkOptions | _TaskLimits) -> SinkRefus
 def commit_outputs(
     outputs: Sequence[TaskOutput], options: SinkOptions, batch_id: int | None, spool: str, observe: Observer
 ) -> None:
-    """Write what the tasks encoded as one transaction; on the driver. Raises OncelogError where it may not be in.
+    """Write the encoded batches of the tasks as one transaction; on the driver. Raises OncelogError if it may not be
+    in.
 
-    :param batch_id: of the micro-batch; None for a batch write.
-    :param spool: where in the shared folder the tasks wrote, if they did.
+    :param batch_id: the micro-batch; None for a batch write.
+    :param spool: the tasks' place in the shared folder, if they used it.
     """
     outputs = sorted(outputs, key=lambda output: output.task)
     through_driver = sum(output.size_bytes for output in outputs if not output.spool)
@@ -201,7 +202,7 @@ def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]
 
 
 class _Writer:
-    """What both writers share: the way to the tasks and back to the driver.
+    """What both writers share: how they travel to the tasks and back to the driver.
 
     PySpark pickles a writer twice: first for the tasks, then for ``commit()`` beside the driver. Only the second copy
     holds the client's properties, with their passwords.
@@ -224,7 +225,7 @@ class _Writer:
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
-    """Micro-batches of a query in Append or Complete mode. Made again for each batch."""
+    """Micro-batches of a query in Append or Complete mode. Spark makes a new one for each batch."""
 
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
         self._options = options
@@ -248,7 +249,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         commit_outputs(outputs, options, batchId, spool, self._observe)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
+        """Does nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
@@ -269,4 +270,4 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         commit_outputs(_outputs(messages), options, options.micro_batch, spool, self._observe)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Nothing: a failed write has nothing visible, and its transaction is aborted already or by its timeout."""
+        """Does nothing: a failed write leaves nothing visible, and its transaction is or will be aborted."""

@@ -1,12 +1,12 @@
-"""How one micro-batch reaches the broker exactly once: the steps of its transaction.
+"""Writes one micro-batch to the broker exactly once: the steps of its transaction.
 
 Called by the sink's ``commit()`` on the driver (:mod:`oncelog.spark.sink`) and, without Spark, by tests. No I/O: the
-broker is behind :class:`TransactionEngine`. What a marker means: :mod:`oncelog.spark.marker`. Invariants:
+broker is behind :class:`TransactionEngine`. :mod:`oncelog.spark.marker` interprets markers. Invariants:
 
 - The marker (which plan of which batch, committed as a consumer group's offset) is in the same transaction as the
   records, so either both are visible or neither is.
-- The marker is read only after InitProducerId has ended what a dead run left open and has fenced whoever might still
-  be writing: what it says then stays true.
+- The marker is read only after InitProducerId has ended a dead run's transaction and fenced any process that might
+still be writing: what it says then stays true.
 - A failed or unknown commit raises. Spark repeats the batch, and the next run's steps 2 and 3 find out what happened.
 """
 
@@ -48,7 +48,7 @@ class Step(Enum):
 
 
 Observer = Callable[[Step, int | None], None]
-"""Told when a step of a batch has been reached; used to show progress and to inject crashes."""
+"""Called when a step of a batch has been reached; used to show progress and to inject crashes."""
 
 
 def ignore(step: Step, batch_id: int | None) -> None:
@@ -69,9 +69,9 @@ class PartitionBatch(NamedTuple):
 
 
 class TransactionEngine(Protocol):
-    """The broker, as one transactional id and the consumer group of the same name see it.
+    """The broker, as seen by one transactional id and the consumer group of the same name.
 
-    Each call returns when the broker has answered, repeats what may be repeated, and raises OncelogError else.
+    Each call returns when the broker has answered, repeats retriable errors, and raises OncelogError for others.
     """
 
     def init_producer_id(self) -> None:
@@ -79,18 +79,18 @@ class TransactionEngine(Protocol):
         ...
 
     def producer(self) -> ProducerIdAndEpoch:
-        """Who writes: what :meth:`init_producer_id` was given, or :meth:`join` was told."""
+        """The current producer: granted to :meth:`init_producer_id`, or passed to :meth:`join`."""
         ...
 
     def join(self, producer: ProducerIdAndEpoch) -> None:
-        """Go on in the transaction of a producer that another process initialized under this id."""
+        """Continue the transaction of a producer that another process initialized with this id."""
         ...
 
     def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
         """All offsets of the group, none of them pending (require_stable).
 
-        A broker leaves out what may not be seen, so ``expected`` is asked for by name where it is not among them:
-        that raises KafkaError where a right is missing.
+        A broker leaves out what may not be seen, so ``expected`` is requested by name if it is not among them:
+        that raises KafkaError if a permission is missing.
         """
         ...
 
@@ -103,9 +103,9 @@ class TransactionEngine(Protocol):
         ...
 
     def end(self, *, commit: bool) -> None:
-        """EndTxn, repeated until the outcome is known.
+        """Send EndTxn, repeated until the outcome is known.
 
-        After an abort nobody can write any more as a producer that was joined.
+        After an abort no process can write any more with the producer passed to :meth:`join`.
         """
         ...
 
@@ -120,9 +120,9 @@ class BatchWrite:
 
     :param plan: None for a batch write without an id: it is atomic, but a repeat writes again.
     :param marker_partition: where the marker is committed; not used without a plan.
-    :param rows: None as long as they are not counted.
+    :param rows: None until they are counted.
     :param batches: the record batches in task order; may be read only once.
-    :param count: how many there are.
+    :param count: the number of batches.
     """
 
     plan: Plan | NamedWrite | None
@@ -142,7 +142,7 @@ class Outcome(Enum):
 
 
 Remember: TypeAlias = Callable[[Memory], None]
-"""Keeps in the checkpoint where the batch is written."""
+"""Stores in the checkpoint where the batch is written."""
 
 
 def commit_batch(
@@ -153,9 +153,10 @@ def commit_batch(
     now_ms: Clock,
     remember: Remember,
 ) -> Outcome:
-    """Write the batch in one transaction, unless its marker says that it is in. Raises OncelogError when it may not be.
+    """Write the batch in one transaction, unless its marker says it is written. Raises OncelogError if it may not be
+    in.
 
-    Whatever raises before EndTxn is followed by an abort, so that readers need not wait for the timeout.
+    Any exception before EndTxn is followed by an abort, so that readers need not wait for the timeout.
     """
     decision = open_batch(write, engine, observe, now_ms)
     if decision.warning:
@@ -177,9 +178,9 @@ def commit_batch(
 
 
 def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, now_ms: Clock) -> Write | Skip:
-    """Fence, read the marker under the fence, and decide. Needs of ``write`` all but the batches.
+    """Fence, read the marker after that, and decide. Uses everything in ``write`` except the batches.
 
-    Raises SinkRefused where neither writing nor skipping is right.
+    Raises SinkRefused if neither writing nor skipping is right.
     """
     observe(Step.STARTED, write.batch_id)
     engine.init_producer_id()
@@ -187,7 +188,7 @@ def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, 
     decision: Decision = Write("a write without an id")
     if write.plan is not None:
         offsets = engine.committed_offsets(write.marker_partition)
-        # The clock is read after the marker: however long a process was stopped, none has expired unnoticed
+        # The clock is read after the marker: however long the process was suspended, no marker expires unnoticed
         decision = decide_by_offsets(write.plan, offsets, now_ms(), write.rows)
     if isinstance(decision, Refuse):
         raise SinkRefused(decision.reason)
@@ -198,7 +199,7 @@ def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, 
 def decide_by_offsets(
     plan: Plan | NamedWrite, offsets: Mapping[TopicPartition, OffsetAndMetadata], now_ms: int, rows: int | None = None
 ) -> Decision:
-    """What is to become of the batch, by all offsets of the marker's group."""
+    """Decide about the batch, from all offsets of the marker's group."""
     marker = newest_marker(offsets)
     if marker is None and offsets:
         found = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))
@@ -207,15 +208,15 @@ def decide_by_offsets(
 
 
 def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
-    """The group's marker; where the option ``markerTopic`` has changed, an older one stays behind."""
+    """The group's newest marker: if the option ``markerTopic`` has changed, an older one stays behind."""
     decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
     return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
 
 
 def close_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, remember: Remember) -> None:
-    """Add the marker to what was produced and end the transaction. Needs of ``write`` all but the batches.
+    """Add the marker to the produced records and end the transaction. Uses everything in ``write`` except the batches.
 
-    What the checkpoint is to remember is kept before anything can commit.
+    The checkpoint's memory is stored before anything can commit.
     """
     plan = write.plan
     try:
@@ -234,7 +235,7 @@ def close_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer,
 
 
 def _add_marker(engine: TransactionEngine, partition: TopicPartition, marker: Marker) -> None:
-    """The marker as an offset; without the plan's own offsets where a broker takes less metadata than usual."""
+    """Add the marker as an offset; without the plan's offsets if a broker allows less metadata than usual."""
     short = replace(marker, offsets="").encode()
     for text in dict.fromkeys((marker.encode(), short)):
         try:
@@ -251,7 +252,7 @@ def _add_marker(engine: TransactionEngine, partition: TopicPartition, marker: Ma
 def observed(
     batches: Iterable[PartitionBatch], count: int, batch_id: int | None, observe: Observer
 ) -> Iterator[PartitionBatch]:
-    """The batches, the observer told when half of them were taken: all but the last window of those are under way."""
+    """The batches; the observer is called when half of them were taken: then all but the last window is under way."""
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:
@@ -259,7 +260,7 @@ def observed(
 
 
 def abort(engine: TransactionEngine, cause: BaseException) -> None:
-    """End the transaction without effect; a failure is noted on ``cause``."""
+    """Abort the transaction; a failure to do so is noted on ``cause``."""
     try:
         engine.end(commit=False)
     except OncelogError as error:

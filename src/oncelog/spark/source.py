@@ -1,8 +1,8 @@
 """``format("oncelog")``: the data source.
 
-PySpark finds it by itself through the package ``pyspark_oncelog``, pickles it, and calls it on the driver and in tasks.
-Spark starts a process of its own to look sources up, another to make one, another to plan, ...: so what only some of
-them need is imported where it is needed. Batch reads: :mod:`oncelog.spark.batch`; streaming reads:
+PySpark finds it through the package ``pyspark_oncelog``, pickles it, and calls it on the driver and in tasks. Spark
+starts separate processes to look sources up, to create one, to plan and so on; so imports that only some of them need
+are made where they are needed. Batch reads: :mod:`oncelog.spark.batch`; streaming reads:
 :mod:`oncelog.spark.stream`; writes: :mod:`oncelog.spark.sink`.
 """
 
@@ -47,7 +47,7 @@ SCHEMA = StructType(
         StructField("timestampType", IntegerType()),
     ]
 )
-"""Not as text, in which spark.sql.timestampType decides what a timestamp is."""
+"""Not given as text, because then spark.sql.timestampType would decide what a timestamp is."""
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 HEADERS_SCHEMA = StructType([*SCHEMA.fields, StructField("headers", ArrayType(_HEADER))])
 
@@ -67,7 +67,7 @@ class OncelogDataSource(DataSource):
         return cast(Mapping[str, str], self.options)
 
     def _check_schema(self, given: StructType) -> None:
-        """Spark hands over what the user gave to ``schema()``, where that was called."""
+        """Refuse a schema from the user: Spark passes on what was given to ``schema()``, if that was called."""
         text, own = _text(given), _text(self.schema())
         if text != own:
             raise ConfigError(
@@ -104,7 +104,7 @@ class OncelogDataSource(DataSource):
 
 
 def _by_driver(options: SinkOptions) -> SinkOptions:
-    """Spark calls a data source's tasks without a barrier, so they may not write."""
+    """Refuse option writers: Spark calls a data source's tasks without a barrier, so they may not write."""
     if options.writers:
         raise ConfigError(
             f"Option writers is {options.writers}, but in format oncelog the driver writes: use "

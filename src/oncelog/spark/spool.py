@@ -1,4 +1,4 @@
-"""Encoded batches in a folder that all share, for micro-batches that are too large to travel through the driver.
+"""Encoded batches in a shared folder, for micro-batches too large to travel through the driver.
 
 Called by the sink: a task writes one file, ``commit()`` reads it and removes the folder of the batch. The folder is on
 a shared disk or in an object store. A file is whole or refused: each batch in it has its checksum.
@@ -23,17 +23,17 @@ _ENTRY = struct.Struct(">HiiI")
 
 
 def spool_root(location: str) -> tuple[FileSystem, str]:
-    """Where the option ``spoolDirectory`` points. Raises StorageError for what no file system here knows."""
+    """The location of the option ``spoolDirectory``. Raises StorageError if no file system here knows it."""
     return file_system(location, "spoolDirectory")
 
 
 def batch_folder(root: str, query_id: str, batch_id: int | None) -> str:
-    """Where the tasks of one batch write: ``root`` and what follows it."""
+    """The folder that the tasks of one batch write to: ``root`` and what follows it."""
     return f"{root.rstrip('/')}/{quote(query_id, safe='')}/{'once' if batch_id is None else batch_id}"
 
 
 def write_spool(location: str, batches: Iterable[PartitionBatch]) -> None:
-    """All of ``batches`` in a new file. Raises StorageError."""
+    """Write all of ``batches`` to a new file. Raises StorageError."""
     files, path = spool_root(location)
     try:
         files.create_dir(path.rpartition("/")[0], recursive=True)
@@ -48,7 +48,7 @@ def write_spool(location: str, batches: Iterable[PartitionBatch]) -> None:
 
 
 def read_spool(location: str) -> Iterator[PartitionBatch]:
-    """The batches in their order. Raises StorageError for a file that is missing or not what was written."""
+    """The batches in order. Raises StorageError if the file is missing or not as written."""
     files, path = spool_root(location)
     try:
         with files.open_input_stream(path) as file:
@@ -67,7 +67,7 @@ def read_spool(location: str) -> Iterator[PartitionBatch]:
 
 
 def remove_spool(folder: str) -> None:
-    """Remove the files of a batch that is written; what cannot be removed stays, as it does no harm."""
+    """Remove the files of a written batch; a file that cannot be removed stays, which does no harm."""
     files, path = spool_root(folder)
     try:
         files.delete_dir(path)

@@ -1,8 +1,8 @@
 """The streaming reader: offsets, admission control, AvailableNow, lag.
 
-PySpark keeps one reader for the life of a query in a worker beside the driver, and calls ``read`` in tasks on a copy.
-Offsets in the checkpoint have the form of Spark's own Kafka connector, with the topics' ids and the
-leaders' epochs (:class:`Place`).
+PySpark keeps one reader for the life of a query in a worker next to the driver, and calls ``read`` in tasks on a copy.
+Offsets in the checkpoint have the form of Spark's own Kafka connector, with topic ids and leader epochs added
+(:class:`Place`).
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ from oncelog.types import IsolationLevel, TopicPartition
 logger = logging.getLogger(__name__)
 
 PARTITIONS_KEPT_S = 5.0
-"""How long the list of partitions counts as current; new ones are read from their beginning."""
+"""How long the list of partitions counts as current; new partitions are read from their beginning."""
 ABSENT_KEPT_S = 3600.0
-"""How long the place in a topic that is not there is kept: it may be the right to see it that is gone for a while."""
+"""How long the position in a missing topic is kept: perhaps only the permission to see it is gone for a while."""
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads what lies between two offsets of each partition; keeps nothing that the checkpoint does not hold."""
+    """Reads the range between two offsets of each partition; keeps nothing that the checkpoint does not hold."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
-        """Where the next batch ends; ``start`` itself where there is to be none yet."""
+        """Where the next batch ends; ``start`` itself if there is to be none yet."""
         self._tell_group(start)
         place = Place.of(start)
         latest = self._target if self._target is not None else self._current_latest()
@@ -111,7 +111,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = self._ends(begin, latest.offsets)
         self._report(describe_loss(begin, begin, ends))
         self._tell_deleted(latest)
-        # What a log holds from its end on is new where it is shorter than it was
+        # If a log is shorter than it was, everything from its end on is new
         end = {
             partition: max(offset, min(begin[partition], ends[partition]))
             for partition, offset in latest.offsets.items()
@@ -131,7 +131,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Place(end, ids, begin if start == self._initial else {}, self._epochs(end, place, latest)).as_json()
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
-        """Of leaders under which the log was known to reach these ends; where it was an earlier answer, of that one."""
+        """Epochs of leaders whose log was known to reach these ends; for an end from an earlier answer, that
+        answer's."""
         remade = remade_topics(place.ids, latest.ids)
         before = {partition: epoch for partition, epoch in place.epochs.items() if partition.topic not in remade}
         return before | {
@@ -141,9 +142,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         }
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
-        """``latest``, but the log's own end where the query is beyond it: records of an open transaction lie between.
+        """``latest``, but the log's own end if the query is past it: records of an open transaction lie between.
 
-        So it is with a checkpoint of a query that read uncommitted, as Spark's own connector does.
+        That happens with a checkpoint of a query that read uncommitted, as Spark's own connector does.
         """
         beyond = [partition for partition, end in latest.items() if begin[partition] > end]
         if not beyond:
@@ -152,7 +153,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
 
     def _absent(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
-        """The place in what is not there now: what comes back under its topic's id is read on, not again."""
+        """Positions in topics missing now: if one comes back with its id, reading continues instead of starting
+        over."""
         now_s = self._now_s()
         absent = [partition for partition in begin if partition not in latest.offsets and partition.topic in ids]
         self._absent_since_s = {
@@ -162,7 +164,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {partition: begin[partition] for partition in absent if partition.topic in kept}
 
     def _tell_deleted(self, latest: Place) -> None:
-        """Tell what was deleted of the last batch between its plan and its end; a task can tell its executor alone."""
+        """Report records of the last batch deleted between plan and end; a task can only report to its executor."""
         gone = remade_topics(self._being_read_ids, latest.ids)
         read = [
             item for item in self._being_read if item.partition in latest.offsets and item.partition.topic not in gone
@@ -181,7 +183,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
 
     def _going_on(self, place: Place, end: Place) -> dict[TopicPartition, int]:
-        """Where a batch begins: where the last one ended, but at the first record of what is new or made again."""
+        """Where a batch begins: where the last one ended, or at the first record of a new or recreated topic."""
         remade = remade_topics(place.ids, end.ids)
         self._report(describe_remade(remade, place.ids, end.ids))
         begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
@@ -193,9 +195,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return begin | first
 
     def _kept(self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Where logs part from what they were below ``offsets`` when ``place`` was planned; none of those that do not.
+        """Where logs diverge from what they were below ``offsets`` when ``place`` was planned; only those that do.
 
-        :param epochs: of the leaders now. Only a new leader is asked: under the old one nothing can have been cut.
+        :param epochs: current leader epochs. Only a new leader is asked: under the old one nothing can have been cut.
         """
         looks = {
             partition: (offset, place.epochs[partition], epochs[partition])
@@ -211,13 +213,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for partition, planned in new.items():
             offset, _, now = looks[partition]
             end = found.get(partition, offset)
-            # A newer leader knows its own epoch: one that knows none keeps records of a format without epochs
+            # A newer leader knows its own epoch: one without epochs has records of a format that lacks them
             self._asked_epochs[partition] = looks[partition], offset if end < 0 and now > planned else end
         kept = {partition: self._asked_epochs[partition][1] for partition in looks}
         return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
 
     def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Where logs part from those of these epochs; none of those that are gone or whose broker cannot tell."""
+        """Where logs diverge from these epochs; without those that are gone or whose broker cannot tell."""
         if not epochs:
             return {}
         try:
@@ -229,7 +231,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self._epoch_ends({partition: epochs[partition] for partition in there})
 
     def _never_seen(self, first: Offsets, known: Set[str]) -> list[str]:
-        """What new partitions of known topics have lost already; one that the user has added now may be an old one."""
+        """What new partitions of known topics have already lost; a partition just added by the user may be an old
+        one."""
         if self._options.subscription.assigned:
             return []
         return [
@@ -239,9 +242,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
 
     def _too_few(self, available: int) -> bool:
-        """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never when the query ends at a target.
+        """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never if the query ends at a target.
 
-        As in Spark's own connector a query waits for nothing when it starts, and then for ``maxTriggerDelay`` at most.
+        As in Spark's own connector, a query does not wait when it starts, and later for ``maxTriggerDelay`` at most.
         """
         least = self._options.min_offsets_per_trigger
         if least is None or self._target is not None:
@@ -258,12 +261,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._current_latest()
 
     def reportLatestOffset(self) -> Json | None:
-        """The end of the log, for the progress report: with its endOffset, the lag (``spark.lag``)."""
+        """The end of the log, for the progress report: together with its endOffset it gives the lag (``spark.lag``)."""
         return Place(self._latest.offsets).as_json() if self._latest.offsets else None
 
     def _current_partitions(self) -> list[TopicPartition]:
         if self._now_s() - self._partitions_asked_s >= PARTITIONS_KEPT_S:
-            # Once it runs, a query that bears losses bears a topic that is not there for a while
+            # Once it runs, a query that tolerates losses tolerates a topic that is missing for a while
             bears = self._runs and not self._options.fail_on_data_loss
             self._partitions = subscribed_partitions(self._connect(self._options), self._options, may_miss=bears)
             self._partitions_asked_s = self._now_s()
@@ -272,19 +275,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._partitions
 
     def _current_latest(self) -> Place:
-        """The ends of the logs, with the ids of the topics that they are of and the epochs of their leaders.
+        """The ends of the logs, with their topic ids and leader epochs.
 
-        Asked each time, some 90 times a second of a query that rests, as Spark's own connector does: whoever
-        has sent records and calls ``processAllAvailable`` waits for those.
+        Requested each time, about 90 times a second for an idle query, as in Spark's own connector: a program that has
+        sent records and calls ``processAllAvailable`` waits for those.
         """
-        self._current_partitions()  # forgets the ends now and then, so that the ids are asked again
+        self._current_partitions()  # drops cached ends now and then, so that the ids are looked up again
         known = self._latest
         while True:
             ends = self._asked_latest()
             offsets, epochs = offsets_of_ends(ends), {name: end.leader_epoch for name, end in ends.items()}
             if (offsets, epochs) == (known.offsets, known.epochs):
                 break
-            # An id never comes back: one that is the same before and after is that of the topic that answered
+            # Ids are never reused: one that is the same before and after belongs to the topic that answered
             before, known = known, Place(offsets, self._topic_ids(offsets), epochs=epochs)
             if known.ids == before.ids:
                 break
@@ -292,7 +295,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._latest
 
     def _asked_latest(self) -> Mapping[TopicPartition, LogEnd]:
-        """The ends of the logs; a topic that was deleted under the query is looked for once more."""
+        """The ends of the logs; a topic deleted while the query runs is looked up once more."""
         partitions = self._current_partitions()
         cluster = self._connect(self._options)
         try:
@@ -306,7 +309,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _bounds(
         self, partitions: Sequence[TopicPartition]
     ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
-        """Where each begins and ends now, with what an open transaction holds back; none of those that are gone."""
+        """Current beginning and end of each, including what an open transaction holds back; without missing ones."""
         cluster = self._connect(self._options)
         try:
             return earliest_and_latest(cluster, partitions, IsolationLevel.READ_UNCOMMITTED)
@@ -317,7 +320,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self._bounds(there) if there else ({}, {})
 
     def _there(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
-        """Those that exist now."""
+        """The partitions that exist now."""
         counts = self._connect(self._options).partition_counts(sorted({partition.topic for partition in partitions}))
         return [item for item in partitions if item.partition < counts.get(item.topic, 0)]
 
@@ -326,9 +329,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(self._connect(self._options).topic_ids(topics)) if topics else {}
 
     def _beginnings(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """First offsets of partitions that the checkpoint does not know yet; 0 of one that is gone again.
+        """First offsets of partitions that the checkpoint does not know yet; 0 for one that is gone again.
 
-        That one is told when it is to be read.
+        The loss is reported when that partition is to be read.
         """
         if not partitions:
             return {}
@@ -336,7 +339,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {partition: first.get(partition, 0) for partition in partitions}
 
     def _report(self, lost: Sequence[str]) -> None:
-        """Raise what is lost, or tell it, once."""
+        """Raise an error about lost records, or log them, once."""
         if lost and self._options.fail_on_data_loss:
             raise loss_error(lost)
         new = [text for text in lost if text not in self._told]
@@ -348,7 +351,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         place, until = Place.of(start), Place.of(end)
-        if until.start:  # where the query began then; what Spark asks for again may be elsewhere by now
+        if until.start:  # where the query began then; a repeated "latest" would be elsewhere by now
             place = Place(until.start, until.ids)
         begin = self._going_on(place, until)
         ids = self._topic_ids(until.offsets)
@@ -361,7 +364,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
         if not wanted:
             return []
-        # What an open transaction holds back is waited for by the task: cut off here, it would never be read
+        # The task waits for what an open transaction holds back: cut off here, it would never be read
         earliest, ends = self._bounds(wanted)
         latest = offsets_of_ends(ends)
         lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)
@@ -390,14 +393,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- after a batch
 
     def commit(self, end: Json) -> None:
-        """Nothing: Spark calls this when it plans the batch after next, and for the last one never."""
+        """Does nothing: Spark calls this when it plans the batch after next, and never for the last one."""
 
     def _tell_group(self, reached: Json) -> None:
         """Copy the position to the consumer group of ``commitOffsetsToGroup``, for tools that show lag.
 
-        Spark plans from ``reached`` only once everything before it is done. The checkpoint alone decides where a
-        query goes on, so a group that does not take the position, as one with members of its own does not, is no
-        reason to stop.
+        Spark plans from ``reached`` only once everything before it is done. Only the checkpoint decides where a query
+        continues, so a group that refuses the position, for instance because it has members, is no reason to stop.
         """
         group = self._options.commit_group
         if not group or reached == self._told_group:
@@ -409,4 +411,4 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             offsets = {partition: offset for partition, offset in known.items() if partition in there}
             self._connect(self._options).commit_offsets(group, offsets)
         except KafkaError as error:
-            logger.warning("commitOffsetsToGroup: group %r was not told the position: %s", group, error)
+            logger.warning("commitOffsetsToGroup: the position was not committed to group %r: %s", group, error)

@@ -1,7 +1,7 @@
-"""Spark's Python workers collect garbage after each task: what they have imported need not be looked at each time.
+"""Spares Spark's Python workers from examining everything they have imported in each task's garbage collection.
 
-Called where a task begins. With Spark, Arrow and a client loaded a collection takes some 40 ms, more than all else that
-a small task does.
+Called where a task begins. With Spark, Arrow and a client loaded, a collection takes about 40 ms, more than everything
+else in a small task.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _imported = 0
 
 
 def pass_over_imports() -> None:
-    """Have later collections pass over what is there now; again only when more has been imported."""
+    """Exclude all current objects from later collections; again only after more has been imported."""
     global _imported
     if os.environ.get("SPARK_PYTHON_RUNTIME") == "PYTHON_WORKER" and len(sys.modules) != _imported:
         _imported = len(sys.modules)

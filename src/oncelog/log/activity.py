@@ -1,6 +1,6 @@
-"""What a partition's log was asked to do since it was opened: plain numbers that metrics add up when asked.
+"""Counters of what a partition's log has done since it was opened: plain numbers for the metrics.
 
-Counted by ``partition_log`` where the work is done; nothing is decided by them.
+``partition_log`` counts where the work is done; no decision depends on these numbers.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from oncelog.errors import Error
 class Activity:
     """Counts of one log; they only rise.
 
-    ``appends`` are batches that were written, markers among them, ``duplicates`` those that were there already,
-    ``refusals`` those that were not taken in, by reason. ``commits`` and ``aborts`` are transactions' ends.
+    ``appends`` are batches that were written, markers included; ``duplicates`` those that were in the log already;
+    ``refusals`` those not accepted, by reason. ``commits`` and ``aborts`` are ends of transactions.
     """
 
     __slots__ = ("aborts", "appends", "bytes_in", "commits", "duplicates", "refusals", "since_offset")
 
     def __init__(self, since_offset: int) -> None:
-        """:param since_offset: where the log ended when it was opened: what comes after it was appended since."""
+        """:param since_offset: the log's end when it was opened: everything after it was appended since."""
         self.since_offset = since_offset
         self.appends = 0
         self.bytes_in = 0

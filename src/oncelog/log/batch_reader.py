@@ -1,7 +1,7 @@
-"""Every batch of a stretch of a ``.log`` file, one after the other, in large reads; or what follows from all of them.
+"""Reads every batch of a range of a ``.log`` file in large pieces, one by one or through a scanner.
 
-Called by ``log.segment_list`` (coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``; for files at
-rest by ``metadata.adoption`` and ``server.open_transactions``.
+Called by ``log.segment_list`` (when coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``; for
+files that nobody writes by ``metadata.adoption`` and ``server.open_transactions``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def read_batches(
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """Position, header and bytes of the batches in ``[position, end)``; reads large pieces.
 
-    :raises CorruptBatch: at the first bytes that are no whole batch, or whose CRC differs.
+    :raises CorruptBatch: at the first bytes that are not a complete batch, or whose CRC differs.
     """
     while position < end:
         chunk = memoryview(file.read_at(position, min(_CHUNK_BYTES, end - position)))
@@ -62,9 +62,9 @@ def read_batches(
 
 
 def scan_batches(file: File, scanner: BatchScanner, end: int) -> Iterator[tuple[int, Scanned]]:
-    """Let ``scanner`` take in the batches in ``[0, end)``; what it finds piece by piece, and where the piece ends.
+    """Feed the batches in ``[0, end)`` to ``scanner``; yields what it finds piece by piece, and where each piece ends.
 
-    :raises CorruptBatch: at the first bytes that the scanner refuses or that are no whole batch; all before is told.
+    :raises CorruptBatch: at the first bytes that the scanner refuses or that are incomplete; all before was yielded.
     """
     position, size = 0, _SCAN_BYTES
     while position < end:
@@ -84,9 +84,9 @@ def scan_batches(file: File, scanner: BatchScanner, end: int) -> Iterator[tuple[
 
 
 def records_at_rest(data: bytes) -> Iterator[Record]:
-    """The records of a file that nobody writes; from the first batch with a wrong CRC on it is a torn end, left out.
+    """The records of a file that nobody writes; everything from the first wrong CRC on is a torn end, left out.
 
-    :raises CorruptBatch: bytes that are no batch.
+    :raises CorruptBatch: bytes that are not a batch.
     """
     for position, header in iter_headers(data):
         if not verify_crc(data, position):

@@ -1,4 +1,4 @@
-"""Columns of integers to and from the big-endian rows of index files. Called by the index modules."""
+"""Converts columns of integers to and from the big-endian rows of index files. Called by the index modules."""
 
 from __future__ import annotations
 

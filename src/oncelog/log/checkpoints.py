@@ -1,4 +1,4 @@
-"""The small files around the segments, in Kafka's formats.
+"""The small files next to the segments, in Kafka's formats.
 
 Called by ``log.partition_log`` (leader epochs), the broker's log manager (offset checkpoints, partition metadata,
 clean-shutdown marker, node identity) and ``dump-log``. Files are replaced whole and atomically. Sources:
@@ -50,11 +50,11 @@ def encode_lines(lines: list[str]) -> bytes:
 def decode_lines(data: bytes, path: str) -> list[str]:
     """The lines of a checkpoint file.
 
-    An empty file has none: Apache Kafka makes it so, and writes into it later; killed in between, it leaves it.
-    The last line ends like the others: leader epochs are renamed into place before they are synced, so a power loss
-    may leave the first part of a file, and the first digits of a number are a number too.
+    An empty file has none: Apache Kafka creates it empty and writes it later, and a kill in between leaves it so.
+    The last line must end like the others: leader epochs are renamed into place before they are synced, so a power loss
+    may leave only the first part of a file, and the first digits of a number are also a number.
 
-    :raises CorruptLogError: another version, not as many lines as it claims, or a last line that is cut off.
+    :raises CorruptLogError: another version, a number of lines other than declared, or an incomplete last line.
     """
     if not data:
         return []
@@ -96,7 +96,7 @@ def write_offset_checkpoint(disk: Disk, name: str, offsets: Mapping[TopicPartiti
 
 
 def offset_line(partition: TopicPartition, offset: int) -> str:
-    """One of an offset checkpoint."""
+    """One line of an offset checkpoint."""
     return f"{partition.topic} {partition.partition} {offset}"
 
 
@@ -127,7 +127,7 @@ def decode_uuid(text: str) -> bytes:
 
 
 def read_partition_metadata(disk: Disk, folder: str) -> bytes | None:
-    """The topic id that a partition's folder was made for, None if the file does not exist.
+    """The topic id for which a partition's folder was made; None if the file does not exist.
 
     :raises CorruptLogError: the file is damaged.
     """
@@ -155,7 +155,7 @@ def write_partition_metadata(disk: Disk, folder: str, topic_id: bytes, *, sync: 
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Whose data folder it is (``meta.properties`` version 1); identities as 22 characters."""
+    """The owner of a data folder (``meta.properties`` version 1); ids as 22 characters."""
 
     cluster_id: str
     node_id: int
@@ -214,13 +214,13 @@ def clean_shutdown_epoch(data: bytes) -> int:
 
 
 def write_clean_shutdown(disk: Disk, broker_epoch: int = -1) -> None:
-    """The last thing that a clean shutdown does."""
+    """Write the marker; the last step of a clean shutdown."""
     data = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
     disk.write_atomic(CLEAN_SHUTDOWN, data.encode())
 
 
 def remove_clean_shutdown(disk: Disk) -> None:
-    """The first thing that a start does, before anything is written; on stable storage when it returns."""
+    """Remove the marker, as the first step of a start; the removal is on stable storage when this returns."""
     if disk.exists(CLEAN_SHUTDOWN):
         disk.remove(CLEAN_SHUTDOWN)
         disk.sync_folder("")

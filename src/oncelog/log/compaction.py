@@ -1,4 +1,5 @@
-"""Compaction: of each key only the newest record stays; aborted transactions go; markers and tombstones go later.
+"""Compaction: keeps only the newest record of each key; removes aborted transactions, later also markers and
+tombstones.
 
 Called by the broker's log manager in three steps, so that the reading and writing may run in another thread:
 
@@ -6,8 +7,8 @@ Called by the broker's log manager in three steps, so that the reading and writi
     job.run()                                                 # in any thread: reads closed segments, writes new files
     first_dirty_offset = job.finish(log, now_ms)              # on the owner's thread again
 
-Only what lies below the last stable offset and outside the active segment is touched, so that every transaction in it
-is decided. Offsets never change; what a producer's next append is checked against never goes.
+Only batches below the last stable offset and outside the active segment are touched, so every transaction in them is
+decided. Offsets never change, and what a producer's next append is checked against is never removed.
 Source: KIP-534, Kafka's ``LogCleaner``, ``Cleaner``, ``CleanedTransactionMetadata``.
 """
 
@@ -42,7 +43,7 @@ _KEY_OVERHEAD_BYTES = 120
 
 
 class LastOfProducer(NamedTuple):
-    """What of a producer has to stay: its newest batch, or where it has none, the marker of its epoch."""
+    """What must stay of a producer: its newest batch, or if it has none, the marker of its epoch."""
 
     last_offset: int
     producer_epoch: int
@@ -66,14 +67,14 @@ def plan(
 ) -> Compaction | None:
     """A compaction of ``log``, or None if it is not due.
 
-    :param first_dirty_offset: the cleaner's checkpoint: below it every key is there once.
-    :param max_key_bytes: memory for keys; what does not fit waits for the next compaction.
-    :param force: do it even where ``min.cleanable.dirty.ratio`` is not reached.
+    :param first_dirty_offset: the cleaner's checkpoint: below it each key occurs once.
+    :param max_key_bytes: memory for keys; keys that do not fit wait for the next compaction.
+    :param force: compact even if ``min.cleanable.dirty.ratio`` is not reached.
     """
     config = log.config
     if not config.compacted:
         return None
-    if first_dirty_offset > log.log_end_offset:  # the log has lost its end since: what is there now is not that
+    if first_dirty_offset > log.log_end_offset:  # the log has lost its end since: other records are there now
         first_dirty_offset = 0
     dirty_from = max(first_dirty_offset, log.log_start_offset)
     segments = _cleanable(log, now_ms)
@@ -89,13 +90,14 @@ def plan(
 
 
 def _overdue(dirty: Sequence[Segment], config: TopicConfig, now_ms: int) -> bool:
-    """Whether a record waits for longer than ``max.compaction.lag.ms``, as far as the segments' first ones tell."""
+    """Whether a record has waited longer than ``max.compaction.lag.ms``, as far as the segments' first ones show."""
     before_ms = now_ms - config.max_compaction_lag_ms
     return before_ms > 0 and any(0 < segment.earliest_ms() < before_ms for segment in dirty)
 
 
 def _cleanable(log: PartitionLog, now_ms: int) -> list[tuple[Segment, int]]:
-    """Closed segments, with their ends, that are decided and older than ``min.compaction.lag.ms``."""
+    """Closed segments, with their ends, whose transactions are decided and that have reached
+    ``min.compaction.lag.ms``."""
     closed = log.closed_segments
     ends = [*(segment.base_offset for segment in closed[1:]), log.active_base_offset]
     found = []
@@ -110,7 +112,7 @@ def _cleanable(log: PartitionLog, now_ms: int) -> list[tuple[Segment, int]]:
 class Compaction:
     """One compaction of one log; made by :func:`plan`.
 
-    ``bytes_before`` and ``bytes_after`` are those of the segments that were rewritten.
+    ``bytes_before`` and ``bytes_after`` are the sizes of the segments that were rewritten.
     """
 
     def __init__(
@@ -135,9 +137,9 @@ class Compaction:
             entry.producer_id: LastOfProducer(entry.last_offset, entry.producer_epoch)
             for entry in log.active_producers()
         }
-        # Own handles: the thread that runs the job uses none of the log's.
+        # Separate handles: the thread that runs the job uses none of the log's.
         self._parts = [_Part(s, self._disk.open(s.path(LOG_SUFFIX)), s.size_bytes) for s in segments]
-        # Their last batches stay, so that a segment never seems to end before the next one begins.
+        # Last batches stay, so that a segment never appears to end before the next one begins.
         self._segment_ends = {end, *(segment.base_offset for segment in segments)}
         self._results: list[tuple[list[Segment], Segment]] = []
         self._files: list[File] = []
@@ -145,7 +147,7 @@ class Compaction:
     def run(self) -> None:
         """Read and rewrite.
 
-        :raises CorruptLogError: a closed segment holds bytes that are no batch; nothing is replaced then.
+        :raises CorruptLogError: a closed segment holds bytes that are not a batch; nothing is replaced then.
         :raises StorageError: the disk refused.
         """
         try:
@@ -160,11 +162,11 @@ class Compaction:
             raise CorruptLogError(f"{self._folder} cannot be compacted: {error}") from error
 
     def finish(self, log: PartitionLog, now_ms: int) -> int:
-        """Put the new segments in the place of the old; answers the new first dirty offset.
+        """Replace the old segments by the new ones; returns the new first dirty offset.
 
-        A segment that was dropped meanwhile (retention, truncation) leaves everything as it was.
+        If a segment was dropped meanwhile (retention, truncation), everything stays as it was.
 
-        :raises StorageError: the log is offline; what is in place, or on its way there, is not to be discarded.
+        :raises StorageError: the log is offline; new segments in place, or being put there, must not be discarded.
         """
         present = {id(segment) for segment in log.closed_segments}
         if not all(id(segment) in present for old, _ in self._results for segment in old):
@@ -190,7 +192,7 @@ class Compaction:
             yield header, batch
 
     def _newest_offsets(self) -> tuple[dict[bytes, int], int]:
-        """The newest committed offset of each key in the dirty part, and the last offset that was looked at."""
+        """The newest committed offset of each key in the dirty part, and the last offset examined."""
         newest: dict[bytes, int] = {}
         used_bytes, latest_offset = 0, self._dirty_from - 1
         transactions = TransactionFate([a for a in self._aborted if a.last_offset >= self._dirty_from])
@@ -211,7 +213,7 @@ class Compaction:
         return newest, max(latest_offset, self._end - 1)
 
     def _groups(self) -> Iterator[list[_Part]]:
-        """Neighbours that fit into one segment together, up to where the keys are known."""
+        """Neighbouring segments that fit into one together, up to the offset where the keys are known."""
         group: list[_Part] = []
         size_bytes = 0
         for part, following in zip(self._parts, [*self._parts[1:], None], strict=True):
@@ -243,7 +245,7 @@ class Compaction:
             for header, batch in self._batches(part):
                 kept = self._kept(header, batch, newest, transactions)
                 if header.base_offset > latest_offset:
-                    kept = batch  # its keys are not known yet
+                    kept = batch  # its keys have not been read yet
                 if kept is not None:
                     self._append(new, kept)
         for aborted in transactions.take_needed():
@@ -267,7 +269,7 @@ class Compaction:
     def _kept(
         self, header: BatchHeader, batch: memoryview, newest: dict[bytes, int], transactions: TransactionFate
     ) -> Buffer | None:
-        """What stays of a batch: itself, a smaller one, one without records, or nothing."""
+        """What remains of a batch: itself, a smaller one, one without records, or nothing."""
         horizon = header.delete_horizon_ms
         past_horizon = horizon is not None and horizon <= self._now_ms
         if header.is_control:
@@ -312,7 +314,7 @@ class Compaction:
         )
 
     def _empty(self, header: BatchHeader) -> bytes | None:
-        """A batch without records where its offsets or sequences still count, else nothing."""
+        """A batch without records if its offsets or sequences are still needed, else nothing."""
         last = self._last_of_producer.get(header.producer_id)
         if last is not None and header.has_producer_id:
             newest = header.last_offset == last.last_offset
@@ -323,7 +325,7 @@ class Compaction:
 
 
 class TransactionFate:
-    """Which transactional batches were aborted, and which markers end nothing that is left; fed in offset order."""
+    """Which transactional batches were aborted, and which markers end an empty transaction; fed in offset order."""
 
     def __init__(self, aborted: Sequence[AbortedTxn]) -> None:
         self._pending = [(entry.first_offset, entry) for entry in aborted]
@@ -334,9 +336,9 @@ class TransactionFate:
         self._needed: list[AbortedTxn] = []
 
     def take_needed(self) -> list[AbortedTxn]:
-        """The aborted transactions that ended since the last call and of which records were there until now.
+        """The aborted transactions that ended since the last call and whose records existed until now.
 
-        A reader may have met those records and not the marker yet: marker and index entry stay for one more round.
+        A reader may have seen those records but not the marker yet: marker and index entry stay for one more round.
         """
         needed, self._needed = self._needed, []
         return needed
@@ -358,7 +360,7 @@ class TransactionFate:
         return False
 
     def ends_empty(self, header: BatchHeader, batch: memoryview) -> bool:
-        """Whether a control batch ends a transaction of which nothing is left."""
+        """Whether a control batch ends a transaction of which no record is left."""
         self._advance(header.last_offset)
         marker = parse_control(batch, 0, header)
         if marker is None:

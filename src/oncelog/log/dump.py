@@ -1,7 +1,7 @@
-"""What the files of a data folder say, one entry after the other, damage included.
+"""Decodes the files of a data folder into entries, one by one, damage included.
 
-Called by ``oncelog dump-log``, which formats the entries; reads only. Every entry is a NamedTuple; what cannot be
-read is a :class:`Damage` with the reason, and ends its file. Formats: see the module of each file.
+Called by ``oncelog dump-log``, which formats the entries; reads only. Every entry is a NamedTuple; bytes that cannot be
+read become a :class:`Damage` with the reason, which ends the file. For formats see each file's module.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ Entry = (
 
 
 def dump_file(disk: Disk, path: str, *, records: bool = False, start: int = 0) -> Iterator[Entry]:
-    """The entries of the file at ``path``, by its name.
+    """The entries of the file at ``path``; its name decides the format.
 
     :param records: decode the records of a ``.log`` file.
     :param start: position in a ``.log`` file to begin at, the start of a batch.
-    :raises CorruptLogError: no file of a data folder has such a name.
-    :raises StorageError: it cannot be read.
+    :raises CorruptLogError: the name is not that of a file in a data folder.
+    :raises StorageError: the file cannot be read.
     """
     name = path.rpartition("/")[2]
     parsed = parse_file_name(name)
@@ -128,12 +128,12 @@ def dump_file(disk: Disk, path: str, *, records: bool = False, start: int = 0) -
     if kind == LOG_SUFFIX:
         return dump_log(disk, path, records=records, start=start)
     if kind not in _BY_KIND:
-        raise CorruptLogError(f"{path}: nothing is known of files that end in {kind}")
+        raise CorruptLogError(f"{path}: files that end in {kind} are unknown")
     return _guarded(lambda: _BY_KIND[kind](base_offset, disk.read(path), path))
 
 
 def _guarded(read: Callable[[], Iterator[Entry]]) -> Iterator[Entry]:
-    """The entries, or one :class:`Damage` in the place of all."""
+    """The entries, or a single :class:`Damage` in place of all."""
     try:
         yield from list(read())
     except CorruptLogError as error:
@@ -141,7 +141,7 @@ def _guarded(read: Callable[[], Iterator[Entry]]) -> Iterator[Entry]:
 
 
 def dump_log(disk: Disk, path: str, *, records: bool = False, start: int = 0) -> Iterator[Entry]:
-    """The batches of a ``.log`` file; a batch whose CRC differs is shown and ends the file."""
+    """The batches of a ``.log`` file; a batch with a wrong CRC is shown and ends the file."""
     file = disk.open(path)
     try:
         size_bytes, position = file.size(), start

@@ -19,11 +19,11 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
 
 DELETED_SUFFIX = ".deleted"
 DAMAGED_SUFFIX = ".damaged"
-"""What recovery cut off below the recovery point; nothing reads it."""
+"""Of a file with the bytes that recovery cut off below the recovery point; nothing reads it."""
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 TEMPORARY_SUFFIX = ".tmp"
-"""Of a file that is to replace another one, behind a number."""
+"""Of a file that will replace another one; preceded by a number."""
 
 DELETED_FOLDER_SUFFIX = "-delete"
 STRAY_FOLDER_SUFFIX = "-stray"
@@ -44,24 +44,24 @@ def parse_file_name(name: str) -> tuple[int, str, str] | None:
 
 
 def deleted_folder(topic_partition: TopicPartition, token: str) -> str:
-    """What a partition's folder is called until it is removed; ``token`` tells it from earlier ones."""
+    """The name of a partition's folder until it is removed; ``token`` distinguishes it from earlier ones."""
     tail = f"-{topic_partition.partition}.{token}{DELETED_FOLDER_SUFFIX}"
     return topic_partition.topic[: _MAX_NAME_LENGTH - len(tail)] + tail
 
 
 def stray_folder(topic_partition: TopicPartition, token: str) -> str:
-    """What a folder is called that holds a partition of no topic of this broker (Kafka's ``-stray``)."""
+    """The name of a folder whose partition belongs to no topic of this broker (Kafka's ``-stray``)."""
     tail = f"-{topic_partition.partition}.{token}{STRAY_FOLDER_SUFFIX}"
     return topic_partition.topic[: _MAX_NAME_LENGTH - len(tail)] + tail
 
 
 def is_deleted_folder(name: str) -> bool:
-    """Whether a folder waits for its removal."""
+    """Whether a folder is waiting to be removed."""
     return name.endswith(DELETED_FOLDER_SUFFIX)
 
 
 def parse_partition_folder(name: str) -> TopicPartition | None:
-    """The partition that a folder of the data folder holds; None for a deleted one and any other folder."""
+    """The partition in a subfolder of the data folder; None for a deleted one and for any other folder."""
     if name.endswith(DELETED_FOLDER_SUFFIX):
         return None
     topic, _, partition = name.rpartition("-")
@@ -69,5 +69,5 @@ def parse_partition_folder(name: str) -> TopicPartition | None:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a kill has left a file that was to replace another one."""
+    """Whether this is a file that was to replace another one, left behind by a kill."""
     return _TEMPORARY_NAME.fullmatch(name) is not None

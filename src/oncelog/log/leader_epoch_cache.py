@@ -1,7 +1,7 @@
 """Which leader epoch began at which offset of a partition.
 
 Called by ``log.partition_log``, the broker (``OffsetForLeaderEpoch``, fetches with a last epoch) and recovery.
-Epochs and start offsets both rise. Nothing here touches a file: the owner writes ``encode()`` where ``dirty`` says so.
+Epochs and start offsets both rise. Nothing here touches a file: the owner writes ``encode()`` when ``dirty`` is set.
 Source: KIP-101, KIP-279, Kafka's ``LeaderEpochFileCache``.
 """
 
@@ -33,7 +33,7 @@ class LeaderEpochCache:
 
     def _set_latest(self) -> None:
         self.latest_epoch = self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
-        """-1 without entries; kept up to date, for each append looks at it."""
+        """-1 without entries; kept up to date because every append reads it."""
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
@@ -67,7 +67,7 @@ class LeaderEpochCache:
         return UNDEFINED_EPOCH, UNDEFINED_OFFSET
 
     def epoch_for_offset(self, offset: int) -> int:
-        """The epoch in which ``offset`` was (or will be) appended, -1 if it is not known."""
+        """The epoch in which ``offset`` was (or will be) appended, -1 if unknown."""
         found = UNDEFINED_EPOCH
         for entry in self._entries:
             if entry.start_offset > offset:

@@ -1,7 +1,7 @@
-"""Sparse index of one segment: which batch lies at which position of the file.
+"""Sparse index of one segment: the file position of some of its batches.
 
 Called by ``log.segment``. An entry is the last offset of an appended batch and the position where that batch starts;
-both rise strictly. Held in memory, written when the segment is rolled or closed: a segment whose
+both rise strictly. Held in memory and written when the segment is rolled or closed; a segment whose
 index was never written is scanned again at the next start, as after any crash.
 File format (``OffsetIndex`` of Kafka): entries of two int32, offset relative to the base offset, position.
 """
@@ -33,12 +33,12 @@ class OffsetIndex:
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last entry, the base offset without one."""
+        """Offset of the last entry; the base offset if there is none."""
         return self.base_offset + (self._offsets[-1] if self._offsets else 0)
 
     @property
     def last_position(self) -> int:
-        """Position of the last entry, 0 without one."""
+        """Position of the last entry; 0 if there is none."""
         return self._positions[-1] if self._positions else 0
 
     def append(self, last_offset: int, position: int) -> None:
@@ -46,7 +46,7 @@ class OffsetIndex:
         self._positions.append(position)
 
     def extend(self, offsets: bytes, positions: bytes) -> None:
-        """Entries in columns of native int32, offsets relative to the base offset."""
+        """Add entries given as columns of native int32, offsets relative to the base offset."""
         self._offsets.frombytes(offsets)
         self._positions.frombytes(positions)
 
@@ -80,7 +80,7 @@ class OffsetIndex:
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes, log_size_bytes: int, path: str = "") -> OffsetIndex:
-        """The index in ``data``; zeros that a crash left at the end are dropped.
+        """The index in ``data``; trailing zeros left by a crash are dropped.
 
         :raises CorruptLogError: the entries do not rise, or point past the log's end.
         """

@@ -1,11 +1,11 @@
-"""One partition's log: append, read, look up, cut, recover.
+"""One partition's log: appends, reads, searches, truncates and recovers.
 
 Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder.
-Invariants: offsets rise without a gap in what is appended here; nothing in memory changes before its bytes are
-written; ``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; below ``flushed_offset`` all is
-on stable storage. After a failed write or sync ``failed`` says why, and every append is answered KAFKA_STORAGE_ERROR
-until the folder is opened again. One file, though a long one: appending, cutting and
-flushing change the same few offsets together; rules, look-ups, recovery and files are in modules of their own.
+Invariants: offsets appended here rise without gaps; nothing in memory changes before its bytes are
+written; ``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; everything below
+``flushed_offset`` is on stable storage. After a failed write or sync ``failed`` says why, and every append is refused
+with KAFKA_STORAGE_ERROR until the folder is opened again. This is a single long file, because appending, truncating and
+flushing change the same few offsets together; rules, searches, recovery and files have modules of their own.
 Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """
 
@@ -62,9 +62,9 @@ logger = logging.getLogger(__name__)
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
 RESTING_MS = 60_000
-"""A log to which nothing is appended for so long keeps no room for it."""
+"""A log without an append for this long keeps no disk space reserved."""
 LEAST_PAIR_BYTES = 12
-"""Of a coordinator's record in its batch."""
+"""The least size of a coordinator's record in its batch."""
 
 
 class PartitionLog:
@@ -95,13 +95,13 @@ class PartitionLog:
         self._now_ms = now_ms
         self._closed = False
         self._closed_since_flush: list[int] = []
-        """Base offsets of closed segments whose index files are not synced yet."""
+        """Base offsets of closed segments whose index files have not been synced yet."""
         self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
         self._folder_unsynced = True
         self._name_unsynced = True
         self.activity = Activity(loaded.log_end_offset)
         self.flush_begun_bytes = 0
-        """Of ``activity.bytes_in``, what the last flush took on."""
+        """How much of ``activity.bytes_in`` the last flush included."""
         self._removals: list[tuple[int, list[str]]] = []
         self.update_config(config)
 
@@ -120,15 +120,15 @@ class PartitionLog:
         producer_id_expiration_ms: int = 86_400_000,
         verify_transactions: bool = True,
     ) -> PartitionLog:
-        """Make the partition's folder, or take in the one that is there; after a crash, recover it.
+        """Create the partition's folder or load an existing one; after a crash, recover it.
 
         :param folder: path below the disk's root.
         :param clean_shutdown: the data folder was closed cleanly: nothing is scanned.
-        :param recovery_point: checkpoint: below it everything was on stable storage.
-        :param log_start_offset: checkpoint: where the log begins, for it may begin inside a segment.
+        :param recovery_point: checkpoint: everything below it was on stable storage.
+        :param log_start_offset: checkpoint: the first offset, because the log may begin inside a segment.
         :param verify_transactions: ``transaction.partition.verification.enable``.
 
-        The high watermark is the start of the log; the owner moves it on.
+        The high watermark is set to the start of the log; the owner advances it.
         """
         state = ProducerStateManager(
             topic_partition, producer_id_expiration_ms, verify_transactions=verify_transactions
@@ -152,7 +152,7 @@ class PartitionLog:
         )
 
     def update_config(self, config: TopicConfig) -> None:
-        """Take new topic settings for what is appended from now on."""
+        """Apply new topic settings to everything appended from now on."""
         self.config = config
         codec = config.compression_type
         level = {
@@ -164,33 +164,33 @@ class PartitionLog:
         self._compression = None if codec == "producer" else Compression.from_name(codec)
         self._compression_level = level
         self.syncs_early = config.flush_messages < MAX_LONG or config.flush_ms < MAX_LONG
-        """Whether the topic's settings ask for syncs besides those of the flush policy."""
+        """Whether the topic's settings require syncs besides those of the flush policy."""
 
     def update_producer_settings(self, producer_id_expiration_ms: int, *, verify_transactions: bool) -> None:
-        """Take what the broker says about producers from now on."""
+        """Apply new broker settings for producers from now on."""
         self._state.expiration_ms = producer_id_expiration_ms
         self._state.verify_transactions = verify_transactions
 
     @property
     def needs_sync(self) -> bool:
-        """``flush.messages`` records wait for a sync: what was appended last is committed only after it."""
+        """Whether ``flush.messages`` records await a sync: the latest records are committed only after it."""
         return self.log_end_offset - self.flushed_offset >= self.config.flush_messages
 
     @property
     def written_ms(self) -> int:
-        """When something was appended last, or the log was opened."""
+        """When something was last appended, or when the log was opened."""
         return self._now_ms
 
     @property
     def takes_batches_unchanged(self) -> bool:
-        """Whether the topic's settings leave a sound batch as it is: codec and timestamps are the producer's."""
+        """Whether the topic's settings leave a valid batch unchanged: the producer chooses codec and timestamps."""
         return self._compression is None and self._timestamp_type is TimestampType.CREATE_TIME
 
     @property
     def recovery_point(self) -> int:
-        """What the checkpoint of this name may say: segments that end below it are not looked into after a crash.
+        """The offset for the checkpoint of this name: segments that end below it are not examined after a crash.
 
-        So it does not pass the last one, whose indexes are in memory and not synced when it is closed one day.
+        It does not pass the last segment, whose indexes are in memory and will not be synced when it is closed.
         """
         if self._closed:
             return self.flushed_offset
@@ -198,7 +198,7 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed readers stop: before the first transaction that is open or not replicated yet."""
+        """Where read_committed readers stop: before the first transaction that is open or not yet replicated."""
         unstable = self._state.first_unstable_offset
         if unstable is None:
             return self.high_watermark
@@ -206,7 +206,7 @@ class PartitionLog:
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """First offset of the earliest transaction that has no marker yet."""
+        """First offset of the earliest transaction without a marker."""
         return self._state.first_undecided_offset
 
     @property
@@ -215,7 +215,7 @@ class PartitionLog:
 
     @property
     def segments(self) -> Sequence[SegmentInfo]:
-        """Oldest first; the last one is written."""
+        """Oldest first; the last one is active."""
         return [SegmentInfo(s.base_offset, s.size_bytes, s.load_max_timestamp()) for s in self._segments]
 
     # --- append
@@ -229,10 +229,10 @@ class PartitionLog:
         guard: VerificationGuard | None = None,
         checked: Checked | None = None,
     ) -> AppendResult:
-        """One batch from a producer, checked as Kafka checks it, in Kafka's order.
+        """Append one batch from a producer, after Kafka's checks in Kafka's order.
 
         :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
-        :param checked: what :meth:`validation` has found, where that was asked for before.
+        :param checked: the result of :meth:`validation`, if it has been called before.
         """
         if self.failed is not None:
             return self._storage_error(self.failed)
@@ -250,11 +250,11 @@ class PartitionLog:
                 if isinstance(outcome, Refusal):
                     return self._refused(outcome.error, outcome.message)
                 return self._duplicate(outcome)
-        append_time_ms = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else -1  # as it was checked
+        append_time_ms = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else -1  # as validated
         return self._append_data(checked.records, header, leader_epoch, now_ms, append_time_ms)
 
     def validation(self, batch: Buffer, now_ms: int, max_unpacked_bytes: int | None = None) -> Callable[[], Checked]:
-        """Checks a producer's batch by itself, under the settings of now; may be called on any thread.
+        """A function that validates a producer's batch with the current settings; may be called on any thread.
 
         :param max_unpacked_bytes: as in :func:`~oncelog.records.validation.validate_append`.
         """
@@ -274,17 +274,17 @@ class PartitionLog:
         )
 
     def keeps_codec(self, codec: int) -> bool:
-        """Whether the topic takes batches of this codec without packing them again."""
+        """Whether the topic stores batches of this codec without recompressing them."""
         return self._compression is None or self._compression == codec
 
     def append_run(
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
     ) -> list[int]:
-        """Batches from one producer's connection with one write: the base offsets of those that are appended now.
+        """Append batches from one producer's connection with one write; returns the base offsets of those appended.
 
-        Each must be writable, and such as ``validate_append`` answers unchanged under this topic's settings. The run
-        ends before the first one of which more has to be known: of its producer, or because it needs a new segment.
-        That one is for :meth:`append_client`, which decides about it from the beginning.
+        Each must be writable, and one that ``validate_append`` leaves unchanged under this topic's settings. The run
+        ends before the first batch that needs more: information about its producer, or a new segment. That one is for
+        :meth:`append_client`, which decides about it from scratch.
         """
         if self.failed is not None:
             return []
@@ -317,9 +317,9 @@ class PartitionLog:
         return offsets
 
     def admitted_at_once(self, headers: Sequence[BatchHeader], last: dict[int, BatchHeader]) -> int:
-        """How many batches from the first on need no word about their producers.
+        """How many batches, from the first on, can be admitted without further checks of their producers.
 
-        :param last: of each producer the last batch that was admitted but not appended; kept up to date.
+        :param last: the last batch of each producer that was admitted but not appended; kept up to date.
         """
         for count, header in enumerate(headers):
             producer_id = header.producer_id
@@ -332,7 +332,7 @@ class PartitionLog:
     def append_checked(
         self, batch: bytearray, header: BatchHeader, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None
     ) -> AppendResult:
-        """The same for a batch, in memory of its own, that ``validate_append`` answers unchanged, with its header."""
+        """The same for a batch in its own memory that ``validate_append`` leaves unchanged, with its header."""
         if self.failed is not None:
             return self._storage_error(self.failed)
         size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
@@ -354,8 +354,8 @@ class PartitionLog:
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
-        """Keys and values of a coordinator of this broker as one batch, in a transaction if they have a producer, of
-        which only epoch and verification are checked."""
+        """Append keys and values of a coordinator of this broker as one batch, as part of a transaction if a producer
+        is given, of which only epoch and verification are checked."""
         if self.failed is not None:
             return self._storage_error(self.failed)
         if len(pairs) * LEAST_PAIR_BYTES > self.config.max_message_bytes:
@@ -403,7 +403,7 @@ class PartitionLog:
         size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
         base_offset = self.log_end_offset
         buffers: list[Buffer]
-        if isinstance(batch, bytearray):  # nobody else's
+        if isinstance(batch, bytearray):  # owned by nothing else
             _HEAD.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
             buffers = [batch]
         else:
@@ -427,7 +427,7 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: int,
     ) -> AppendResult:
-        """The end of a producer's transaction; written even where none is open here, as Kafka does."""
+        """Append the marker that ends a producer's transaction; written even if none is open here, as in Kafka."""
         if self.failed is not None:
             return self._storage_error(self.failed)
         producer_id, producer_epoch = stamp
@@ -462,7 +462,7 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: int,
     ) -> None:
-        """One batch at the end of the log, in a new segment where one is due. :raises StorageError: nothing changed."""
+        """Append one batch, to a new segment if one is due. :raises StorageError: nothing changed."""
         config, active, activity = self.config, self._segments.active, self.activity
         if not active.surely_has_room(size_bytes, max_timestamp, last_offset, config) and active.should_roll(
             size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
@@ -496,7 +496,7 @@ class PartitionLog:
 
     def _duplicate(self, batch: BatchMetadata) -> AppendResult:
         self.activity.duplicates += 1
-        # Kafka tells the timestamp that it kept of the batch, whatever kind of time the topic has.
+        # Kafka returns the timestamp it remembers of the batch, whichever timestamp type the topic has.
         return AppendResult(
             NONE, batch.first_offset, batch.last_offset, batch.timestamp, self.log_start_offset, duplicate=True
         )
@@ -505,13 +505,13 @@ class PartitionLog:
         return self._refused(Error.KAFKA_STORAGE_ERROR, reason)
 
     def _append_failed(self, error: StorageError) -> AppendResult:
-        """A disk that is full or fails: like Apache Kafka's, the partition is offline until a restart recovers it."""
-        if not isinstance(error, OutOfDescriptors):  # that says nothing of the disk: the client tries again
+        """The disk is full or failing: as in Apache Kafka, the partition is offline until a restart recovers it."""
+        if not isinstance(error, OutOfDescriptors):  # that does not concern the disk: the client retries
             self.fail(str(error))
         return self._storage_error(str(error))
 
     def fail(self, reason: str) -> None:
-        """The disk refused a write or a sync: from now on everything is answered KAFKA_STORAGE_ERROR."""
+        """The disk failed a write or a sync: from now on every append is refused with KAFKA_STORAGE_ERROR."""
         if self.failed is None:
             self.failed = reason
             logger.error("%s is offline until a restart: %s", self.topic_partition, reason)
@@ -521,14 +521,14 @@ class PartitionLog:
     def begin_verification(
         self, producer_id: int, epoch: int, first_sequence: int, supports_epoch_bump: bool
     ) -> VerificationGuard | Error | None:
-        """What the first append of a transaction must carry once its coordinator has verified it (KIP-890).
+        """The guard that the first append of a transaction must carry once its coordinator has verified it (KIP-890).
 
-        None if there is nothing to verify, an error if the append is refused without asking.
+        None if there is nothing to verify, an error if the append is refused without asking the coordinator.
         """
         return self._state.begin_verification(producer_id, epoch, first_sequence, supports_epoch_bump, self._now_ms)
 
     def maybe_advance_high_watermark(self, offset: int) -> bool:
-        """Move the high watermark up to ``offset``, never down, never past the end; whether it moved."""
+        """Advance the high watermark to ``offset``, never back, never past the end; returns whether it moved."""
         if offset > self.log_end_offset:
             offset = self.log_end_offset
         if offset <= self.high_watermark:
@@ -539,21 +539,21 @@ class PartitionLog:
         return True
 
     def expire_producers(self, now_ms: int) -> None:
-        """Forget producers that were idle for ``producer.id.expiration.ms``."""
+        """Forget producers idle for ``producer.id.expiration.ms``."""
         self._now_ms = max(self._now_ms, now_ms)
         self._state.expire(now_ms)
 
     def forget_producers(self, producer_id: int | None = None) -> list[int]:
-        """Forget a producer, or all that have no transaction open, as their expiry would; whom."""
+        """Forget one producer, or all without an open transaction, as if they had expired; returns their ids."""
         return self._state.forget(producer_id)
 
     def forget_verifications(self) -> None:
-        """Another leader begins: what was being verified with the old one has to be verified again."""
+        """Another leader takes over: appends being verified with the old one must be verified again."""
         self._state.forget_verifications()
 
     @property
     def producer_count(self) -> int:
-        """How many producers are known."""
+        """The number of known producers."""
         return len(self._state.entries)
 
     @property
@@ -561,7 +561,7 @@ class PartitionLog:
         return len(self._segments)
 
     def active_producers(self) -> list[ProducerStateEntry]:
-        """Every producer that is known, by id; the entries are live, not to be changed."""
+        """Every known producer, by id; the entries are live and must not be changed."""
         return [self._state.entries[producer_id] for producer_id in sorted(self._state.entries)]
 
     # --- reading
@@ -569,10 +569,10 @@ class PartitionLog:
     def read(
         self, offset: int, max_bytes: int, upper_bound_offset: int, *, at_least_one_batch: bool
     ) -> LogRead | Error:
-        """Whole batches from ``offset`` on, of one segment, at most ``max_bytes``, below ``upper_bound_offset``.
+        """Read whole batches of one segment from ``offset`` on, at most ``max_bytes``, below ``upper_bound_offset``.
 
         :param upper_bound_offset: high watermark, last stable offset or log end: the start of a batch.
-        :param at_least_one_batch: the first batch comes even where it is larger than ``max_bytes``.
+        :param at_least_one_batch: return the first batch even if it is larger than ``max_bytes``.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             return Error.OFFSET_OUT_OF_RANGE
@@ -582,40 +582,40 @@ class PartitionLog:
         return self._segments.read(offset, max_bytes, upper, self.log_end_offset, at_least_one_batch=at_least_one_batch)
 
     def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
-        """The disk refused something in these bytes of the segment: reads end before the batch that it is in, and
-        those that begin with it are refused, until the next :meth:`apply_retention`."""
+        """The disk failed to read some of these bytes of the segment: until the next :meth:`apply_retention`, reads end
+        before the batch that contains them, and reads that begin with that batch are refused."""
         self._segments.find_unreadable(base_offset, position, size_bytes)
 
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
         """Producer id and first offset of the aborted transactions that touch ``[offset, upper_bound_offset)``.
 
-        In the order of their markers, as Kafka answers them; more than needed is harmless, fewer would not be.
+        In the order of their markers, as in Kafka's responses; too many are harmless, too few are not.
         """
         return [(entry.producer_id, entry.first_offset) for entry in self.aborted_entries(offset, upper_bound_offset)]
 
     def aborted_entries(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
-        """The same, as they are in the transaction indexes."""
+        """The same, as entries of the transaction indexes."""
         return self._segments.aborted_transactions(offset, upper_bound_offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record whose timestamp is at or after ``timestamp``; None if there is none.
+        """The first record at or after ``timestamp``; None if there is none.
 
-        The caller drops what lies at or past the high watermark or the last stable offset.
+        The caller discards results at or past the high watermark or the last stable offset.
         """
         return self._segments.offset_for_timestamp(timestamp, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
-        """The first record that has the log's largest timestamp (ListOffsets -3); None if none has one."""
+        """The first record that has the log's largest timestamp (ListOffsets -3); None if no record has a timestamp."""
         return self._segments.offset_of_max_timestamp(self.log_start_offset)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """The greatest known epoch not above ``epoch`` and where it ended; (-1, -1) where nothing is known."""
+        """The greatest known epoch not above ``epoch`` and where it ended; (-1, -1) if nothing is known."""
         return self.leader_epoch_cache.end_offset_for(epoch, self.log_end_offset)
 
     def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Header and bytes of every batch that ends at or after ``start``, to the end of the log.
 
-        :raises CorruptLogError: bytes that are no batch.
+        :raises CorruptLogError: bytes that are not a batch.
         """
         return self._segments.batches(start)
 
@@ -623,14 +623,14 @@ class PartitionLog:
 
     @property
     def has_unflushed_segments(self) -> bool:
-        """Whether a closed segment is not on stable storage yet."""
+        """Whether a closed segment is not yet on stable storage."""
         return self.recovery_point < self._segments.active.base_offset
 
     def begin_flush(self) -> FlushTicket | None:
-        """What to sync so that all that is appended by now is safe; None if it is.
+        """What to sync to make everything appended so far safe; None if it already is.
 
-        Call the ticket's ``sync`` in any thread, then :meth:`flushed`; :meth:`fail` where the disk failed, or
-        :meth:`not_flushed` where it was not asked.
+        Call the ticket's ``sync`` in any thread, then :meth:`flushed`; call :meth:`fail` instead if the disk failed, or
+        :meth:`not_flushed` if it was not tried.
         """
         end = self.log_end_offset
         if self.flushed_offset >= end and not self._unsynced_files:
@@ -647,18 +647,18 @@ class PartitionLog:
         return FlushTicket(tuple(files), folders, end, size_bytes, tuple(self._closed_since_flush))
 
     def flushed(self, ticket: FlushTicket) -> None:
-        """All that ``ticket`` names is on stable storage."""
+        """Everything in ``ticket`` is on stable storage."""
         self.flushed_offset = max(self.flushed_offset, min(ticket.end_offset, self.log_end_offset))
         self._closed_since_flush = [base for base in self._closed_since_flush if base not in ticket.closed]
 
     def not_flushed(self, ticket: FlushTicket) -> None:
-        """What ``ticket`` names could not be synced for want of a descriptor: the next flush syncs it."""
+        """The files in ``ticket`` could not be synced for lack of a descriptor: the next flush syncs them."""
         self._unsynced_files = {file.path: file for file in ticket.files} | self._unsynced_files
         self._folder_unsynced = self._name_unsynced = True
         self.flush_begun_bytes -= ticket.size_bytes
 
     def sync_later(self, path: str) -> None:
-        """A file of the folder was written: the next flush syncs it."""
+        """Have the next flush sync a file of the folder that was written."""
         self._unsynced_files[path] = self.disk.open(path)
         self._folder_unsynced = True
 
@@ -671,7 +671,7 @@ class PartitionLog:
             self.sync_later(path)
 
     def write_indexes(self) -> None:
-        """Bring the index files up to date, for tools that read them while the log is open."""
+        """Update the index files, for tools that read them while the log is open."""
         for segment in self._segments:
             for file in segment.write_indexes():
                 self._unsynced_files[file.path] = file
@@ -679,12 +679,12 @@ class PartitionLog:
     # --- segments
 
     def roll(self, now_ms: int) -> None:
-        """Begin a new segment, where the last one holds anything. :raises StorageError: nothing changed."""
+        """Begin a new segment unless the last one is empty. :raises StorageError: nothing changed."""
         if self._segments.active.size_bytes:
             self._roll(self.log_end_offset, now_ms)
 
     def _roll(self, base_offset: int, now_ms: int) -> Segment:
-        """What comes before the new segment may be done again, so a failure half-way leaves the old one active."""
+        """All steps before the new segment can be repeated, so a failure in between leaves the old one active."""
         active = self._segments.active
         if active.base_offset == base_offset:
             return active
@@ -705,12 +705,12 @@ class PartitionLog:
             self.sync_later(path)
 
     def apply_retention(self, now_ms: int) -> int:
-        """Drop the oldest segments that the topic's settings no longer keep; answers how many.
+        """Drop the oldest segments that the topic's settings no longer retain; returns how many.
 
-        Files that were dropped ``file.delete.delay.ms`` ago are removed for good. What the disk refused to read is
-        asked for again from now on.
+        Also removes files dropped at least ``file.delete.delay.ms`` ago, and lets reads try again what the disk failed
+        to read.
 
-        :raises StorageError: some of it could not be done, and is tried again the next time.
+        :raises StorageError: a part could not be done, and will be tried again the next time.
         """
         self._segments.forgive()
         refused = self.remove_deleted_files(now_ms)
@@ -727,7 +727,7 @@ class PartitionLog:
         return count
 
     def remove_deleted_files(self, now_ms: int) -> StorageError | None:
-        """Remove the files whose time has come; why one is still there, which the next call tries again."""
+        """Remove files that are due; returns why one is still there, which the next call tries again."""
         refused: StorageError | None = None
         due = [entry for entry in self._removals if entry[0] <= now_ms]
         self._removals = [entry for entry in self._removals if entry[0] > now_ms]
@@ -744,7 +744,7 @@ class PartitionLog:
         return refused
 
     def _drop_segments(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
-        """Put ``instead`` in the place of ``segments``, whose files and snapshots are removed after a while."""
+        """Replace ``segments`` by ``instead``; the old files and snapshots are removed later."""
         paths = []
         for segment in segments:
             paths += segment.mark_deleted()
@@ -756,13 +756,14 @@ class PartitionLog:
         self._removals.append((now_ms + self.config.file_delete_delay_ms, paths))
 
     def replace_segments(self, old: Sequence[Segment], new: Segment, now_ms: int) -> None:
-        """Put a compacted segment, whose files have the suffix ``.cleaned``, in the place of the neighbours ``old``.
+        """Put a compacted segment, whose files have the suffix ``.cleaned``, in place of the neighbours ``old``.
 
-        A crash before the first rename leaves the old ones, a crash after it the new one, which a start finishes.
-        Snapshots of before the end of ``old`` go first: a transaction may be open in them whose marker is compacted
-        away. A start that needs producer state of before that end reads the compacted batches, which tell no such tale.
+        After a crash before the first rename the old ones remain; after a crash later the next start completes the
+        replacement. Snapshots below the end of ``old`` are removed first: they may contain an open transaction whose
+        marker was compacted away. A start that needs producer state below that end replays the compacted batches, in
+        which no such transaction appears.
 
-        :raises StorageError: as at a crash; once a file has another name the log is offline until that start.
+        :raises StorageError: as after a crash; once a file has been renamed, the log is offline until that start.
         """
         end = old[-1].next_offset()
         try:
@@ -775,20 +776,20 @@ class PartitionLog:
 
     @property
     def closed_segments(self) -> Sequence[Segment]:
-        """All segments but the one that is written."""
+        """All segments except the active one."""
         return self._segments.closed
 
     @property
     def active_base_offset(self) -> int:
-        """Base offset of the segment that is written."""
+        """Base offset of the active segment."""
         return self._segments.active.base_offset
 
     # --- cutting
 
     def delete_records_before(self, offset: int) -> Error:
-        """Move the start of the log up to ``offset`` (-1: the high watermark), as DeleteRecords does.
+        """Advance the start of the log to ``offset`` (-1: the high watermark), as DeleteRecords does.
 
-        Whole segments below it go at the next :meth:`apply_retention`. Producer state stays (KIP-360).
+        Whole segments below it are removed by the next :meth:`apply_retention`. Producer state stays (KIP-360).
         """
         if offset == -1:
             offset = self.high_watermark
@@ -822,7 +823,7 @@ class PartitionLog:
         self._after_truncation()
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop everything; the log goes on at ``offset``."""
+        """Drop everything; the log continues at ``offset``."""
         old = list(self._segments)
         paths = [path for segment in old for path in segment.mark_deleted()]
         self._removals.append((self._now_ms + self.config.file_delete_delay_ms, paths))
@@ -858,7 +859,7 @@ class PartitionLog:
     # --- end
 
     def begin_close(self) -> FlushTicket | None:
-        """Write all that :meth:`close` has to sync, so that many logs' syncs can be done together before it."""
+        """Write everything that :meth:`close` has to sync, so that the syncs of many logs can be combined before it."""
         for segment in self._segments:
             for file in segment.write_indexes(final=True):
                 self._unsynced_files[file.path] = file
@@ -867,7 +868,7 @@ class PartitionLog:
         return self.begin_flush()
 
     def close(self, clean: bool = True) -> None:
-        """Give the files back. ``clean``: all is written and synced first, so that the next opening reads little.
+        """Close the files. ``clean``: write and sync everything first, so that the next opening reads little.
 
         :raises StorageError: the disk failed; the log must then be opened as after a crash.
         """
@@ -881,9 +882,9 @@ class PartitionLog:
             segment.close()
 
     def delete(self, token: str) -> str:
-        """Close the log and rename its folder; answers the new path, which the caller removes after a while.
+        """Close the log and rename its folder; returns the new path, which the caller removes later.
 
-        :param token: tells this folder from earlier ones of the same partition.
+        :param token: distinguishes this folder from earlier ones of the same partition.
         """
         self.close(clean=False)
         parent, _, _ = self.folder.rpartition("/")

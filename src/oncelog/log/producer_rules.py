@@ -1,7 +1,7 @@
-"""When an append is refused for its producer: the rules of idempotence and transactions, as tables.
+"""When an append is refused because of its producer: the rules of idempotence and transactions, as tables.
 
 Called by ``log.producer_state``; ``broker.verification`` asks :func:`refused_by_coordinator`. This is the only place
-that answers 45, 47 or 48 to a Produce. The rules change nothing.
+that answers a Produce with error 45, 47 or 48. The rules change nothing.
 Source: KIP-98, KIP-360, KIP-890, KIP-1228; Kafka's ``ProducerAppendInfo``.
 """
 
@@ -18,7 +18,7 @@ from oncelog.types import MAX_SEQUENCE
 
 
 class Attempt(NamedTuple):
-    """A data batch that wants in, with what is known of its producer (None: nothing)."""
+    """A data batch to be appended, with what is known of its producer (None: nothing)."""
 
     header: BatchHeader
     entry: ProducerStateEntry | None
@@ -28,7 +28,7 @@ class Attempt(NamedTuple):
 
 
 class MarkerAttempt(NamedTuple):
-    """The end of a transaction that wants in."""
+    """A transaction marker to be appended."""
 
     producer_id: int
     producer_epoch: int
@@ -38,7 +38,7 @@ class MarkerAttempt(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One reason to refuse: ``error`` is answered where ``broken`` holds and no rule before it did."""
+    """One reason to refuse: if ``broken`` holds, and no earlier rule applied, the answer is ``error``."""
 
     name: str
     error: Error
@@ -113,7 +113,7 @@ _PLAIN = Rule(
 )
 
 CLIENT_RULES: Final = (
-    # A batch with exactly the sequences of one that is kept was answered as a duplicate before.
+    # A batch with exactly the sequences of a remembered one has already been answered as a duplicate.
     _VERIFIED,
     _EPOCH,
     Rule(
@@ -128,10 +128,10 @@ CLIENT_RULES: Final = (
     ),
     Rule("sequence of a new epoch not from 0", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _new_epoch_not_from_zero),
     Rule("sequence does not follow the last one", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _out_of_sequence),
-    # A producer that is not known may start with any sequence (KIP-360).
+    # An unknown producer may start with any sequence (KIP-360).
     _PLAIN,
 )
-"""Reasons to refuse a producer's batch, in the order in which they are looked at."""
+"""Reasons to refuse a producer's batch, in the order in which they are checked."""
 
 COORDINATOR_RULES: Final = (_VERIFIED, _EPOCH, _PLAIN)
 """Reasons to refuse a batch of a coordinator of this broker (TxnOffsetCommit), which has no sequence."""
@@ -163,16 +163,16 @@ MARKER_RULES: Final = (
         _marker_coordinator_older,
     ),
 )
-"""Reasons to refuse a transaction marker, in the order in which they are looked at."""
+"""Reasons to refuse a transaction marker, in the order in which they are checked."""
 
 
 def refused_unasked(producer_epoch: int, entry: ProducerStateEntry | None) -> Error | None:
-    """Why the transaction coordinator need not be asked about a first append: its epoch is an older one."""
+    """Why the transaction coordinator need not be asked about a first append: its epoch is too old."""
     return _EPOCH.error if _is_older(producer_epoch, entry) else None
 
 
 def refused_by_coordinator(error: Error, operation: TransactionSupportedOperation) -> Error:
-    """The transaction coordinator's answer in the words of a partition's leader, and of the request's version."""
+    """Translates the transaction coordinator's error to that of a partition leader, for the request's version."""
     match error:
         case Error.PRODUCER_FENCED:
             return _EPOCH.error

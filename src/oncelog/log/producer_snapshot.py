@@ -19,7 +19,7 @@ _SNAPSHOT_ENTRY = Struct(">qhiqiqiq")
 
 
 def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
-    """A ``.snapshot`` file: version, CRC-32C of what follows it, and of each producer only the newest batch."""
+    """A ``.snapshot`` file: version, CRC-32C of the rest, and of each producer only the newest batch."""
     rows = [
         _SNAPSHOT_ENTRY.pack(
             entry.producer_id,

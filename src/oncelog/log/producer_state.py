@@ -1,8 +1,8 @@
-"""What one partition knows of its producers.
+"""A partition's state of all its producers.
 
 Called by ``log.partition_log`` (checks, live appends) and ``log.recovery`` (replay). ``log.producer_rules`` says when
-an append is refused for its producer. ``apply_data`` and ``apply_marker`` are the only mutations, live and when the log
-is replayed, which never refuses.
+whether an append is refused because of its producer. ``apply_data`` and ``apply_marker`` are the only mutations, both
+live and during replay, which never refuses.
 Source: KIP-98, KIP-360, KIP-890; Kafka's ``ProducerStateManager``.
 """
 
@@ -42,8 +42,8 @@ class CompletedTxn(NamedTuple):
 class ProducerStateManager:
     """All producers of one partition, and the transactions that hold readers back.
 
-    ``map_end_offset``: the state is that of all batches below it. A transaction holds the last stable offset from its
-    first offset on until its marker lies below the high watermark, not only until the marker is written.
+    ``map_end_offset``: the state reflects all batches below it. A transaction holds back the last stable offset from
+    its first offset on until its marker is below the high watermark, not only until the marker is written.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class ProducerStateManager:
         self._ongoing: dict[int, int] = {}
         self._unstable: dict[int, None] = {}
         self.unreplicated: deque[tuple[int, int]] = deque()
-        """Markers that are not replicated, each with the first offset of its transaction; for :meth:`replicated_to`."""
+        """Markers not yet replicated, each with its transaction's first offset; for :meth:`replicated_to`."""
 
     # --- checks: they change nothing
 
     def check_client(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
     ) -> BatchMetadata | Refusal | None:
-        """Whether a producer's batch may be appended: None, the kept batch that it repeats, or why not."""
+        """Whether a producer's batch may be appended: None, the remembered batch that it repeats, or a refusal."""
         entry = self.entries.get(header.producer_id)
         if entry is not None:
             duplicate = entry.duplicate_of(header)
@@ -79,13 +79,13 @@ class ProducerStateManager:
         return self._check(CLIENT_RULES, header, guard, log_end_offset)
 
     def admits_at_once(self, header: BatchHeader, before: BatchHeader | None) -> bool:
-        """Whether a client's batch goes in without a guard, a verification, or anything to be told of it.
+        """Whether a client's batch is admitted without guard, verification or message.
 
-        :param before: the last batch of this producer that was admitted but is not in the state yet.
+        :param before: this producer's last batch that was admitted but is not in the state yet.
 
-        False decides nothing: :meth:`check_client` and :meth:`begin_verification` do. True is what both would say,
-        without going through the rules: the batch goes on exactly where the producer's last one ended, in its epoch
-        and, if that is so, in its open transaction. A property test compares them.
+        False decides nothing: :meth:`check_client` and :meth:`begin_verification` do. True is what both would decide,
+        found without the rules: the batch continues exactly where the producer's last one ended, in its epoch
+        and, if there is one, in its open transaction. A property test compares them.
         """
         producer_id = header.producer_id
         entry = self.entries.get(producer_id)
@@ -99,7 +99,7 @@ class ProducerStateManager:
     def check_coordinator(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
     ) -> Refusal | None:
-        """Whether a coordinator's transactional batch may be appended: None or why not."""
+        """Whether a coordinator's transactional batch may be appended: None or a refusal."""
         return self._check(COORDINATOR_RULES, header, guard, log_end_offset)
 
     def _check(
@@ -133,9 +133,9 @@ class ProducerStateManager:
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, transaction_version: int
     ) -> Refusal | None:
-        """Whether a transaction marker may be appended: None or why not."""
+        """Whether a transaction marker may be appended: None or a refusal."""
         if producer_id < 0:
-            return Refusal(Error.UNKNOWN_SERVER_ERROR, f"a marker in {self.topic_partition} is of no producer")
+            return Refusal(Error.UNKNOWN_SERVER_ERROR, f"a marker in {self.topic_partition} has no producer id")
         entry = self.entries.get(producer_id)
         fields = producer_id, producer_epoch, coordinator_epoch, transaction_version, entry
         attempt = new_tuple(MarkerAttempt, fields)
@@ -158,7 +158,7 @@ class ProducerStateManager:
         )
 
     def forget(self, producer_id: int | None = None) -> list[int]:
-        """Drop what is known of a producer, or of all, as far as no transaction of theirs is open."""
+        """Forget a producer, or all of them, unless they have an open transaction."""
         forgotten = [
             known
             for known, entry in self.entries.items()
@@ -169,7 +169,7 @@ class ProducerStateManager:
         return forgotten
 
     def forget_verifications(self) -> None:
-        """No append under way is verified any more."""
+        """Consider no append under way verified any more."""
         self._verifications.clear()
 
     def begin_verification(
@@ -177,8 +177,8 @@ class ProducerStateManager:
     ) -> VerificationGuard | Error | None:
         """The guard that the append must carry, or why it is refused; None if there is nothing to verify.
 
-        That is so while a transaction of this epoch is open, or if verification is switched off and the producer has
-        added the partition itself.
+        There is nothing while a transaction of this epoch is open, or if verification is switched off and the producer
+        has added the partition itself.
         """
         if not (self.verify_transactions or supports_epoch_bump):
             return None
@@ -232,7 +232,7 @@ class ProducerStateManager:
         offset: int,
         timestamp: int,
     ) -> CompletedTxn | None:
-        """A marker is in the log at ``offset``; answers the transaction that it ended, if one was open."""
+        """A marker is in the log at ``offset``; returns the transaction that it ended, if one was open."""
         self.map_end_offset = offset + 1
         self._verifications.pop(producer_id, None)
         entry = self.entries.get(producer_id)
@@ -254,14 +254,14 @@ class ProducerStateManager:
         return CompletedTxn(producer_id, first_offset, offset, not commit, stable)
 
     def skip_to(self, offset: int) -> None:
-        """The log goes on at ``offset`` without batches of a producer in between."""
+        """The log continues at ``offset``, without batches of any producer in between."""
         self.map_end_offset = max(self.map_end_offset, offset)
 
     # --- what holds readers back
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """First offset of the earliest transaction that is open, or whose marker is not replicated yet."""
+        """First offset of the earliest transaction that is open or whose marker is not replicated yet."""
         return next(iter(self._unstable), None)
 
     @property
@@ -270,24 +270,24 @@ class ProducerStateManager:
         return next(iter(self._ongoing), None)
 
     def replicated_to(self, high_watermark: int) -> None:
-        """Markers below ``high_watermark`` hold nobody back any more."""
+        """Markers below ``high_watermark`` no longer hold back readers."""
         unreplicated = self.unreplicated
         while unreplicated and unreplicated[0][0] < high_watermark:
             del self._unstable[unreplicated.popleft()[1]]
 
     def unreplicated_before(self, offset: int) -> list[tuple[int, int]]:
-        """Markers below ``offset`` that are not replicated, each with the first offset of its transaction."""
+        """Markers below ``offset`` that are not replicated, each with its transaction's first offset."""
         return [entry for entry in self.unreplicated if entry[0] < offset]
 
     def restore_unreplicated(self, entries: Iterable[tuple[int, int]]) -> None:
-        """Take back what :meth:`unreplicated_before` gave before a truncation; snapshots know nothing of it."""
+        """Restore the result of :meth:`unreplicated_before` after a truncation; snapshots do not contain it."""
         self.unreplicated = deque(sorted({*self.unreplicated, *entries}))
         self._unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self.unreplicated)}))
 
     # --- expiry, loading
 
     def expire(self, now_ms: int) -> None:
-        """Forget producers idle for the expiration time, but not one with an open transaction; also verifications."""
+        """Forget producers idle for the expiration time unless a transaction of theirs is open; also verifications."""
         for producer_id in [p for p, entry in self.entries.items() if self._expired(entry, now_ms)]:
             del self.entries[producer_id]
         cutoff = now_ms - self.expiration_ms
@@ -298,7 +298,7 @@ class ProducerStateManager:
         return entry.current_txn_first_offset == NONE_OPEN and now_ms - entry.last_timestamp >= self.expiration_ms
 
     def clear(self, map_end_offset: int) -> None:
-        """Forget everything; verifications stay, they are not about what is in the log."""
+        """Forget everything except verifications, which do not concern what is in the log."""
         self.entries.clear()
         self._ongoing.clear()
         self._unstable.clear()
@@ -306,7 +306,7 @@ class ProducerStateManager:
         self.map_end_offset = map_end_offset
 
     def load(self, entries: Iterable[ProducerStateEntry], map_end_offset: int, now_ms: int) -> None:
-        """Start from a snapshot; producers that have expired are left out."""
+        """Start from a snapshot; expired producers are left out."""
         self.clear(map_end_offset)
         for entry in entries:
             if not self._expired(entry, now_ms):

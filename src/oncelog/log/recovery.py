@@ -1,7 +1,7 @@
-"""Opening a partition's folder: what a crash left is put right, what a clean close left is believed.
+"""Opens a partition's folder: repairs what a crash left, and trusts what a clean close left.
 
-Called by ``PartitionLog.open`` alone. After an unclean end every segment that reaches past the recovery point is read
-whole: each batch's CRC is checked, indexes, leader epochs and producer state are made again, and the first bad batch
+Called only by ``PartitionLog.open``. After an unclean end every segment that reaches past the recovery point is read
+completely: each batch's CRC is checked, indexes, leader epochs and producer state are rebuilt, and the first bad batch
 ends the log. Nothing valid before it is lost. Source: Kafka's ``LogLoader``, ``LogSegment.recover``.
 """
 
@@ -45,9 +45,9 @@ _COPY_BYTES = 1 << 20
 
 
 class LoadedLog(NamedTuple):
-    """What a folder holds once it is in order; all of it below ``log_end_offset``.
+    """A folder's contents after loading; all of it below ``log_end_offset``.
 
-    ``unsynced``: files that were made again; they are to be synced before any recovery point covers their segments.
+    ``unsynced``: rebuilt files, which must be synced before a recovery point covers their segments.
     """
 
     segments: list[Segment]
@@ -92,7 +92,7 @@ def _apply_marker(
 
 
 class _Loader:
-    """One opening of one folder."""
+    """Opens one folder once."""
 
     def __init__(
         self, disk: Disk, folder: str, config: TopicConfig, state: ProducerStateManager, now_ms: int, log_start: int
@@ -115,7 +115,7 @@ class _Loader:
     # --- files
 
     def finish_swaps(self, names: Sequence[str]) -> Sequence[str]:
-        """Remove temporary files; a compaction that had got as far as ``.swap`` is completed."""
+        """Remove temporary files; a compaction that had reached ``.swap`` is completed."""
         files = [(name, *parsed) for name in names if (parsed := parse_file_name(name)) is not None]
         leftovers = [(name, offset, kind, extra) for name, offset, kind, extra in files if extra]
         if not leftovers:
@@ -133,7 +133,7 @@ class _Loader:
         return self.disk.list(self.folder)
 
     def _replace_swapped(self, files: Sequence[tuple[str, int, str, str]], bases: Sequence[int]) -> None:
-        """Remove the files of the segments whose compacted form is in the ``.swap`` segments at ``bases``."""
+        """Remove the files of the segments that the compacted ``.swap`` segments at ``bases`` replace."""
         if not bases:
             return
         ends = []
@@ -147,7 +147,7 @@ class _Loader:
                 self.disk.remove(self.path(name))
 
     def list_segments(self, names: Sequence[str]) -> list[Segment]:
-        """Take in the segments; answers those whose indexes have to be made again."""
+        """List the segments; returns those whose indexes must be rebuilt."""
         present = set(names)
         damaged = []
         for name in names:
@@ -173,7 +173,7 @@ class _Loader:
             try:
                 len(segment.transaction_index)
             except CorruptLogError as error:
-                logger.warning("%s; it is made again", error)
+                logger.warning("%s; it is rebuilt", error)
                 return False
         return True
 
@@ -187,7 +187,7 @@ class _Loader:
         except CorruptLogError as error:
             logger.warning("%s; the epochs are read from the batches", error)
             data = b""
-        if not data:  # made and not written yet, or lost
+        if not data:  # created but not written yet, or lost
             for segment in self.segments:
                 for _, header in segment.scan(0):
                     self.note_epoch(header)
@@ -199,7 +199,7 @@ class _Loader:
     # --- segments and state
 
     def load_state(self, offset: int) -> None:
-        """Bring the producer state to ``offset``: newest snapshot at or below it, then the batches from there on."""
+        """Bring the producer state to ``offset``: load the newest snapshot at or below it, then replay the batches."""
         if self.state_loaded and self.state.map_end_offset == offset:
             return
         low = min(offset, max(self.log_start, self.segments[0].base_offset) if self.segments else self.log_start)
@@ -215,7 +215,7 @@ class _Loader:
         self.state.skip_to(offset)
 
     def with_ends(self) -> list[tuple[Segment, int]]:
-        """The segments, each with the offset that it does not reach."""
+        """The segments, each with the offset after its end."""
         ends = [segment.base_offset for segment in self.segments[1:]]
         return list(zip(self.segments, [*ends, MAX_OFFSET], strict=False))
 
@@ -230,10 +230,10 @@ class _Loader:
             logger.warning("producer state of %s ends early: %s", self.folder, error)
 
     def recover(self, segment: Segment, synced_to: int) -> int:
-        """Read a segment whole, rebuild what follows from it, cut it off at the first bad batch; answers bytes cut.
+        """Read a whole segment, rebuild what derives from it, cut it at the first bad batch; returns the bytes cut.
 
-        :param synced_to: below this offset everything was on stable storage once: what is cut there was acknowledged,
-            and is kept in a file beside the segment.
+        :param synced_to: everything below this offset was on stable storage once: bytes cut there were acknowledged,
+            and are kept in a separate file.
         """
         self.load_state(segment.base_offset)
         segment.start_indexes()
@@ -256,7 +256,7 @@ class _Loader:
         return self.end_at(segment, end, scanner.next_offset, synced_to)
 
     def end_at(self, segment: Segment, end: int, next_offset: int, synced_to: int) -> int:
-        """End a segment that was read at position ``end`` and write what follows from it; answers bytes cut."""
+        """End a scanned segment at position ``end`` and write what derives from it; returns the bytes cut."""
         cut = segment.size_bytes - end
         if cut:
             if next_offset < synced_to:
@@ -279,7 +279,7 @@ class _Loader:
             self.epochs.assign(epoch, start_offset)
 
     def keep_aside(self, segment: Segment, position: int) -> None:
-        """Copy what lies behind ``position`` to a file that neither we nor Kafka read: a disk lost it, not a crash."""
+        """Copy the bytes after ``position`` to a file that nothing reads: a disk lost them, not a crash."""
         kept = f"{segment.path(LOG_SUFFIX)}.{position}{DAMAGED_SUFFIX}"
         copy = self.disk.open(kept, create=True)
         copy.truncate(0)
@@ -289,7 +289,7 @@ class _Loader:
         copy.close()
         self.disk.sync_folder(self.folder)
         logger.error(
-            "%s was damaged at position %d after it had been synced; the log ends there and the bytes behind it are "
+            "%s was damaged at position %d after it had been synced; the log ends there and the bytes after it are "
             "kept in %s: restore the partition from a copy of it, or read them with dump-log",
             segment,
             position,
@@ -305,11 +305,11 @@ class _Loader:
             self.segments.remove(segment)
 
     def recover_past(self, recovery_point: int) -> None:
-        """After a crash: every segment that reaches past ``recovery_point``, until one turns out to be damaged.
+        """After a crash, recover every segment that reaches past ``recovery_point``, until one turns out damaged.
 
-        One that ends before the next begins has lost its end, though what is left of it is whole: what comes after
-        it goes too, for a log may lose its newest batches in a power failure but never some in the middle. Only
-        compaction leaves such gaps otherwise.
+        A segment that ends before the next begins has lost its end, even if the rest is intact: the segments after it
+        are removed, too, because a power failure may cost a log its newest batches but never some in the middle. Only
+        compaction leaves such gaps legitimately.
         """
         pending = [(segment, end) for segment, end in self.with_ends() if end > recovery_point]
         for number, (segment, end) in enumerate(pending, 1):
@@ -317,13 +317,13 @@ class _Loader:
             damaged = self.recover(segment, recovery_point) > 0
             next_offset = segment.next_offset()
             if damaged or (next_offset < end < MAX_OFFSET and not self.config.compacted):
-                logger.warning("%s goes on at %d: segments after it are removed", self.folder, next_offset)
+                logger.warning("%s continues at %d: the segments after it are removed", self.folder, next_offset)
                 later = [segment for segment, _ in pending[number:]]
                 for lost in later:
                     if lost.base_offset < recovery_point and lost.size_bytes:
                         self.keep_aside(lost, 0)
                 self.remove_segments(later)
-                self.disk.sync_folder(self.folder)  # none may come back beside what is appended from here on
+                self.disk.sync_folder(self.folder)  # none may reappear next to what is appended from here on
                 self.snapshots.keep_between(0, next_offset)
                 return
 
@@ -339,7 +339,7 @@ def load(
     recovery_point: int,
     log_start_offset: int,
 ) -> LoadedLog:
-    """Read or make the folder; ``state`` is filled. ``recovery_point`` and ``log_start_offset`` are checkpoints."""
+    """Read or create the folder and fill ``state``. ``recovery_point`` and ``log_start_offset`` are checkpoints."""
     names = disk.list(folder)
     if not names:
         disk.make_folder(folder)
@@ -353,7 +353,7 @@ def load(
     made_again: list[int] = []
     for segment, end in loader.with_ends():
         if segment.base_offset in damaged and (clean_shutdown or end <= recovery_point):
-            logger.warning("the indexes of %s are missing or damaged and are made again", segment)
+            logger.warning("the indexes of %s are missing or damaged and are rebuilt", segment)
             loader.recover(segment, end)
             made_again.append(segment.base_offset)
     if not clean_shutdown:
@@ -366,7 +366,9 @@ def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> Loade
     segments, log_start = loader.segments, loader.log_start
     log_end = segments[-1].next_offset() if segments else log_start
     if log_end < log_start:
-        logger.warning("%s ends at %d, before its start %d: it begins again there", loader.folder, log_end, log_start)
+        logger.warning(
+            "%s ends at %d, before its start %d: it starts again there, empty", loader.folder, log_end, log_start
+        )
         loader.remove_segments(list(segments))
         loader.epochs.clear()
         loader.snapshots.keep_between(log_start, log_start)
@@ -382,7 +384,7 @@ def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> Loade
     loader.snapshots.keep_between(log_start, log_end)
     loader.log_start = log_start
     if clean_shutdown and loader.snapshots.latest is None and not loader.state_loaded:
-        # A folder of a version without snapshots: its producers are not known, and it is not read whole for them.
+        # The folder of a version without snapshots: its producers stay unknown, it is not read completely for them.
         loader.state.clear(log_end)
     else:
         loader.load_state(log_end)

@@ -1,4 +1,4 @@
-"""What a partition's log answers. Made by ``log.partition_log``; read by the broker and the server. Times are in ms."""
+"""Results of a partition's log. Made by ``log.partition_log``; read by the broker and the server. Times are in ms."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from oncelog.ports import Disk, File
 
 
 class AppendResult(NamedTuple):
-    """Outcome of an append. Anything but NONE: nothing was written, and ``message`` says why.
+    """Outcome of an append. With an error other than NONE nothing was written, and ``message`` says why.
 
-    ``log_append_time_ms`` is -1 unless the topic dates records itself (LogAppendTime). ``duplicate``: the batch was
-    in the log already, at these offsets and with this largest timestamp; nothing was written. ``record_errors``: index
-    in the batch and message.
+    ``log_append_time_ms`` is -1 unless the topic uses LogAppendTime. ``duplicate``: the batch was
+    in the log already, at these offsets and with this largest timestamp; nothing was written. ``record_errors``: pairs
+    of index in the batch and message.
     """
 
     error: Error
@@ -27,7 +27,7 @@ class AppendResult(NamedTuple):
 
 
 class FileSlice(NamedTuple):
-    """Bytes of a file, to be sent with ``sendfile`` or read."""
+    """A range of a file, to be sent with ``sendfile`` or read."""
 
     file: File
     position: int
@@ -40,7 +40,7 @@ class FileSlice(NamedTuple):
 class LogRead(NamedTuple):
     """Whole batches, the first of which ends at or after ``first_offset``; empty if there is nothing to read.
 
-    ``upper_bound_offset`` is not below the end of what was read: the bound for the look-up of aborted transactions.
+    ``upper_bound_offset`` is not below the end of what was read; it limits the search for aborted transactions.
     """
 
     slices: tuple[FileSlice, ...]
@@ -52,8 +52,7 @@ class LogRead(NamedTuple):
 class FlushTicket(NamedTuple):
     """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``.
 
-    ``size_bytes`` is what was appended since the ticket before, ``closed`` the base offsets of the segments that were
-    closed.
+    ``size_bytes`` was appended since the previous ticket; ``closed`` are the base offsets of segments closed since.
     """
 
     files: tuple[File, ...]
@@ -63,7 +62,7 @@ class FlushTicket(NamedTuple):
     closed: tuple[int, ...] = ()
 
     def sync(self, disk: Disk) -> None:
-        """Return when all is on stable storage (any thread). :raises StorageError: the disk failed."""
+        """Return when everything is on stable storage (any thread). :raises StorageError: the disk failed."""
         for file in self.files:
             file.sync()
         for folder in self.folders:
@@ -79,7 +78,7 @@ class TimestampOffset(NamedTuple):
 
 
 class SegmentInfo(NamedTuple):
-    """A segment as tools show it."""
+    """A segment as shown by tools."""
 
     base_offset: int
     size_bytes: int

@@ -1,6 +1,6 @@
-"""Which segments a topic's settings no longer keep. Called by ``PartitionLog.apply_retention``.
+"""Which segments a topic's settings no longer retain. Called by ``PartitionLog.apply_retention``.
 
-Oldest first, up to the first that has to stay. Source: Kafka's ``UnifiedLog.deleteOldSegments``.
+Oldest first, up to the first that must stay. Source: Kafka's ``UnifiedLog.deleteOldSegments``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from oncelog.log.segment import Segment
 
 
 class Bounds(Protocol):
-    """What of a log decides besides its segments."""
+    """The offsets of a log that retention depends on, besides its segments."""
 
     log_start_offset: int
     log_end_offset: int
@@ -21,7 +21,7 @@ class Bounds(Protocol):
 
 
 def segments_to_drop(segments: Sequence[Segment], config: TopicConfig, log: Bounds, now_ms: int) -> int:
-    """How many segments, from the oldest on, are to go; the last one counts too, where it holds anything."""
+    """How many segments, from the oldest on, to drop; this may include the last one if it is not empty."""
     excess_bytes = sum(segment.size_bytes for segment in segments) - config.retention_bytes
     if config.retention_bytes < 0 or "delete" not in config.cleanup_policy:
         excess_bytes = -1

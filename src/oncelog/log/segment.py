@@ -1,9 +1,9 @@
-"""One segment of a partition: a ``.log`` file, its three indexes, and where its newest batches lie.
+"""One segment of a partition: a ``.log`` file, its three indexes, and the positions of its newest batches.
 
 Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. The indexes live in
-memory and are loaded when first used; :meth:`Segment.write_indexes` puts what is new into their files (roll, close,
-or the owner's own rhythm). Positions are bytes in the ``.log`` file, always starts of batches. One file, though a long
-one: appends, look-ups and cuts work on the same few places in memory.
+memory and are loaded at first use; :meth:`Segment.write_indexes` writes what is new to their files (when rolling,
+closing, or whenever the owner wants). Positions are bytes in the ``.log`` file, always starts of batches. This is a
+single long file, because appends, searches and truncations work on the same few positions in memory.
 Source: Kafka's ``LogSegment``.
 """
 
@@ -48,7 +48,7 @@ _UNREADABLE_KEPT = 100
 
 
 class Located(NamedTuple):
-    """A batch found by an offset. ``header`` is None if the place came from memory."""
+    """A batch found by an offset. ``header`` is None if the position came from memory."""
 
     position: int
     header: BatchHeader | None
@@ -58,7 +58,7 @@ class Segment:
     """A segment whose batches have offsets from ``base_offset`` on.
 
     ``first_timestamp``: largest timestamp of the first batch, from which ``segment.ms`` counts; None: not read yet.
-    ``last_append_ms``: wall clock of the newest append (of the opening, before one), for records without timestamps.
+    ``last_append_ms``: wall clock of the newest append (or of opening, before one), for records without timestamps.
     """
 
     __slots__ = (
@@ -103,10 +103,10 @@ class Segment:
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
-        # Entries of the offset, time and transaction index that are in their files; None: the file is to be replaced.
+        # Entries of the offset, time and transaction index already in their files; None: the file must be replaced.
         self._written: list[int | None] = [0, 0, 0]
         self._bytes_since_index_entry = 0
-        # Below this size and up to this timestamp no batch needs a new segment, under these settings.
+        # With these settings no batch up to this size and timestamp needs a new segment.
         self._room_for: TopicConfig | None = None
         self._room_bytes = 0
         self._room_timestamp = 0
@@ -115,11 +115,11 @@ class Segment:
         self._tail_next = array("q")
         self._tail_low = base_offset
         self._unreadable: dict[int, str] = {}
-        """Positions of batches whose bytes the disk refused, and why."""
+        """Positions of batches that the disk failed to read, and why."""
 
     @classmethod
     def create(cls, disk: Disk, folder: str, base_offset: int, now_ms: int, suffix: str = "") -> Segment:
-        """A new, empty segment; left-over files of its name are replaced."""
+        """A new, empty segment; left-over files with its name are replaced."""
         segment = cls(disk, folder, base_offset, now_ms, suffix=suffix)
         for kind in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
             disk.remove(segment.path(kind))
@@ -132,7 +132,7 @@ class Segment:
 
     @classmethod
     def existing(cls, disk: Disk, folder: str, base_offset: int, now_ms: int) -> Segment:
-        """A segment that lies on the disk; nothing but its size is read yet."""
+        """A segment that exists on disk; only its size is read now."""
         segment = cls(disk, folder, base_offset, now_ms)
         segment.size_bytes = disk.size(segment.path(LOG_SUFFIX))
         segment._tail_low = MAX_OFFSET
@@ -153,7 +153,7 @@ class Segment:
     # --- indexes
 
     def start_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Begin with empty indexes; their files, if any, are replaced at the next write."""
+        """Start with empty indexes; their files, if any, are replaced at the next write."""
         self._offset_index = OffsetIndex(self.base_offset)
         self._time_index = TimeIndex(self.base_offset)
         self._transaction_index = TransactionIndex()
@@ -181,7 +181,7 @@ class Segment:
         return self._transaction_index
 
     def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Read the offset and time index; where they are damaged, make them again from the batches' headers."""
+        """Read the offset and time index; rebuild them from the batches' headers if they are damaged."""
         offset_path, time_path = self.path(OFFSET_INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
         try:
             offset_data = self._disk.read(offset_path) if self._disk.exists(offset_path) else b""
@@ -191,7 +191,7 @@ class Segment:
             if self.size_bytes and not times and self._first_has_timestamp():
                 raise CorruptLogError(f"the time index {time_path} is empty but the segment is not")
         except CorruptLogError as error:
-            logger.warning("%s; it is made again", error)
+            logger.warning("%s; it is rebuilt", error)
             return self._index_headers()
         self._offset_index, self._time_index = offsets, times
         self._written[0] = len(offsets) if len(offsets) * OFFSET_ENTRY_SIZE_BYTES == len(offset_data) else None
@@ -211,12 +211,12 @@ class Segment:
         return indexes
 
     def index_batch(self, position: int, header: BatchHeader, interval_bytes: int) -> None:
-        """Take one batch at ``position``, the next in the file, into the indexes."""
+        """Index one batch at ``position``, the next in the file."""
         last_offset = header.base_offset + header.last_offset_delta
         self._index(position, last_offset, header.max_timestamp, last_offset, header.size_bytes, interval_bytes)
 
     def take_scanned(self, scanner: BatchScanner) -> None:
-        """Take what ``scanner`` found in the whole file into the indexes, which must have been started again."""
+        """Add what ``scanner`` found in the whole file to the indexes, which must have been started afresh."""
         offsets, positions, timestamps, time_offsets = scanner.index_columns()
         self.offset_index.extend(offsets, positions)
         self.time_index.extend(timestamps, time_offsets)
@@ -252,14 +252,14 @@ class Segment:
         return self.read_first_timestamp() if self.first_timestamp is None else self.first_timestamp
 
     def latest_ms(self) -> int:
-        """Largest timestamp; of a segment without timestamps, the wall clock of its last append."""
+        """Largest timestamp; for a segment without timestamps, the wall clock of its last append."""
         latest = self.load_max_timestamp()
         return latest if latest >= 0 else self.last_append_ms
 
     def write_indexes(self, *, final: bool = False) -> list[File]:
-        """Put new entries into the index files; answers the files that changed.
+        """Write new entries to the index files; returns the files that changed.
 
-        :param final: the segment takes no more batches now: its largest timestamp gets its entry.
+        :param final: the segment takes no more batches: add an entry for its largest timestamp.
         """
         if final:
             self.give_room_back()
@@ -287,7 +287,7 @@ class Segment:
         return changed
 
     def give_room_back(self) -> None:
-        """Nothing is appended for now, so that the disk need not set room aside for it."""
+        """Nothing is being appended for now: release the disk space reserved for it."""
         if self._file is not None:
             self._file.complete()
 
@@ -297,7 +297,8 @@ class Segment:
     # --- appending
 
     def surely_has_room(self, size_bytes: int, max_timestamp: int, last_offset: int, config: TopicConfig) -> bool:
-        """That :meth:`should_roll` would say no, as far as it is known without looking; True for most batches."""
+        """Whether :meth:`should_roll` would certainly say no, as far as known without a search; True for most
+        batches."""
         return (
             config is self._room_for
             and self.size_bytes + size_bytes <= self._room_bytes
@@ -328,7 +329,7 @@ class Segment:
         return False
 
     def _note_room(self, config: TopicConfig, timestamp: int) -> None:
-        """Below which size no index can be full: a batch, which is as large as its header at least, adds one entry."""
+        """Note up to which size no index can be full: each batch, at least as large as its header, adds one entry."""
         used = max(len(self.offset_index), len(self.time_index))
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1 - used
         self._room_for, self._room_timestamp = config, timestamp
@@ -337,7 +338,7 @@ class Segment:
     def has_room_for(
         self, headers: Sequence[BatchHeader], base_offset: int, now_ms: int, config: TopicConfig, jitter_ms: int
     ) -> bool:
-        """Whether none of these batches has to go into a new segment. False may be said of some that would fit."""
+        """Whether none of these batches needs a new segment. May return False for some that would fit."""
         if not self.size_bytes:
             return False
         count = len(headers)
@@ -369,7 +370,7 @@ class Segment:
         now_ms: int,
         index_interval_bytes: int,
     ) -> None:
-        """One batch at the end of the file. A failure leaves file and segment as they were."""
+        """Append one batch to the file. A failure leaves file and segment as they were."""
         position = self.size_bytes
         (self._file or self.file).append(buffers)
         if not position:
@@ -388,7 +389,7 @@ class Segment:
     def append_run(
         self, run: Sequence[Buffer], headers: Sequence[BatchHeader], base_offset: int, now_ms: int, interval_bytes: int
     ) -> None:
-        """Several batches of one write, as ``append`` would take them one by one. A failure leaves all as it was."""
+        """Append several batches with one write, as if by ``append`` one by one. A failure leaves all as it was."""
         position, offset = self.size_bytes, base_offset
         self.file.append(run)
         self.last_append_ms = now_ms
@@ -415,23 +416,24 @@ class Segment:
         del self._tail_positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
 
     def start_tail(self, next_offset: int) -> None:
-        """Nothing of the file is remembered; ``next_offset`` is the first that the next batch may have."""
+        """Start with no remembered batches; ``next_offset`` is the lowest that the next batch may have."""
         del self._tail_positions[:], self._tail_next[:]
         self._tail_low = next_offset
 
     # --- finding
 
     def scan(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
-        """Positions and headers of at most ``limit`` batches from ``position`` on; ends at what is no batch."""
+        """Positions and headers of at most ``limit`` batches from ``position`` on; ends at bytes that are not a
+        batch."""
         try:
             yield from self.scan_all(position, limit)
         except CorruptLogError as error:
             logger.warning("%s", error)
 
     def scan_all(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
-        """The same; who looks for one must not be sent on to the next segment by a damage before it.
+        """The same, but a search must not continue in the next segment because of damage in this one.
 
-        :raises CorruptLogError: what follows is no whole batch.
+        :raises CorruptLogError: what follows is not a complete batch.
         """
         chunk, start, read_bytes = b"", position, _HEADER_READ_BYTES if limit > 1 else HEADER_SIZE_BYTES
         while limit and position < self.size_bytes:
@@ -444,7 +446,7 @@ class Segment:
                 except StorageError:
                     if read_bytes == HEADER_SIZE_BYTES:
                         raise
-                    read_bytes = HEADER_SIZE_BYTES  # the disk may refuse the batches behind it alone
+                    read_bytes = HEADER_SIZE_BYTES  # perhaps the disk fails to read only the batches after it
                     continue
             try:
                 header = read_header(chunk, position - start)
@@ -458,14 +460,14 @@ class Segment:
             limit -= 1
 
     def _without_unreadable(self, position: int, size: int) -> int:
-        """How much of that can be read: up to the header of the next batch that is known to be unreadable."""
+        """How much of ``size`` can be read: up to the header of the next batch known to be unreadable."""
         ends = [at - position + HEADER_SIZE_BYTES for at in self._unreadable if at >= position]
         return min([size, *ends])
 
     def locate(self, offset: int) -> Located | None:
         """The first batch that ends at or after ``offset``; None if all end before.
 
-        :raises CorruptLogError: nothing is known of what lies behind a damage.
+        :raises CorruptLogError: what lies after damaged bytes is unknown.
         """
         if offset >= self._tail_low:
             entry = bisect_right(self._tail_next, offset)
@@ -478,15 +480,15 @@ class Segment:
         return None
 
     def position_of(self, offset: int) -> int:
-        """Where the first batch that ends at or after ``offset`` starts; the end of the file without one."""
+        """Where the first batch that ends at or after ``offset`` starts; the end of the file if there is none."""
         located = self.locate(offset)
         return self.size_bytes if located is None else located.position
 
     def end_of_read(self, start: int, upper: int) -> int:
-        """Where a read from the batch at ``start`` on ends, at the latest: before the batch that holds ``upper``, or
-        before what is damaged, or what the disk refuses, on the way there.
+        """The latest end of a read that starts with the batch at ``start``: before the batch that holds ``upper``, or
+        before damaged or unreadable bytes on the way there.
 
-        :raises CorruptLogError, StorageError: that is the batch at ``start``.
+        :raises CorruptLogError, StorageError: the batch at ``start`` itself is damaged or unreadable.
         """
         if upper >= self._tail_low:
             return self.position_of(upper)
@@ -503,9 +505,9 @@ class Segment:
         return position
 
     def readable_end(self, start: int) -> int:
-        """The end of the file, or the next batch that is known to be unreadable.
+        """The end of the file, or the next batch known to be unreadable.
 
-        :raises StorageError: that is the batch at ``start``.
+        :raises StorageError: the batch at ``start`` itself is unreadable.
         """
         if not self._unreadable:
             return self.size_bytes
@@ -514,9 +516,9 @@ class Segment:
         return min((at for at in self._unreadable if at > start), default=self.size_bytes)
 
     def find_unreadable(self, position: int, end: int) -> None:
-        """The disk refused something in ``[position, end)``: find the batch, so that those around it can be read.
+        """The disk failed to read a part of ``[position, end)``: find the batch, so that those around it can be read.
 
-        It is not asked for that one again before :meth:`forgive`, since a failing disk may take seconds to say no.
+        That batch is not read again before :meth:`forgive`, because a failing disk may take seconds to report an error.
         """
         at = self.offset_index.boundary_at_or_before(position)
         try:
@@ -528,7 +530,7 @@ class Segment:
                     self._read_through(at, at + header.size_bytes)
                 at += header.size_bytes
         except (OutOfDescriptors, CorruptLogError):
-            return  # that says nothing of the disk; and of a damage whoever reads on from there is told
+            return  # that does not concern the disk; damage is reported to whoever reads on from there
         except StorageError as error:
             if len(self._unreadable) >= _UNREADABLE_KEPT:
                 self.forgive()
@@ -542,12 +544,12 @@ class Segment:
             position += size
 
     def forgive(self) -> None:
-        """Ask the disk again for what it refused."""
+        """Allow reads again of what the disk failed to read."""
         self._unreadable.clear()
 
     def cut(self, start: int, end: int, limit: int, header: BatchHeader | None) -> tuple[int, int]:
-        """Where a read of whole batches in ``[start, end)`` ends that takes at most ``limit`` bytes, and the end of
-        its first batch. ``header`` is that of the batch at ``start``, where it is known.
+        """Where a read of whole batches in ``[start, end)`` with at most ``limit`` bytes ends, and the end of its first
+        batch. ``header`` is that of the batch at ``start``, if known.
         """
         tail = self._tail_positions
         if tail and start >= tail[0]:
@@ -563,7 +565,7 @@ class Segment:
         if start + limit >= end:
             return end, first_end
         position = max(first_end, self.offset_index.boundary_at_or_before(start + limit))
-        with suppress(CorruptLogError, StorageError):  # told to whoever reads on from there
+        with suppress(CorruptLogError, StorageError):  # reported to whoever reads on from there
             for at, header in self.scan_all(position):
                 if at + header.size_bytes > start + limit:
                     break
@@ -571,14 +573,14 @@ class Segment:
         return position, first_end
 
     def upper_bound_offset(self, position: int) -> int | None:
-        """An upper bound for the offsets of batches before ``position``; None if only the segment's end is known."""
+        """An upper bound on the offsets of batches before ``position``; None if only the segment's end is known."""
         tail = self._tail_positions
         if tail and position > tail[0]:
             return self._tail_next[bisect_right(tail, position - 1) - 1]
         return self.offset_index.offset_at_or_after(position)
 
     def next_offset(self) -> int:
-        """The offset after the last batch, the base offset without one. Reads from the last index entry on."""
+        """The offset after the last batch; the base offset if there is none. Reads from the last index entry on."""
         if self._tail_next:
             return self._tail_next[-1]
         offset = self.base_offset
@@ -591,7 +593,7 @@ class Segment:
     def truncate_to(self, offset: int) -> None:
         """Drop the batches from the one that holds ``offset`` on."""
         position = self.position_of(offset)
-        self.forgive()  # what lay behind is gone, and something else comes there
+        self.forgive()  # the bytes after this point are gone and will be replaced
         self._room_for = None
         self.load_max_timestamp()
         self.offset_index.truncate_to(offset)
@@ -615,25 +617,25 @@ class Segment:
         self.start_tail(next_offset)
 
     def rename(self, suffix: str) -> None:
-        """Give all files of the segment another temporary suffix (or none)."""
+        """Give all files of the segment another temporary suffix, or none."""
         for kind in SEGMENT_SUFFIXES:
             old, new = self.path(kind), f"{self._folder}/{file_name(self.base_offset, kind)}{suffix}"
-            # The log's file may have got its name before the disk refused another one's.
+            # The log's file may have been renamed before renaming another one failed.
             if self._disk.exists(old) or (kind == LOG_SUFFIX and not self._disk.exists(new)):
                 self._disk.rename(old, new)
         self.suffix = suffix
 
     def mark_deleted(self) -> list[str]:
-        """Rename the files for removal; answers what is to be removed. Reads that are under way go on."""
+        """Rename the files for removal; returns their new paths. Reads under way continue."""
         self.rename(DELETED_SUFFIX)
         return [self.path(kind) for kind in SEGMENT_SUFFIXES]
 
     def close(self) -> None:
-        """Give the descriptor back; what was not written is lost."""
+        """Close the file; what was not written is lost."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 MAX_OFFSET = 2**63 - 1
-"""No offset of a log reaches this: with it as the low end, the memory of the tail answers for nothing."""
+"""No offset of a log reaches this: as the low end of the tail it means that no batch is remembered."""

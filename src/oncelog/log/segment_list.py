@@ -1,7 +1,7 @@
-"""The segments of one partition in the order of their offsets, and what is found across them.
+"""The segments of one partition in offset order, and searches across them.
 
 Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. There is always a last one,
-the active segment, which alone is appended to. Source: Kafka's ``LogSegments`` and ``LocalLog``.
+the active segment, the only one appended to. Source: Kafka's ``LogSegments`` and ``LocalLog``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.types import NO_TIMESTAMP, new_tuple
 
 
 class SegmentList:
-    """Segments by offset. Offsets that callers pass lie between the log's start and end."""
+    """Segments by offset. Callers pass offsets between the log's start and end."""
 
     __slots__ = ("_bases", "_last_asked", "_last_read", "_segments", "active")
 
@@ -41,7 +41,7 @@ class SegmentList:
 
     @property
     def closed(self) -> Sequence[Segment]:
-        """All but the active one."""
+        """All except the active one."""
         return self._segments[:-1]
 
     def oldest(self, count: int) -> Sequence[Segment]:
@@ -60,11 +60,11 @@ class SegmentList:
         return sum(segment.size_bytes for segment in self._segments)
 
     def with_ends(self) -> list[tuple[Segment, int]]:
-        """The segments, each with an offset that it does not reach; the last one's is beyond all."""
+        """The segments, each with an offset that it does not reach; for the last one, a maximum."""
         return list(zip(self._segments, [*self._bases[1:], MAX_OFFSET], strict=True))
 
     def number_of(self, offset: int) -> int:
-        """Index of the segment that has, or would have, ``offset``."""
+        """Index of the segment that contains, or would contain, ``offset``."""
         number = bisect_right(self._bases, offset) - 1
         return number if number > 0 else 0
 
@@ -81,7 +81,7 @@ class SegmentList:
         self._forget_read()
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Put ``new`` where the neighbours ``old`` are; one segment at least is left."""
+        """Replace the neighbours ``old`` by ``new``; at least one segment remains."""
         number = self._segments.index(old[0]) if old else len(self._segments)
         self._segments[number : number + len(old)] = new
         self._index()
@@ -94,14 +94,14 @@ class SegmentList:
     # --- finding
 
     def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
-        """The disk refused something in these bytes of a segment (:meth:`Segment.find_unreadable`)."""
+        """The disk failed to read some of these bytes of a segment (:meth:`Segment.find_unreadable`)."""
         segment = self._segments[self.number_of(base_offset)]
         if segment.base_offset == base_offset:
             segment.find_unreadable(position, position + size_bytes)
             self._forget_read()
 
     def forgive(self) -> None:
-        """Ask the disk again for what it refused."""
+        """Allow reads again of what the disk failed to read."""
         for segment in self._segments:
             segment.forgive()
         self._forget_read()
@@ -111,7 +111,7 @@ class SegmentList:
     ) -> LogRead:
         """See ``PartitionLog.read``; ``offset`` is below ``upper``, which is the start of a batch or the log's end.
 
-        Who asks what the one before asked, as many consumers of the same tail do, is answered the same object.
+        If a read repeats the previous one, as with many consumers at the tail, it returns the same object.
         """
         asked = (offset, max_bytes, upper, log_end_offset, at_least_one_batch)
         if asked != self._last_asked:
@@ -152,7 +152,7 @@ class SegmentList:
         return found
 
     def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
-        """The first record from ``start_offset`` on that is as late as ``timestamp``."""
+        """The first record from ``start_offset`` on with a timestamp of at least ``timestamp``."""
         for segment in self._segments:
             if segment.latest_ms() >= timestamp:
                 from_offset = max(segment.time_index.offset_for(timestamp), start_offset)
@@ -172,7 +172,7 @@ class SegmentList:
     def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Header and bytes of every batch that ends at or after ``start``.
 
-        :raises CorruptLogError: bytes that are no batch.
+        :raises CorruptLogError: bytes that are not a batch.
         """
         for segment in self.from_offset(start):
             position = segment.position_of(start)

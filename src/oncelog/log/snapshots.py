@@ -1,4 +1,4 @@
-"""The ``.snapshot`` files of one partition: producer state as of the offset in the name.
+"""The ``.snapshot`` files of one partition: its producer state as of the offset in the file's name.
 
 Called by ``log.partition_log`` and ``log.recovery``. Source: Kafka's ``ProducerStateManager``.
 """
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class SnapshotFiles:
-    """Snapshots that exist, by their offsets in rising order."""
+    """Existing snapshots, by offset in rising order."""
 
     def __init__(self, disk: Disk, folder: str, offsets: Collection[int] = ()) -> None:
         self._disk = disk
@@ -28,7 +28,7 @@ class SnapshotFiles:
 
     @classmethod
     def listed(cls, disk: Disk, folder: str, names: Collection[str]) -> SnapshotFiles:
-        """Those among ``names``."""
+        """The snapshots among ``names``."""
         parsed = filter(None, map(parse_file_name, names))
         return cls(disk, folder, [offset for offset, kind, extra in parsed if kind == SNAPSHOT_SUFFIX and not extra])
 
@@ -40,7 +40,7 @@ class SnapshotFiles:
         return self.offsets[-1] if self.offsets else None
 
     def take(self, state: ProducerStateManager) -> str | None:
-        """Write the state at its end offset; answers the file, or None if that snapshot exists already."""
+        """Write the state as of its end offset; returns the file, or None if that snapshot exists already."""
         offset = state.map_end_offset
         if offset <= (self.offsets[-1] if self.offsets else 0):
             return None
@@ -56,7 +56,7 @@ class SnapshotFiles:
             try:
                 return offset, decode_snapshot(self._disk.read(path), path)
             except CorruptLogError as error:
-                logger.warning("%s; an older one is used", error)
+                logger.warning("%s; an older snapshot is used", error)
                 self.remove(offset)
         return None
 
@@ -66,7 +66,7 @@ class SnapshotFiles:
             self._disk.remove(self.path(offset))
 
     def mark_deleted(self, low: int, high: int) -> list[str]:
-        """Rename the snapshots from ``low`` to ``high`` for removal; answers their new paths."""
+        """Rename the snapshots from ``low`` to ``high`` for removal; returns their new paths."""
         paths = []
         for offset in [offset for offset in self.offsets if low <= offset <= high]:
             self.offsets.remove(offset)

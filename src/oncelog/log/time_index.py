@@ -1,7 +1,7 @@
-"""Sparse index of one segment: from which offset on records may be as late as a timestamp.
+"""Sparse index of one segment: from which offset on records may have a given timestamp.
 
-Called by ``log.segment``. An entry is the largest timestamp so far and the last offset of the batch that brought it;
-timestamps rise strictly. Held in memory and written as :mod:`oncelog.log.offset_index` is.
+Called by ``log.segment``. An entry is the largest timestamp so far and the last offset of the batch that contains it;
+timestamps rise strictly. Held in memory and written like :mod:`oncelog.log.offset_index`.
 File format (``TimeIndex`` of Kafka): entries of int64 timestamp in ms, int32 offset relative to the base offset.
 """
 
@@ -40,25 +40,25 @@ class TimeIndex:
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last entry, the base offset without one."""
+        """Offset of the last entry; the base offset if there is none."""
         return self.base_offset + (self._offsets[-1] if self._offsets else 0)
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
-        """Add an entry where ``timestamp`` is past the last one's.
+        """Add an entry if ``timestamp`` is past the last one's.
 
-        An offset too far from the base offset (of a batch that is damaged) gets none: readers look further.
+        An offset too far from the base offset (from a damaged batch) is not added: readers then scan further.
         """
         if timestamp > self.last_timestamp and offset - self.base_offset <= LARGEST_RELATIVE_OFFSET:
             self._timestamps.append(timestamp)
             self._offsets.append(offset - self.base_offset)
 
     def extend(self, timestamps: bytes, offsets: bytes) -> None:
-        """Later entries in columns of native int64 and int32, offsets relative to the base offset."""
+        """Add later entries given as columns of native int64 and int32, offsets relative to the base offset."""
         self._timestamps.frombytes(timestamps)
         self._offsets.frombytes(offsets)
 
     def offset_for(self, timestamp: int) -> int:
-        """An offset before which no record is as late as ``timestamp``."""
+        """An offset before which every record is earlier than ``timestamp``."""
         entry = bisect_right(self._timestamps, timestamp)
         return self.base_offset + (self._offsets[entry - 1] if entry else 0)
 
@@ -77,7 +77,7 @@ class TimeIndex:
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes, path: str = "") -> TimeIndex:
-        """The index in ``data``; zeros that a crash left at the end are dropped.
+        """The index in ``data``; trailing zeros left by a crash are dropped.
 
         :raises CorruptLogError: the entries do not rise.
         """

@@ -1,7 +1,7 @@
-"""Aborted transactions of one segment: what a read_committed reader must leave out.
+"""Aborted transactions of one segment, whose records a read_committed reader must leave out.
 
 Called by ``log.segment``. An entry belongs to the segment that holds the abort marker; markers rise. Held in memory and
-written as :mod:`oncelog.log.offset_index` is; the file exists only where there are entries.
+written like :mod:`oncelog.log.offset_index`; the file exists only if there are entries.
 File format (``AbortedTxn`` of Kafka): int16 version 0, int64 producer id, first offset, last offset (the marker's),
 last stable offset.
 """
@@ -22,9 +22,9 @@ ENTRY_SIZE_BYTES = _ENTRY.size
 
 
 class AbortedTxn(NamedTuple):
-    """A transaction that was aborted.
+    """An aborted transaction.
 
-    ``last_stable_offset`` is where a read_committed reader could read to once this one was over: a search for
+    ``last_stable_offset`` is how far a read_committed reader could read once this transaction was over: a search for
     transactions below an offset may stop at the first entry whose last stable offset has reached it.
     """
 
@@ -39,15 +39,15 @@ _LAST_OFFSET = attrgetter("last_offset")
 _LAST_STABLE_OFFSET = attrgetter("last_stable_offset")
 _IN_A_BLOCK = 16
 _BITS = (4, 8, 12, 16)
-"""Of how many entries the lowest and the highest are kept, as powers of two: those of 16 again and again."""
+"""Sizes of the summarized blocks of entries as powers of two: 16, and each time 16 times as many."""
 
 
 class TransactionIndex:
     """Entries of one segment, in the order of their markers.
 
-    Of 16, 256, 4,096 and 65,536 entries each it keeps the lowest first offset and the highest last stable offset, so
-    that a search passes over all that neither belong to it nor end it: where a transaction is open below thousands
-    that were aborted, they all have its first offset as their last stable offset, and none of them ends a search.
+    For every 16, 256, 4,096 and 65,536 entries it keeps the lowest first offset and the highest last stable offset, so
+    that a search can skip blocks that contain neither results nor its end: if one transaction is open below thousands
+    of aborted ones, these all have its first offset as their last stable offset, and none of them ends a search.
     """
 
     __slots__ = ("_lowest", "_stable", "entries")
@@ -82,7 +82,7 @@ class TransactionIndex:
             index += 1
 
     def _sum_up(self) -> None:
-        """Take in the blocks that are full since the last time."""
+        """Summarize the blocks filled since the last time."""
         lowest, stable = self._lowest[0], self._stable[0]
         for begin in range(_IN_A_BLOCK * len(lowest), len(self.entries) - _IN_A_BLOCK + 1, _IN_A_BLOCK):
             block = self.entries[begin : begin + _IN_A_BLOCK]
@@ -96,7 +96,8 @@ class TransactionIndex:
             lowest, stable = self._lowest[level], self._stable[level]
 
     def _pass_over(self, index: int, upper_bound_offset: int) -> int:
-        """Where to go on from ``index``, at which a block begins: behind the largest blocks that do not matter."""
+        """The index to continue at from ``index``, where a block begins: after the largest blocks that do not
+        matter."""
         while True:
             for bits, lowest, stable in zip(
                 reversed(_BITS), reversed(self._lowest), reversed(self._stable), strict=True
@@ -128,7 +129,7 @@ class TransactionIndex:
     def decode(cls, base_offset: int, data: bytes, path: str = "") -> TransactionIndex:
         """The index in ``data``.
 
-        :raises CorruptLogError: a cut-off or unknown entry, markers that do not rise or lie below the segment.
+        :raises CorruptLogError: an incomplete or unknown entry, or markers that do not rise or lie below the segment.
         """
         if len(data) % ENTRY_SIZE_BYTES:
             raise CorruptLogError(f"the transaction index {path} ends inside an entry")

@@ -1,7 +1,7 @@
-"""Verification of an append with the transaction coordinator (KIP-890): what is asked, and what proves the answer.
+"""Verification of an append by the transaction coordinator (KIP-890): the state while it is asked, and the proof.
 
-``log.producer_state`` gives out the guard before the coordinator is asked; ``broker.verification`` asks; the append
-carries the guard, and the rules in ``log.producer_rules`` look at it.
+``log.producer_state`` hands out the guard before the coordinator is asked; ``broker.verification`` asks; the append
+carries the guard, and the rules in ``log.producer_rules`` check it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from oncelog.errors import Error
 
 
 class TransactionSupportedOperation(Enum):
-    """What the version of a Produce or TxnOffsetCommit lets its sender understand (Kafka's enum of this name)."""
+    """What the sender of a Produce or TxnOffsetCommit supports, by its version (Kafka's enum of this name)."""
 
     DEFAULT_ERROR = "default"
     GENERIC_ERROR_SUPPORTED = "generic"
-    """TRANSACTION_ABORTABLE is known."""
+    """The sender knows TRANSACTION_ABORTABLE."""
     ADD_PARTITION = "add"
     """The append adds its partition to the transaction (transaction.version 2)."""
 
@@ -27,7 +27,8 @@ class TransactionSupportedOperation(Enum):
 
 
 class VerificationGuard:
-    """Proof that an append was verified with the transaction coordinator (KIP-890), while it is the current one."""
+    """Proof that the transaction coordinator verified an append (KIP-890), valid while this guard is the current
+    one."""
 
     __slots__ = ()
 
@@ -45,16 +46,16 @@ class VerificationEntry:
         self.guard = VerificationGuard()
 
     def seen(self, epoch: int, first_sequence: int) -> None:
-        """Another append asks for verification: a lower sequence, or a newer epoch, which starts again."""
+        """Another append asks for verification: note a lower sequence, or start again for a newer epoch."""
         if epoch > self.epoch or (epoch == self.epoch and first_sequence < self.lowest_sequence):
             self.epoch = epoch
             self.lowest_sequence = first_sequence
 
 
 class Verification(NamedTuple):
-    """What came of it: ``error`` in the words of a partition's leader, and the guard that the append carries.
+    """Result of a verification: ``error`` as for a partition leader, and the guard for the append.
 
-    No error and no guard: there was nothing to verify.
+    Neither error nor guard: there was nothing to verify.
     """
 
     error: Error

@@ -1,8 +1,8 @@
-"""Kafka's record batch, format v2: reading, writing, checking and rewriting it.
+"""Kafka's record batch, format v2: reading, writing, validating and rewriting it.
 
 The lowest layer that knows Kafka's bytes; the log, the broker's produce path, both clients and the Spark source and
 sink use it. Nothing here does I/O or keeps state between calls. The compiled module ``_native`` is optional:
-:mod:`oncelog.records.native` chooses between it and its twin in Python, which gives the same results.
+:mod:`oncelog.records.native` chooses between it and its Python twin, which gives the same results.
 
 ==============================  ==============================================================
 :mod:`~oncelog.records.batch`        headers, records, building and stamping batches

@@ -1,6 +1,6 @@
-"""The record codec in Python: the twin of ``_native.pyx``, used where that was not compiled.
+"""The record codec in Python: the twin of ``_native.pyx``, used if that was not compiled.
 
-Both give the same results and refuse the same bytes in the same words; a property test holds them together. Called
+Both give the same results and refuse the same bytes with the same messages; a property test compares them. Called
 through :mod:`oncelog.records.native` only. The layout of a record is that of Kafka's ``DefaultRecord`` (KIP-98):
 varints are zigzag, of at most 5 or 10 bytes, and bits beyond 32 or 64 are dropped as Java drops them.
 """
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=tuple[object, ...])
 NO_KEY = 1
 BAD_TIMESTAMP = 2
 REFUSED_TOLD = 1000
-"""How many records of one batch a refusal names; a batch that claims millions must not cost their messages."""
+"""How many records of one batch a refusal lists; a batch that claims millions must not cost that many messages."""
 
 PAST_END = "its length runs past the end of the batch"
 VARINT_TOO_LONG = "a number is longer than its type allows"
@@ -35,7 +35,7 @@ BAD_OFFSET = "its offset is not after the one before it and inside the batch"
 
 
 class _Malformed(Exception):
-    """Why a record cannot be read; never leaves this module."""
+    """Why a record cannot be read; caught within this module."""
 
 
 def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
@@ -75,7 +75,7 @@ def _varlong(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def _to_int64(value: int) -> int:
-    """``value`` as Java's ``long`` arithmetic leaves it."""
+    """``value`` wrapped as in Java's ``long`` arithmetic."""
     value &= 0xFFFFFFFFFFFFFFFF
     return value - (1 << 64) if value > _MAX_INT64 else value
 
@@ -129,10 +129,10 @@ def walk(
 ) -> tuple[int, bool, list[tuple[int, int, int]]]:
     """Check the structure of ``count`` records without building them.
 
-    :return: the largest timestamp (-1 when none is larger), whether the offset deltas are 0, 1, 2, ..., and for each
-        refused record (index, ``NO_KEY`` or ``BAD_TIMESTAMP``, timestamp): records without a key where
-        ``require_keys``, and records with a timestamp (other than -1) outside [low, high]. With the
-        :data:`REFUSED_TOLD`-th of them it ends: such a batch is refused in any case.
+    :return: the largest timestamp (-1 if none is larger), whether the offset deltas are 0, 1, 2, ..., and for each
+        refused record (index, ``NO_KEY`` or ``BAD_TIMESTAMP``, timestamp): records without a key if
+        ``require_keys``, and records with a timestamp (other than -1) outside [low, high]. Stops at the
+        :data:`REFUSED_TOLD`-th of them: such a batch is refused in any case.
     :raises CorruptBatch: the area does not hold exactly ``count`` well-formed records.
     """
     data = bytes(area)
@@ -179,10 +179,10 @@ def decode(
     base_sequence: int,
     append_time: int | None,
 ) -> list[Record]:
-    """The records of an unpacked area.
+    """The records of a decompressed area.
 
-    ``append_time`` replaces every timestamp where it is given. Offset deltas may leave gaps (compaction) but must rise
-    and stay within ``last_offset_delta``; with None they are not looked at.
+    ``append_time`` replaces every timestamp if given. Offset deltas may leave gaps (compaction) but must rise
+    and stay within ``last_offset_delta``; if that is None they are not checked.
 
     :raises CorruptBatch: the area does not hold exactly ``count`` well-formed records.
     """
@@ -302,7 +302,7 @@ def _encode_varint(value: int) -> bytes:
 
 
 _SMALL = [_encode_varint(value) for value in range(1024)]
-"""Encodings of the numbers that nearly every length and delta is."""
+"""Encodings of small numbers, which nearly all lengths and deltas are."""
 _NULL = _encode_varint(-1)
 
 
@@ -311,9 +311,9 @@ def _varint_bytes(value: int) -> bytes:
 
 
 class RecordArea:
-    """The growing record area of one batch: records one after the other, not packed.
+    """The growing record area of one batch: uncompressed records one after another.
 
-    Deltas count from the first record's timestamp, or from ``base_timestamp`` where it is given. ``base_timestamp`` and
+    Deltas are relative to the first record's timestamp, or to ``base_timestamp`` if given. ``base_timestamp`` and
     ``max_timestamp`` are -1 while there is no record.
     """
 
@@ -334,8 +334,8 @@ class RecordArea:
     def append_within(
         self, limit: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()
     ) -> int:
-        """As :meth:`append` where the area surely stays within ``limit`` bytes, and there are no headers; else -1, and
-        nothing is added."""
+        """As :meth:`append` if the area certainly stays within ``limit`` bytes and there are no headers; else returns
+        -1 and adds nothing."""
         if headers or self.size_bytes + most_bytes(key, value, ()) > limit:
             return -1
         return self.append(timestamp, key, value)
@@ -349,8 +349,8 @@ class RecordArea:
         headers: list[Headers | None] | None,
         start: int,
     ) -> int:
-        """Add rows from ``start`` on while the area surely stays within ``limit`` bytes, but at least one into an empty
-        area; returns the row after the last one added. ``timestamps`` may be one for all."""
+        """Add rows from ``start`` on while the area certainly stays within ``limit`` bytes, but at least one to an
+        empty area; returns the row after the last one added. ``timestamps`` may be a single one for all rows."""
         row = start
         while row < len(values):
             key = None if keys is None else keys[row]
@@ -365,7 +365,7 @@ class RecordArea:
     def append_at(
         self, offset_delta: int, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Headers = ()
     ) -> int:
-        """Add a record at an offset of its own (compaction leaves gaps); returns the size of the area in bytes."""
+        """Add a record at a given offset (compaction leaves gaps); returns the size of the area in bytes."""
         if not _MIN_INT64 <= timestamp <= _MAX_INT64:
             raise OverflowError(f"timestamp {timestamp} is not a 64-bit integer")
         if not 0 <= offset_delta <= 0x7FFFFFFF:
@@ -406,7 +406,7 @@ class RecordArea:
 
 
 def most_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> int:
-    """Upper bound of a record's size."""
+    """Upper bound on a record's size."""
     size = 21 + _length(key) + _length(value)
     for name, content in headers:
         size += 10 + 3 * len(name) + _length(content)
@@ -414,7 +414,7 @@ def most_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> in
 
 
 def _length(field: Buffer | None) -> int:
-    """In bytes: the elements of a view may be larger."""
+    """The length in bytes: a view's elements may be larger than one."""
     if field is None:
         return 0
     return len(field) if type(field) is bytes else memoryview(field).nbytes

@@ -1,6 +1,6 @@
-"""The scanner of logs in Python: the twin of ``BatchScanner`` in ``_native.pyx``, used where that was not compiled.
+"""The scanner of logs in Python: the twin of ``BatchScanner`` in ``_native.pyx``, used if that was not compiled.
 
-Both tell the same of any bytes, in the same words; a property test holds them together. Called through
+Both report the same of any bytes, with the same messages; a property test compares them. Called through
 :mod:`oncelog.records.native`, by the log's recovery.
 """
 
@@ -17,7 +17,7 @@ from oncelog.records.errors import CorruptBatch
 from oncelog.types import NO_TIMESTAMP
 
 BATCHES_KEPT = 5
-"""How many batches of a producer the log remembers, and so how many a scan has to tell of the end of a run."""
+"""How many batches of a producer the log remembers, and so how many a scan must report at the end of a run."""
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _MIN_BATCH_LENGTH = _HEADER.size - 12
@@ -47,9 +47,9 @@ def out_of_order(offset: int, next_offset: int) -> str:
 class Scanned(NamedTuple):
     """What :meth:`BatchScanner.scan` found in one piece of a log.
 
-    ``size_bytes``: how much of the piece it took in, whole batches. ``producers``: headers (the fields of
-    ``BatchHeader``) of what producer state has to know, in the order in which it may take them; a marker's with
-    (committed, coordinator epoch). ``leader_epochs``: each new epoch with the first offset of it.
+    ``size_bytes``: how much of the piece it consumed, in whole batches. ``producers``: headers (the fields of
+    ``BatchHeader``) that producer state needs, in the order in which to apply them; a marker's with
+    (committed, coordinator epoch). ``leader_epochs``: each new epoch with its first offset.
     """
 
     size_bytes: int
@@ -58,7 +58,7 @@ class Scanned(NamedTuple):
 
 
 class _Run:
-    """Batches of one producer that differ in nothing but sequences, offsets and timestamps."""
+    """Batches of one producer that differ only in sequences, offsets and timestamps."""
 
     __slots__ = ("begun", "epoch", "last", "transactional")
 
@@ -70,18 +70,18 @@ class _Run:
 
 
 class BatchScanner:
-    """Checks one segment's batches, one after the other, and gathers what follows from them.
+    """Checks the batches of one segment in order, and collects what derives from them.
 
-    Every batch's format, length, CRC and offsets are checked, and every control batch by ``read_marker``, which answers
+    It checks every batch's format, length, CRC and offsets, and every control batch with ``read_marker``, which returns
     an ``EndTxnMarker``, or None for a control batch of another kind, or raises ``CorruptBatch``. ``refusal`` says why
     a scan ended before the first bad batch, None if more bytes are needed.
 
-    Of a run (a producer's batches of one epoch between two markers, all or none of them transactional) the first
-    batch and the last :data:`BATCHES_KEPT` in the piece are told: those between change nothing that these do not
-    change after them. Where a new epoch ends the run only the first is told, for the batches of the old epoch are
-    forgotten. All else that depends on order, such as which transaction began first, is told in order.
+    Of a run (a producer's batches of one epoch between two markers, all or none of them transactional) only the first
+    batch and the last :data:`BATCHES_KEPT` in the piece are reported: those in between change nothing that these do not
+    change after them. If a new epoch ends the run, only the first is reported, because the old epoch's batches are
+    forgotten. Everything else that depends on order, such as which transaction began first, is reported in order.
 
-    An entry of the indexes is due before a batch that finds more than ``index_interval_bytes`` since the last one.
+    An index entry is due before a batch that starts more than ``index_interval_bytes`` after the last entry.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class BatchScanner:
         return offsets.tobytes(), positions.tobytes(), timestamps.tobytes(), time_offsets.tobytes()
 
     def scan(self, piece: Buffer, position: int) -> Scanned:
-        """Take in the whole batches of ``piece``, which lies at ``position`` of the segment's file."""
+        """Consume the whole batches of ``piece``, which lies at ``position`` of the segment's file."""
         view = memoryview(piece)
         at, end = 0, len(view)
         found = Scanned(0, [], [])
@@ -136,7 +136,7 @@ class BatchScanner:
         return found._replace(size_bytes=at)
 
     def _check(self, header: HeaderFields, batch: memoryview | None) -> bool:
-        """Whether the batch is all there; None stands for one that goes on past the piece."""
+        """Whether the batch is valid and complete; None stands for one that continues past the piece."""
         offset, length, delta = header[0], header[1], header[6]
         if header[3] != 2:
             raise CorruptBatch(not_version_2(offset, header[3]))

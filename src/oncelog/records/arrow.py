@@ -1,8 +1,8 @@
-"""Record batches to Arrow and Arrow to record batches, without a Python object for each record.
+"""Converts record batches to Arrow and back, without a Python object for each record.
 
-Called by the Spark source and sink and by the clients' Arrow methods; nothing in the broker imports it, as pyarrow
-and numpy are extras. The compiled module does the work; without it the same results come from the record codec's
-twin, more slowly.
+Called by the Spark source and sink and by the clients' Arrow methods; nothing in the broker imports it, because pyarrow
+and numpy are extras. The compiled module does the work; without it the record codec's Python twin gives the same
+results, more slowly.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class StoredBatch(NamedTuple):
-    """A batch inside bytes that were fetched or read from a segment."""
+    """A batch within bytes that were fetched or read from a segment."""
 
     data: Buffer
     position: int
@@ -50,7 +50,7 @@ class StoredBatch(NamedTuple):
 
 
 def schema(*, headers: bool = False, large: bool = False) -> pa.Schema:
-    """What :func:`decode_to_arrow` yields: names and types of Spark's Kafka source, without topic and partition."""
+    """The schema of :func:`decode_to_arrow`: names and types of Spark's Kafka source, without topic and partition."""
     binary = pa.large_binary() if large else pa.binary()
     fields = [
         pa.field("key", binary),
@@ -68,7 +68,7 @@ def schema(*, headers: bool = False, large: bool = False) -> pa.Schema:
 
 
 class _Area(NamedTuple):
-    """An unpacked record area with what its header says of it."""
+    """A decompressed record area with the relevant header fields."""
 
     records: memoryview | bytes
     header: BatchHeader
@@ -88,10 +88,10 @@ def decode_to_arrow(
     check_crc: bool = True,
     max_size_bytes: int = DEFAULT_LIMIT_BYTES,
 ) -> pa.RecordBatch:
-    """The records of ``batches`` with offsets in [``start_offset``, ``end_offset``), in their order.
+    """The records of ``batches`` with offsets in [``start_offset``, ``end_offset``), in order.
 
-    The caller leaves out what a reader may not see; control batches are left out here. Timestamps (ms in Kafka) are
-    in us, held at the ends of int64. With ``headers`` there is a column of lists, null for a record without any, as in
+    The caller leaves out what a reader may not see; this function leaves out control batches. Timestamps (ms in Kafka)
+    become us, clamped to int64. With ``headers`` there is a column of lists, null for a record without headers, as in
     Spark's source. ``large`` uses 64-bit offsets for key and value.
 
     :raises CorruptBatch: as :func:`oncelog.records.batch.decode_records`, for any of the batches.
@@ -200,7 +200,7 @@ class _FillingHeaders:
         self.output = compiled.HeadersOutput(self.offsets, self.validity, self.keys.output, self.values.output)
 
     def array(self, rows: int) -> pa.Array | None:
-        """The column, or None when a key is not UTF-8 and has to be mended."""
+        """The column, or None if a key is not UTF-8 and has to be repaired."""
         count: int = self.output.count
         keys = self.keys.array(count, pa.string())
         try:
@@ -268,7 +268,7 @@ class EncodedBatch(NamedTuple):
 
 
 def partitions_of_keys(keys: pa.Array, partitions: int) -> Int32s:
-    """The partition that Java's producer gives each key; -1 for a null key, which is the caller's to place."""
+    """The partition that Java's producer gives each key; -1 for a null key, for which the caller chooses."""
     keys = _binary(keys)
     hashes: Int32s = np.empty(len(keys), np.int32)
     if compiled is None:
@@ -299,13 +299,13 @@ def encode_from_arrow(
     level: int | None = None,
     batch_size_bytes: int = 512 * 1024,
 ) -> Iterator[EncodedBatch]:
-    """The rows as record batches: by destination from the lowest up, and within one in the order of the rows. The
-    arrays are looked at now, and each batch is encoded when it is asked for.
+    """The rows as record batches: by destination from the lowest up, and for each destination in row order. The
+    arrays are validated now, but each batch is encoded only when it is requested.
 
-    ``destinations`` holds a number from 0 up for each row: a partition, or any index the caller has for topic and
-    partition. ``key`` and ``value`` are binary or string arrays; ``timestamp`` a timestamp array (rows that are
-    null, or all where it is None, get ``default_timestamp_ms``); ``headers`` a list array of structs of key and
-    value. A batch takes at most ``batch_size_bytes`` of records before packing, but at least one record.
+    ``destinations`` holds a number of at least 0 for each row: a partition, or the caller's own index for topic and
+    partition. ``key`` and ``value`` are binary or string arrays; ``timestamp`` is a timestamp array (null rows,
+    or all if it is None, get ``default_timestamp_ms``); ``headers`` is a list array of structs of key and
+    value. A batch takes at most ``batch_size_bytes`` of uncompressed records, but at least one record.
 
     :raises ValueError: arrays of different lengths, a header without a key, or a row too large for a record.
     """
@@ -332,7 +332,7 @@ def _encode_runs(
     level: int | None,
     batch_size_bytes: int,
 ) -> Iterator[EncodedBatch]:
-    """Each run is a destination and where its rows begin and end in the order of the source."""
+    """Each run is a destination and the range of its rows in the order of the source."""
     for number, start, stop in runs:
         at = start
         while at < stop:
@@ -368,7 +368,7 @@ class _CompiledSource:
 
 
 class _TwinSource:
-    """``RowEncoder`` in Python."""
+    """``RowEncoder``'s twin in Python."""
 
     def __init__(self, columns: _Columns, timestamps: Int64s, order: Int64s) -> None:
         self._values: list[bytes | None] = columns.value.to_pylist()
@@ -427,7 +427,7 @@ def _milliseconds(timestamp: pa.Array | None, rows: int, default_ms: int) -> Int
 
 
 def _nulls(array: pa.Array) -> npt.NDArray[np.bool_]:
-    """Which rows are null, of an array that has some. ``is_null`` as an array of numpy would import pandas."""
+    """Which rows are null, for an array that has nulls. Converting ``is_null`` to numpy would import pandas."""
     first, end = array.offset, array.offset + len(array)
     some = np.frombuffer(array.buffers()[0], np.uint8)[first // 8 : (end + 7) // 8]  # of a slice, not of the whole
     valid = np.unpackbits(some, bitorder="little")[first % 8 :][: len(array)]
@@ -436,7 +436,7 @@ def _nulls(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _binary(array: pa.Array) -> pa.Array:
-    """``array`` with 32- or 64-bit offsets and bytes: strings are seen as their UTF-8, other layouts are copied."""
+    """``array`` with 32- or 64-bit offsets and bytes: strings become their UTF-8, other layouts are copied."""
     kind = array.type
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return array

@@ -1,4 +1,4 @@
-"""How large the rows of Arrow columns can be at most, told from their offsets without looking at a row.
+"""Upper bounds on the row sizes of Arrow columns, from their offsets alone, without reading rows.
 
 Called by the clients' ``send_arrow``. Like ``arrow`` it needs pyarrow and numpy, which are extras.
 """
@@ -16,7 +16,7 @@ _NO_ROWS: npt.NDArray[np.int32] = np.zeros(1, np.int32)
 
 
 def longest_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
-    """An upper bound of the bytes of each row of a binary or string column; None if its layout does not tell."""
+    """An upper bound on the bytes of each row of a binary or string column; None if its layout does not tell."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     kind = column.type
     if pa.types.is_null(kind):
@@ -42,7 +42,7 @@ def longest_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
 
 
 def _longest_view_bytes(chunk: pa.Array) -> int:
-    """Each row has 16 bytes, of which the first four are its length."""
+    """Each row has 16 bytes; the first four are its length."""
     if not len(chunk):
         return 0
     views = np.frombuffer(chunk.buffers()[1], np.int32, len(chunk) * 4, chunk.offset * 16)
@@ -50,7 +50,7 @@ def _longest_view_bytes(chunk: pa.Array) -> int:
 
 
 def longest_headers_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
-    """An upper bound of the bytes of each row's headers in a record; None if the layout does not tell."""
+    """An upper bound on the bytes of each row's headers in a record; None if the layout does not tell."""
     longest = 0
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         if not pa.types.is_list(chunk.type) or not pa.types.is_struct(chunk.type.value_type):

@@ -4,8 +4,9 @@ Called by the log (headers, offsets and epochs), the broker (:mod:`oncelog.recor
 (their own records), the producer (:class:`BatchBuilder`, :func:`stamp_producer`), the consumer
 (:func:`decode_records`) and Spark.
 
-A batch is 61 bytes of header and a record area; only the area is packed. The CRC covers everything from the attributes
-on, so base offset and leader epoch may be rewritten without a new one. Source: KIP-98, Kafka's ``DefaultRecordBatch``.
+A batch is a header of 61 bytes and a record area; only the area is compressed. The CRC covers everything from the
+attributes on, so base offset and leader epoch may be rewritten without a new one. Source: KIP-98, Kafka's
+``DefaultRecordBatch``.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ __all__ = [
 MAGIC = 2
 HEADER_SIZE_BYTES = 61
 SMALLEST_RECORD_BYTES = 7
-"""Its length and its six fields, none of which holds anything."""
+"""A length and six empty fields."""
 LOG_OVERHEAD_BYTES = 12
-"""Base offset and batch length: what comes before the bytes that the length counts."""
+"""Base offset and batch length: the bytes before those that the length counts."""
 
 CODEC_MASK = 0x07
 TIMESTAMP_TYPE_BIT = 0x08
@@ -70,7 +71,7 @@ DELETE_HORIZON_BIT = 0x40
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _NOT_COVERED, _COVERED = Struct(">qiibI"), Struct(">hiqqqhii")
-"""The same in two halves: the CRC is over the second one and the records."""
+"""The header in two parts: the CRC covers the second one and the records."""
 _OFFSET = Struct(">q")
 _INT32 = Struct(">i")
 _UINT32 = Struct(">I")
@@ -87,21 +88,21 @@ T = TypeVar("T", bound=tuple[object, ...])
 
 
 class TimestampType(IntEnum):
-    """Whose clock dates the records: the producer's, or the leader's at the append."""
+    """Whose clock sets the timestamps: the producer's, or the leader's at the append."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
     @classmethod
     def from_name(cls, name: str) -> TimestampType:
-        """The type called ``CreateTime`` or ``LogAppendTime`` in the setting ``message.timestamp.type``."""
+        """The type named ``CreateTime`` or ``LogAppendTime`` in the setting ``message.timestamp.type``."""
         return {"CreateTime": cls.CREATE_TIME, "LogAppendTime": cls.LOG_APPEND_TIME}[name]
 
 
 class BatchHeader(NamedTuple):
     """A batch's header under Kafka's names; timestamps in ms.
 
-    ``last_offset`` is the last offset the batch ever held: compaction removes records, not offsets.
+    ``last_offset`` is the last offset that the batch ever contained: compaction removes records, not offsets.
     """
 
     base_offset: int = 0
@@ -144,7 +145,8 @@ class BatchHeader(NamedTuple):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may drop the batch's tombstones or marker (KIP-534); it lies where the base timestamp was."""
+        """When compaction may drop the batch's tombstones or marker (KIP-534); stored in place of the base
+        timestamp."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     @property
@@ -171,9 +173,9 @@ class BatchHeader(NamedTuple):
 
 
 def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
-    """The header of the batch at ``position``. The batch need not be whole, its header must be; the CRC is not checked.
+    """The header of the batch at ``position``. Only the header must be complete; the CRC is not checked.
 
-    :raises CorruptBatch: too few bytes, another magic than 2, or a length below a header's.
+    :raises CorruptBatch: too few bytes, a magic other than 2, or a length below a header's.
     """
     if len(buf) - position < HEADER_SIZE_BYTES:
         raise CorruptBatch(f"a batch header needs {HEADER_SIZE_BYTES} bytes, {len(buf) - position} are left")
@@ -186,7 +188,8 @@ def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
 
 
 def iter_headers(buf: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of every whole batch from ``position`` on; a last, incomplete one is left out, as in a Fetch.
+    """Position and header of every complete batch from ``position`` on; an incomplete last one is left out, as in
+    Fetch.
 
     :raises CorruptBatch: as :func:`read_header`, at the batch that is wrong.
     """
@@ -201,7 +204,7 @@ def iter_headers(buf: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHea
 
 
 def verify_crc(buf: Buffer, position: int = 0) -> bool:
-    """Whether the batch at ``position`` is whole and its CRC is that of its bytes."""
+    """Whether the batch at ``position`` is complete and its CRC is right."""
     view = memoryview(buf)
     if len(view) - position < HEADER_SIZE_BYTES:
         return False
@@ -215,10 +218,10 @@ def verify_crc(buf: Buffer, position: int = 0) -> bool:
 def record_area(
     buf: Buffer, position: int, header: BatchHeader, max_size_bytes: int = DEFAULT_LIMIT_BYTES
 ) -> memoryview | bytes:
-    """The records of the batch at ``position``, unpacked; not copied where they were not packed.
+    """The decompressed records of the batch at ``position``; not copied if they were not compressed.
 
-    :raises CorruptBatch: the batch is not whole, or its codec refuses the bytes.
-    :raises UnpacksTooLarge: it unpacks to more; nothing is unpacked where its number of records tells.
+    :raises CorruptBatch: the batch is not complete, or its codec refuses the bytes.
+    :raises UnpacksTooLarge: it decompresses to more; nothing is decompressed if the number of records shows that.
     """
     end = position + LOG_OVERHEAD_BYTES + header.batch_length
     if end > len(buf):
@@ -236,9 +239,9 @@ def decode_records(
 ) -> list[Record]:
     """Every record of the batch at ``position``, control records included.
 
-    LogAppendTime gives every record the batch's largest timestamp.
+    With LogAppendTime every record gets the batch's largest timestamp.
 
-    :raises CorruptBatch: the CRC differs, the codec refuses the bytes or they unpack to more than ``max_size_bytes``,
+    :raises CorruptBatch: the CRC differs, the codec refuses the bytes, they decompress to more than ``max_size_bytes``,
         or the area is not exactly ``records_count`` well-formed records with rising offsets within the batch.
     """
     header, area = _readable(buf, position, check_crc, max_size_bytes)
@@ -264,8 +267,8 @@ def consumer_records(
     check_crc: bool = True,
     max_size_bytes: int = DEFAULT_LIMIT_BYTES,
 ) -> list[T]:
-    """The records of the batch at ``position`` from ``first_offset`` on, as a consumer hands them out: named tuples
-    of eleven fields, in the order of ``ConsumerRecord``, without a step in between.
+    """The records of the batch at ``position`` from ``first_offset`` on, in the form a consumer hands out: named tuples
+    of eleven fields, in the order of ``ConsumerRecord``, without an intermediate step.
 
     :raises CorruptBatch: as :func:`decode_records`.
     """
@@ -312,7 +315,7 @@ def record_columns(
 def _readable(
     buf: Buffer, position: int, check_crc: bool, max_size_bytes: int
 ) -> tuple[BatchHeader, memoryview | bytes]:
-    """Header and unpacked area of the batch at ``position``."""
+    """Header and decompressed area of the batch at ``position``."""
     header = read_header(buf, position)
     if check_crc and not verify_crc(buf, position):
         raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
@@ -334,7 +337,7 @@ def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
 
 
 def _head(covered: bytes, area: Buffer, base_offset: int, leader_epoch: int) -> bytearray:
-    """A header whose fields from the attributes on are ``covered``."""
+    """A header that has ``covered`` as its fields from the attributes on."""
     size_bytes = HEADER_SIZE_BYTES + len(area)
     if size_bytes > _MAX_BATCH_BYTES:
         raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")
@@ -362,17 +365,17 @@ def attributes_of(
 
 
 class BatchBuilder:
-    """Gathers records of one batch, one offset after the other, and builds it.
+    """Collects the records of one batch, with consecutive offsets, and builds it.
 
     ``append(timestamp, key, value, headers=())`` takes a timestamp in ms, bytes or None, and pairs of str and bytes or
-    None; it returns the size in bytes of the record area so far, before packing.
+    None; it returns the size in bytes of the uncompressed record area so far.
     """
 
     __slots__ = ("_area", "append", "append_within")
 
     def __init__(self) -> None:
         self._area = RecordArea()
-        # The area's own method, not one around it: this call is the producer's hottest.
+        # The area's own method without a wrapper: this is the producer's hottest call.
         self.append = self._area.append
         self.append_within = self._area.append_within
 
@@ -385,8 +388,8 @@ class BatchBuilder:
         headers: list[Headers | None] | None,
         start: int,
     ) -> int:
-        """Rows from ``start`` on while the batch surely stays within ``limit_bytes``, at least one; the row after the
-        last one added."""
+        """Add rows from ``start`` on while the batch certainly stays within ``limit_bytes``, at least one; returns the
+        row after the last one added."""
         return self._area.append_rows(limit_bytes - HEADER_SIZE_BYTES, timestamps, keys, values, headers, start)
 
     @property
@@ -396,7 +399,7 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the batch if it is built now without packing."""
+        """Size of the batch if it were built now without compression."""
         return HEADER_SIZE_BYTES + self._area.size_bytes
 
     @property
@@ -418,7 +421,7 @@ class BatchBuilder:
         control: bool = False,
         timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     ) -> bytearray:
-        """The batch; the builder is left as it was. The bytearray is the caller's and may be stamped.
+        """Build the batch; the builder is unchanged. The bytearray belongs to the caller and may be stamped.
 
         :raises ValueError: there is no record, or the batch would be larger than the format allows.
         """
@@ -460,10 +463,10 @@ def encode_batch(
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     delete_horizon_ms: int | None = None,
 ) -> bytes:
-    """A batch of records that keep their own offsets, which may leave gaps: what compaction and dumps need.
+    """A batch of records with given offsets, which may leave gaps: needed by compaction and dumps.
 
     ``record.sequence`` is not used: sequences follow from ``base_sequence``. ``last_offset`` is the batch's last
-    offset where that is not the last record's.
+    offset if it is not the last record's.
 
     :raises ValueError: no records, or offsets that do not rise from ``base_offset``.
     """
@@ -505,7 +508,7 @@ def encode_pairs(
     base_offset: int = 0,
     leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
 ) -> bytearray:
-    """A batch of keys and values of one time, in their order: what a coordinator writes."""
+    """A batch of keys and values with one timestamp, in order: what a coordinator writes."""
     area = RecordArea()
     for delta, (key, value) in enumerate(pairs):
         area.append_at(delta, timestamp_ms, key, value)
@@ -522,7 +525,7 @@ def encode_pairs(
 def encode_control(
     records: bytes, timestamp_ms: int, producer_id: int, producer_epoch: int, base_offset: int, leader_epoch: int
 ) -> bytearray:
-    """The control batch of a transaction whose one record is ``records``."""
+    """The control batch of a transaction whose only record is ``records``."""
     covered = _COVERED.pack(
         TRANSACTIONAL_BIT | CONTROL_BIT, 0, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, 1
     )
@@ -532,7 +535,7 @@ def encode_control(
 
 
 def encode_empty_batch(header: BatchHeader) -> bytes:
-    """What compaction leaves of a batch whose records are all gone but whose offsets and sequences still count.
+    """The rest of a batch after compaction removed all records, if its offsets and sequences are still needed.
 
     Offsets, producer fields, leader epoch, largest timestamp, and the timestamp type, transactional and control bits
     stay; source: ``DefaultRecordBatch.writeEmptyHeader``.
@@ -566,7 +569,7 @@ def stamp_producer(
 def stamp_base_offset_and_epoch(
     buf: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int
 ) -> None:
-    """Write what the leader assigns to the batch at ``position``. The CRC does not cover these fields."""
+    """Write the fields that the leader assigns to the batch at ``position``. The CRC does not cover them."""
     _OFFSET.pack_into(buf, position, base_offset)
     _INT32.pack_into(buf, position + _EPOCH_AT, leader_epoch)
 

@@ -1,8 +1,8 @@
-"""The codecs of record batches, in the framing that Kafka's Java classes write and read.
+"""The codecs of record batches, with the framing of Kafka's Java classes.
 
-Called by :mod:`oncelog.records.batch` and :mod:`oncelog.records.validation`. Output never depends on anything but
-the arguments. Unpacking never takes much more memory than the caller's limit, whatever the bytes claim: lz4 and zstd
-state how large a block may become, snappy how large it is, and gzip is unpacked piece by piece.
+Called by :mod:`oncelog.records.batch` and :mod:`oncelog.records.validation`. Output depends only on the arguments.
+Decompression never takes much more memory than the caller's limit, whatever the bytes claim: lz4 and zstd
+state how large a block may become, snappy how large it is, and gzip is decompressed piece by piece.
 
 Sources: Kafka's ``Lz4BlockOutputStream``, ``Lz4BlockInputStream`` and ``SnappyCompression``; the frame formats of
 lz4 and zstd (RFC 8878); KIP-57, KIP-110, KIP-390.
@@ -22,11 +22,11 @@ from oncelog.records.crc import Buffer
 from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
 
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
-"""What one batch may unpack to where the caller has no limit of its own."""
+"""How much one batch may decompress to if the caller has no limit of its own."""
 
 
 class Compression(IntEnum):
-    """A codec by its number in a batch's attributes; names as in the setting ``compression.type``."""
+    """A codec, by its number in a batch's attributes; names as in the setting ``compression.type``."""
 
     NONE = 0
     GZIP = 1
@@ -36,7 +36,7 @@ class Compression(IntEnum):
 
     @classmethod
     def from_name(cls, name: str) -> Compression:
-        """The codec called ``name`` in settings; ``uncompressed`` is the topic setting's word for ``none``."""
+        """The codec named ``name`` in settings; ``uncompressed`` is the topic setting's word for ``none``."""
         if name == "uncompressed":
             return cls.NONE
         try:
@@ -52,15 +52,15 @@ MOST_FOR_EACH_BYTE: Final = {
     Compression.LZ4: 255,
     Compression.ZSTD: 32 * 1024,
 }
-"""What a byte of each codec's data unpacks to at most: 258 bytes in two bits, 64 in three bytes, 255 in a length's
-byte, a block of 128 KiB in four bytes."""
+"""How much one byte of each codec's data decompresses to at most: 258 bytes from two bits, 64 from three bytes, 255
+from a byte of length, a block of 128 KiB from four bytes."""
 _LOOKED_AT_BLOCKS = 32
 
 
 def may_unpack_to_more(codec: Compression, data: memoryview, size_bytes: int) -> bool:
-    """Whether ``data`` is not sure to unpack to at most ``size_bytes``; says so after a look at a few bytes of it.
+    """Whether ``data`` might decompress to more than ``size_bytes``; decides after examining a few bytes of it.
 
-    What is corrupt as far as it is looked at unpacks to nothing.
+    Data found corrupt in doing so counts as decompressing to nothing.
     """
     if len(data) * MOST_FOR_EACH_BYTE[codec] <= size_bytes:
         return False
@@ -86,10 +86,10 @@ def may_unpack_to_more(codec: Compression, data: memoryview, size_bytes: int) ->
 
 
 def compress(codec: Compression, data: Buffer, level: int | None = None) -> bytes:
-    """``data`` packed by ``codec``.
+    """``data`` compressed by ``codec``.
 
     ``level`` has the meaning of ``compression.{gzip,lz4,zstd}.level``; None, and Kafka's defaults (-1, 9 and 3),
-    choose what Java chooses by default, which is lz4's fast mode, not its level 9. snappy has no levels.
+    select Java's default behaviour, which is lz4's fast mode, not its level 9. snappy has no levels.
     """
     match codec:
         case Compression.NONE:
@@ -106,9 +106,9 @@ def compress(codec: Compression, data: Buffer, level: int | None = None) -> byte
 
 
 def decompress(codec: Compression, data: Buffer, max_size_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes | memoryview:
-    """What was packed into ``data``.
+    """The decompressed data.
 
-    :raises CorruptBatch: the bytes are not what ``codec`` writes.
+    :raises CorruptBatch: the bytes are not in the format of ``codec``.
     :raises UnpacksTooLarge: they hold more than ``max_size_bytes``.
     """
     match codec:
@@ -134,12 +134,12 @@ def _too_large(codec: str, max_size_bytes: int) -> UnpacksTooLarge:
 
 
 def gzip_claims(data: memoryview) -> int:
-    """What a gzip stream says at its end that it unpacks to, in bytes; of several members the last one's."""
+    """The decompressed size in bytes that a gzip stream states at its end; of several members, the last one's."""
     return int.from_bytes(data[-4:], "little")
 
 
 def _decompress_gzip(data: Buffer, max_size_bytes: int) -> bytes:
-    """All members of a gzip stream; a stream may be several, one after the other (RFC 1952)."""
+    """Decompress all members of a gzip stream; a stream may consist of several (RFC 1952)."""
     parts: list[bytes] = []
     room = max_size_bytes
     rest: Buffer = data
@@ -169,7 +169,7 @@ _INT32 = Struct(">i")
 
 
 def _compress_xerial(data: memoryview) -> bytes:
-    """Java's framing: a header, then raw snappy blocks of up to 32 KiB of input, each after its length."""
+    """Java's framing: a header, then raw snappy blocks of up to 32 KiB of input, each preceded by its length."""
     parts = [_XERIAL_HEADER]
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
@@ -212,7 +212,7 @@ def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
 
 
 def _snappy_length(block: memoryview) -> int:
-    """What a block says that it unpacks to, which its decoder holds it to."""
+    """The decompressed size that a block states, which its decoder enforces."""
     try:
         return int(cramjam.snappy.decompress_raw_len(block))
     except cramjam.DecompressionError as error:
@@ -225,20 +225,19 @@ _UINT32_LE = Struct("<I")
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_HEADER = _LZ4_MAGIC + b"\x60\x40\x82"
 """Version 1, independent blocks of up to 64 KiB, no checksums, no content size; the last byte is xxh32 of the two
-before.
-"""
+before it."""
 _LZ4_BLOCK_BYTES = 64 * 1024
 _LZ4_STORED = 0x80000000
 _LZ4_DEFAULT_LEVEL = 9
 _LZ4_HIGH_LEVELS = (3, 12)
-"""What the library calls high compression; Kafka's levels below and above mean the same."""
+"""What the library calls high compression; Kafka's levels outside this range have the effect of the nearest one."""
 
 
 def _compress_lz4(data: memoryview, level: int | None) -> bytes:
-    """A frame that Java reads, which needs blocks that do not depend on one another.
+    """A frame that Java can read, for which blocks must not depend on each other.
 
-    By default it is the frame that Java writes. cramjam packs single blocks in fast mode only, so other levels take
-    its whole frame, which differs in that blocks have checksums.
+    By default it is the frame that Java writes. cramjam compresses single blocks only in fast mode, so other levels use
+    its complete frame, which differs by having block checksums.
     """
     if level is not None and level != _LZ4_DEFAULT_LEVEL:
         lowest, highest = _LZ4_HIGH_LEVELS
@@ -261,7 +260,7 @@ def _compress_lz4(data: memoryview, level: int | None) -> bytes:
 
 
 def _lz4_frame(data: memoryview) -> tuple[memoryview, int]:
-    """The frame that ``data`` begins with, all that Java reads, and the most that it can unpack to."""
+    """The first frame in ``data``, which is all that Java reads, and the most that it can decompress to."""
     blocks = _lz4_blocks(data)
     bound = 0
     while True:
@@ -272,9 +271,9 @@ def _lz4_frame(data: memoryview) -> tuple[memoryview, int]:
 
 
 def _lz4_blocks(data: memoryview) -> Generator[int, None, int]:
-    """The most that each block of an lz4 frame can unpack to, from their lengths alone; returns where the frame ends.
+    """The most that each block of an lz4 frame can decompress to, by lengths alone; returns where the frame ends.
 
-    Refuses what Java's ``Lz4BlockInputStream`` refuses, so that a batch stored for one reader is readable by all:
+    Refuses what Java's ``Lz4BlockInputStream`` refuses, so that a batch stored for one reader is readable for all:
     blocks that depend on one another, and blocks above the declared size.
     """
     if len(data) < 7 or data[:4] != _LZ4_MAGIC:
@@ -292,7 +291,7 @@ def _lz4_blocks(data: memoryview) -> Generator[int, None, int]:
         (length,) = _UINT32_LE.unpack_from(data, position)
         position += 4
         if length == 0:
-            return position + (4 if flags & 0x04 else 0)  # behind the content's checksum
+            return position + (4 if flags & 0x04 else 0)  # after the content's checksum
         stored = length & ~_LZ4_STORED
         if stored > block_max_bytes:
             raise CorruptBatch(f"lz4 data is corrupt: a block of {stored} bytes, the frame allows {block_max_bytes}")
@@ -312,9 +311,9 @@ _ZSTD_CONTENT_SIZE_BYTES = (0, 2, 4, 8)
 
 
 def _zstd_blocks(data: memoryview, max_size_bytes: int) -> Iterator[int]:
-    """The most that each block of a series of zstd frames can unpack to, from their headers alone (RFC 8878).
+    """The most that each block of a series of zstd frames can decompress to, from their headers alone (RFC 8878).
 
-    :raises UnpacksTooLarge: the sizes that its frames declare, which a decoder holds them to, are more.
+    :raises UnpacksTooLarge: the sizes declared in its frames, which a decoder enforces, are more.
     """
     position = declared = 0
     while position < len(data):
@@ -348,9 +347,9 @@ def _zstd_blocks(data: memoryview, max_size_bytes: int) -> Iterator[int]:
 
 
 def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_bytes: int) -> bytes | memoryview:
-    """Unpack ``data``, into a buffer of the limit's size where the bound does not already rule out a bomb.
+    """Decompress ``data``, into a buffer of the limit's size unless the bound already rules out a bomb.
 
-    What is large is not copied: of 16 MB that alone takes longer than to unpack them.
+    Large results are not copied: copying 16 MB would take longer than decompressing them.
     """
     name = codec.name.lower()
     unpacker = cramjam.lz4 if codec is Compression.LZ4 else cramjam.zstd
@@ -367,5 +366,5 @@ def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_b
         raise UnpacksTooLarge(
             f"{name} data is corrupt or unpacks to more than the limit of {max_size_bytes} bytes: {error}"
         ) from error
-    del room[size:]  # a view of a part of it would keep all of it
+    del room[size:]  # a view of a part would keep the whole buffer
     return memoryview(room)

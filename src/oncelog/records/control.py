@@ -23,11 +23,11 @@ from oncelog.records.errors import CorruptBatch
 _KEY = Struct(">hh")
 _MARKER = Struct(">hi")
 _MARKER_RECORD = Struct(">BxxxBhhBhiB")
-"""Length, attributes and deltas of 0, then key, value and number of headers; lengths are zigzag varints."""
+"""Length, attributes and zero deltas, then key, value and number of headers; lengths are zigzag varints."""
 
 
 class ControlType(IntEnum):
-    """What a control record says; types other than the first two belong to KRaft and are passed over."""
+    """The type of a control record; those after the first two belong to KRaft and are skipped."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -63,13 +63,13 @@ def encode_end_txn_marker(
     leader_epoch: int = -1,
 ) -> bytearray:
     """The batch of one record that ends a producer's transaction in a partition."""
-    # One record, whose sizes are always the same, so that this is a batch's fixed part and a record's.
+    # A single record of constant size, so this is the fixed part of a batch and of a record.
     records = _MARKER_RECORD.pack(32, 8, 0, _COMMIT if commit else _ABORT, 12, 0, coordinator_epoch, 0)
     return encode_control(records, timestamp_ms, producer_id, producer_epoch, base_offset, leader_epoch)
 
 
 def control_type(key: Buffer | None) -> ControlType:
-    """The type in a control record's key; a version that is not known is read as version 0.
+    """The type in a control record's key; an unknown version is read as version 0.
 
     :raises CorruptBatch: no key, one of fewer than 4 bytes, or a negative version.
     """
@@ -82,7 +82,7 @@ def control_type(key: Buffer | None) -> ControlType:
 
 
 def parse_marker(record: Record) -> EndTxnMarker | None:
-    """The marker in a control record, or None if it is of another type, to be passed over.
+    """The marker in a control record; None if it is of another type and to be skipped.
 
     :raises CorruptBatch: key or value is too short, or its version negative.
     """
@@ -99,11 +99,11 @@ def parse_marker(record: Record) -> EndTxnMarker | None:
 
 
 def parse_control(buf: Buffer, position: int = 0, header: BatchHeader | None = None) -> EndTxnMarker | None:
-    """The marker in the control batch at ``position``; None for another control type, or when compaction emptied it.
+    """The marker in the control batch at ``position``; None for another control type, or if compaction emptied it.
 
-    The CRC is not checked: the log checks it when it takes a batch in, and again in recovery.
+    The CRC is not checked: the log checks it when it accepts a batch, and again in recovery.
 
-    :raises CorruptBatch: it is no control batch, or not well formed.
+    :raises CorruptBatch: it is not a control batch, or not well formed.
     """
     if header is None:
         header = read_header(buf, position)

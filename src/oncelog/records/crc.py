@@ -12,9 +12,9 @@ Buffer = bytes | bytearray | memoryview
 
 
 def _function() -> Any:
-    """``crc32c.crc32c``, from the package's compiled module alone where that can be found.
+    """``crc32c.crc32c``, from the package's compiled module alone if that can be found.
 
-    The package itself imports its command line and the metadata of distributions, a tenth of a broker's time to start.
+    Importing the package would also import its command line and metadata, a tenth of a broker's start time.
     """
     package = find_spec("crc32c")
     spec = PathFinder.find_spec("crc32c._crc32c", package.submodule_search_locations) if package else None
@@ -28,10 +28,10 @@ def _function() -> Any:
 
 
 compiled_crc32c = _function()
-"""The same as :func:`crc32c` without its frame, for the compiled codec."""
+"""The same as :func:`crc32c` without its stack frame, for the compiled codec."""
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
-    """Checksum of ``data``, going on from ``value``, the checksum of what came before it."""
+    """Checksum of ``data``, continuing from ``value``, the checksum of what came before."""
     checksum: int = compiled_crc32c(data, value)
     return checksum

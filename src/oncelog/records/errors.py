@@ -6,8 +6,8 @@ from oncelog.errors import OncelogError
 
 
 class CorruptBatch(OncelogError):
-    """Bytes that claim to be a record batch break the format, or unpack to more than the caller's limit."""
+    """Bytes that should be a record batch violate the format, or decompress to more than the caller's limit."""
 
 
 class UnpacksTooLarge(CorruptBatch):
-    """A batch unpacks to more than the caller allows; a producer may come again with smaller ones."""
+    """A batch decompresses to more than the caller allows; a producer may retry with smaller ones."""

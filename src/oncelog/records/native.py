@@ -1,7 +1,7 @@
-"""Chooses the record codec: the compiled module where it is there, else its twin in Python.
+"""Chooses the record codec: the compiled module if it exists, else its Python twin.
 
-``ONCELOG_PURE=1`` in the environment chooses the twin in any case. It is read here, once, at import; nothing else in
-the package looks at the environment.
+``ONCELOG_PURE=1`` in the environment selects the twin in any case. It is read here, once, at import; nothing else in
+``records`` reads the environment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _compiled() -> tuple[Any, str]:
 
 compiled: Any
 compiled, why_pure = _compiled()
-"""The compiled module, for :mod:`oncelog.records.arrow`, whose fallback is of another shape; or None, and why."""
+"""The compiled module, for :mod:`oncelog.records.arrow`, whose fallback has another shape; or None, and why."""
 
 if TYPE_CHECKING or compiled is None:
     BatchScanner = _pure_scan.BatchScanner

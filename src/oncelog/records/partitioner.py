@@ -1,6 +1,6 @@
-"""Which partition a key belongs to, as Kafka's Java producer decides it (``BuiltInPartitioner``).
+"""Which partition a key belongs to, computed as in Kafka's Java producer (``BuiltInPartitioner``).
 
-Called by the producer's partitioner and the Spark sink, so that records of one key meet in one partition whoever
+Called by the producer's partitioner and the Spark sink, so that records of one key go to one partition whichever client
 wrote them.
 """
 
@@ -13,5 +13,5 @@ __all__ = ["murmur2", "partition_for_key"]
 
 
 def partition_for_key(key: Buffer, partitions: int) -> int:
-    """Partition of ``key`` among ``partitions``: murmur2 without its sign bit, modulo."""
+    """The partition of ``key`` among ``partitions``: murmur2 without its sign bit, modulo."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

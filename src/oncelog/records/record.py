@@ -1,6 +1,6 @@
-"""One record as Python sees it, and the arithmetic of sequence numbers.
+"""One record in Python, and the arithmetic of sequence numbers.
 
-Used by both twins of the record codec, therefore below them; callers import it from :mod:`oncelog.records.batch`.
+Used by both twins of the record codec and so below them; callers import it from :mod:`oncelog.records.batch`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Headers = Sequence[Header]
 class Record(NamedTuple):
     """A record with its absolute offset and its timestamp in ms.
 
-    ``sequence`` is -1 for records of a producer that is not idempotent. A header's key that is not UTF-8 is read with
-    replacement characters, as Java reads it.
+    ``sequence`` is -1 for records of a non-idempotent producer. A header key that is not UTF-8 is read with
+    replacement characters, as in Java.
     """
 
     offset: int

@@ -1,4 +1,4 @@
-"""What a leader checks and rewrites in a batch that a client wants appended.
+"""Checks and rewrites, as a leader does, a batch that a client wants appended.
 
 Called by the broker's partition for each Produce; a pure function. Offset and leader epoch are assigned by the caller
 afterwards (:func:`oncelog.records.batch.stamp_base_offset_and_epoch`), which leaves the CRC valid. Source: Kafka's
@@ -45,13 +45,13 @@ _LAST_CODEC = int(max(Compression))
 _UNPACKED_FOR_EACH_BYTE = 16
 _LEAST_UNPACKED_BYTES = 16 * 1024 * 1024
 _MOST_RENUMBERED = 65_536
-"""Records whose wrong offsets are mended; no client numbers more of them wrongly but on purpose."""
+"""How many wrongly numbered records are renumbered; no client numbers more of them wrongly except on purpose."""
 
 
 class ValidatedBatch(NamedTuple):
-    """A batch fit to be stored.
+    """A batch ready to be stored.
 
-    ``records`` is the whole batch: the caller's own bytes, or a rewritten copy where something had to change;
+    ``records`` is the whole batch: the caller's own bytes, or a rewritten copy if something had to change;
     ``header`` is its header. ``max_timestamp`` is the true one in ms. ``max_timestamp_offset_delta`` plus the base
     offset is what the time index stores with it (the batch's last offset); -1 if no record has a timestamp.
     """
@@ -63,7 +63,7 @@ class ValidatedBatch(NamedTuple):
 
 
 class InvalidBatch(NamedTuple):
-    """Why a batch is refused; ``record_errors`` (index in the batch, message) goes into Produce v8 and later
+    """A refused batch and why; ``record_errors`` (index in the batch, message) goes into Produce v8 and later
     (KIP-467).
     """
 
@@ -88,13 +88,13 @@ def validate_append(
     compression_level: int | None = None,
     max_unpacked_bytes: int | None = None,
 ) -> Checked:
-    """Check the records of one partition in a Produce, and rewrite what the leader must.
+    """Check the records of one partition in a Produce, and rewrite them if necessary.
 
-    ``batch`` must be exactly one batch. ``compression_type`` is the topic's codec, None for ``producer``: a batch of
-    another codec is packed again. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
-    (LogAppendTime). Record offsets that are not 0, 1, 2, ... are numbered again. One refused record refuses the batch.
-    What it unpacks to is bound to ``max_unpacked_bytes``, None for what :func:`unpacked_limit` says: beyond it the
-    answer is MESSAGE_TOO_LARGE, at which producers split a batch.
+    ``batch`` must be exactly one batch. ``compression_type`` is the topic's codec, None for ``producer``: a batch with
+    another codec is recompressed. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
+    (LogAppendTime). Record offsets other than 0, 1, 2, ... are renumbered. One refused record refuses the batch.
+    The decompressed size is limited to ``max_unpacked_bytes``, None means :func:`unpacked_limit`; a larger batch is
+    refused with MESSAGE_TOO_LARGE, on which producers split it.
     """
     header = _read_envelope(batch, max_message_bytes)
     if isinstance(header, InvalidBatch):
@@ -108,7 +108,7 @@ def validate_append(
         create_time = timestamp_type is TimestampType.CREATE_TIME
         low = max(now_ms - before_max_ms, _MIN_LONG) if create_time else _MIN_LONG
         high = min(now_ms + after_max_ms, MAX_LONG) if create_time else MAX_LONG
-        # Records that their client dated by LogAppendTime all bear the batch's timestamp, which is looked at below.
+        # Records of a client that set LogAppendTime all have the batch's timestamp, which is checked below.
         bounds = (_MIN_LONG, MAX_LONG) if header.attributes & TIMESTAMP_TYPE_BIT else (low, high)
         largest, sequential, refused = walk(area, header.records_count, header.base_timestamp, compacted, *bounds)
     except UnpacksTooLarge as error:
@@ -145,14 +145,15 @@ def validate_append(
 
 
 def unpacked_limit(max_message_bytes: int) -> int:
-    """What one batch may unpack to on a topic with this ``max.message.bytes``: more than any honest producer packs."""
+    """How much a batch may decompress to in a topic with this ``max.message.bytes``: more than honest producers
+    need."""
     return min(DEFAULT_LIMIT_BYTES, max(_LEAST_UNPACKED_BYTES, _UNPACKED_FOR_EACH_BYTE * max_message_bytes))
 
 
 def single_batch(records: Buffer) -> int | InvalidBatch:
-    """Size in bytes of the one batch in a Produce's records, or why they are not exactly one batch of format 2.
+    """Size in bytes of the only batch in a Produce's records, or why they are not exactly one batch of format 2.
 
-    Bytes after it that are no whole batch are not looked at (Kafka's ``ByteBufferLogInputStream`` ends there).
+    Bytes after it that are not a complete batch are ignored (Kafka's ``ByteBufferLogInputStream`` ends there).
     """
     refusal = _unreadable_start(records, 0)
     if refusal is not None:
@@ -165,7 +166,7 @@ def single_batch(records: Buffer) -> int | InvalidBatch:
 
 
 def _is_cut_off(records: Buffer, position: int) -> bool:
-    """Whether too little follows for the start of a batch, or for all of it where its start is sound."""
+    """Whether too few bytes follow for the start of a batch, or for all of it if its start is valid."""
     left = len(records) - position
     if left < LOG_OVERHEAD_BYTES:
         return True
@@ -179,7 +180,7 @@ def _is_cut_off(records: Buffer, position: int) -> bool:
 
 
 def _unreadable_start(records: Buffer, position: int) -> InvalidBatch | None:
-    """What is wrong with the start of the batch at ``position``; the first in Kafka's order."""
+    """What is wrong with the start of the batch at ``position``; the first defect in Kafka's order."""
     if len(records) - position >= LOG_OVERHEAD_BYTES:
         (length,) = _LENGTH.unpack_from(records, position)
         if length < _MIN_BATCH_LENGTH:
@@ -220,7 +221,7 @@ def _read_envelope(batch: Buffer, max_message_bytes: int) -> BatchHeader | Inval
 
 
 def _refused_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch:
-    """What is wrong with the batch as a whole; the first in Kafka's order."""
+    """What is wrong with the batch as a whole; the first defect in Kafka's order."""
     size_bytes = single_batch(batch)
     if isinstance(size_bytes, InvalidBatch):
         return size_bytes
@@ -236,7 +237,7 @@ def _refused_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch:
 
 
 def _check_header(header: BatchHeader) -> InvalidBatch | None:
-    """What a client may say in a header."""
+    """Check the header fields that a client may set."""
     code = header.attributes & CODEC_MASK
     if code > _LAST_CODEC:
         return InvalidBatch(Error.UNSUPPORTED_COMPRESSION_TYPE, f"no codec has the number {code}", [])
@@ -264,9 +265,9 @@ def _append_time_set_by_client(count: int) -> InvalidBatch:
 def _dated_by_client(
     header: BatchHeader, refused: list[tuple[int, int, int]], low: int, high: int
 ) -> list[tuple[int, int, int]]:
-    """The refused records of a batch whose client set LogAppendTime itself: they all bear its largest timestamp.
+    """The refused records of a batch whose client set LogAppendTime itself: they all have its largest timestamp.
 
-    Kafka lets it pass on a CreateTime topic, and stores it as CreateTime.
+    Kafka accepts this in a CreateTime topic, and stores it as CreateTime.
     """
     without_key = {index for index, kind, _ in refused if kind == _pure.NO_KEY}
     outside = not low <= header.max_timestamp <= high
@@ -278,7 +279,7 @@ def _dated_by_client(
 
 
 def _refused_records(refused: list[tuple[int, int, int]], low: int, high: int) -> InvalidBatch:
-    """The refusal for all bad records; the first one's kind gives the code."""
+    """The refusal for all bad records; the kind of the first one gives the code."""
     errors = [
         (
             index,
@@ -294,7 +295,7 @@ def _refused_records(refused: list[tuple[int, int, int]], low: int, high: int) -
 
 
 def _renumbered(area: Buffer, header: BatchHeader) -> RecordArea:
-    """The records numbered 0, 1, 2, ... (some old clients number them wrongly, and Kafka mends compressed ones)."""
+    """The records renumbered 0, 1, 2, ... (some old clients number them wrongly, and Kafka repairs compressed ones)."""
     renumbered = RecordArea()
     for record in decode(area, header.records_count, 0, None, header.base_timestamp, -1, None):
         renumbered.append(record.timestamp, record.key, record.value, record.headers)

@@ -102,9 +102,7 @@ def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe:
     If Spark has lost and repeated a part, the whole batch is computed again: with rows that differ each time they are
     computed (a repartition by something random), the rows of an earlier task and of a later one would overlap.
     """
-    numbered = rows.toDF(
-        *map(str, range(len(rows.columns)))
-    )  # a select cannot tell apart names that differ only in case
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # a select cannot tell names apart by case alone
     chosen = numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
     context = rows.sparkSession.sparkContext
     most_writers: int | None = None

@@ -157,7 +157,7 @@ class Sending:
     def whole_answer(self) -> tuple[int, bytes] | None:
         """Its socket's descriptor and all that is to be sent, if another thread may send that."""
         out, target = self._out, self._socket
-        if target is None or not out or self.is_away or self.silent or self._writer is not None or self._closing:
+        if target is None or not out or self.silent or self._writer is not None or self._closing:
             return None
         first = out[0]
         if len(out) > 1:

@@ -52,9 +52,12 @@ class SendingTogether:
 
     def take(self, connection: Sending) -> bool:
         """Whether what the connection has to send leaves with the others'; else it is to be written now."""
+        if connection.is_away:  # answered again in the same turn: that leaves when this one has
+            return True
         whole = connection.whole_answer()
         if whole is None:
             return False
+        connection.is_away = True
         descriptor, answer = whole
         self._taken.append(connection)
         self._descriptors.append(descriptor)
@@ -70,8 +73,6 @@ class SendingTogether:
             return
         if self._away is not None:
             raise InvariantError("answers were to be sent while others of the turn before are still being sent")
-        for connection in taken:
-            connection.is_away = True
         left = threading.Lock()
         left.acquire()
         batch = _Batch(taken, native.compiled.Sends(descriptors, answers), left)
@@ -86,7 +87,13 @@ class SendingTogether:
         self._worker.run(send, self._sent)
 
     def finish(self) -> None:
-        """Wait until the batch has been sent; its connections may be written to again."""
+        """Wait until all that was taken has been sent; its connections may be written to again."""
+        self._wait()
+        if self._taken:
+            self.begin()
+            self._wait()
+
+    def _wait(self) -> None:
         batch = self._away
         if batch is None:
             return
@@ -96,6 +103,9 @@ class SendingTogether:
             connection.came_back(sent)
 
     def _sent(self, error: Exception | None) -> None:
+        """Called before the loop looks for requests again: if a batch were still being sent then, connections that are
+        answered early would have more turns than others (least / most 0.70 instead of 0.98 with a thousand).
+        """
         self.finish()
         self._server.answers_left()
 

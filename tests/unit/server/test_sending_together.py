@@ -154,6 +154,43 @@ def test_what_is_answered_meanwhile_waits_for_the_answers_before(site: Site) -> 
     assert site.away() == 0
 
 
+def test_who_is_answered_twice_in_a_turn_gets_both_answers_once(site: Site) -> None:
+    """The second one becomes ready while others' are written; it leaves behind the first."""
+
+    def answer(nodes: Nodes) -> None:
+        together = nodes.server.together
+        assert together is not None
+        for one in nodes.server.connected():
+            for number in (1, 2):
+                slot, one._next_slot = one._next_slot, one._next_slot + 1
+                one.reply(slot, [b"\0\0\0\4" + number.to_bytes(4, "big")])
+                assert together.take(one)
+        together.begin()
+
+    site.broker.on_loop(answer)
+    site.ask(3)
+    for connection in site.connections:
+        assert read(connection, 3) == [1, 2, 3]
+
+
+def test_what_was_taken_leaves_before_its_connection_is_written_to(site: Site) -> None:
+    def answer(nodes: Nodes) -> None:
+        together = nodes.server.together
+        assert together is not None
+        for one in nodes.server.connected():
+            slot, one._next_slot = one._next_slot, one._next_slot + 1
+            one.reply(slot, [b"\0\0\0\4\0\0\0\1"])
+            assert together.take(one)
+        for one in nodes.server.connected():
+            one.write()
+            assert not one.is_away
+
+    site.broker.on_loop(answer)
+    site.ask(2)
+    for connection in site.connections:
+        assert read(connection, 2) == [1, 2]
+
+
 def test_a_connection_that_is_cut_off_meanwhile_takes_nobody_elses_answer_along(site: Site) -> None:
     """Its descriptor may be another one's as soon as it is closed: it is not before the thread has sent."""
     held = site.hold()

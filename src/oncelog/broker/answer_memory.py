@@ -1,8 +1,8 @@
-"""What answers take that may be much longer than their requests, from when they are worked out until they have left.
+"""Memory of answers that may be much longer than their requests, from when they are computed until they have been sent.
 
-Called by the handlers of APIs that list what the broker holds, of which a request may name the same thing again and
-again, and by ``broker``. Counted beside the requests themselves (``request_memory``): who would take too much goes on
-when there is room. Of those that wait the first one goes on in any case, so that all end.
+Called by the handlers of APIs that list what the broker holds, where one request may name the same thing again and
+again, and by ``broker``. Counted in addition to the requests themselves (``request_memory``): an answer that would take
+too much continues when there is room. Of the waiting ones the first continues in any case, so that all of them finish.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from oncelog.deferred import Deferred
 from oncelog.errors import OncelogError
 
 ENTRY_BYTES: Final = 400
-"""What an entry of an answer takes as an object, with its names, and once it is encoded, about."""
+"""About how much an entry of an answer takes as an object, with its names, and once it is encoded."""
 
 LEAST_BYTES: Final = 64 * 1024 * 1024
-"""What one answer may take however little all requests may: a list of what the broker holds is always answered."""
+"""What one answer may take even if requests may take less: a list of what the broker holds is always answered."""
 
 
 class AnswerTooLong(OncelogError):
-    """It ends its connection."""
+    """An answer exceeds its limit; its connection is closed."""
 
 
 class AnswerMemory:
-    """Of all connections: each has one such answer at a time."""
+    """The answers of all connections, each of which has one at a time."""
 
     def __init__(self, memory: RequestMemory, *, all_at_once: bool = False) -> None:
-        """:param all_at_once: answers are made in one turn each, so that none may wait for another one."""
+        """:param all_at_once: answers are made in one turn each, so none may wait for another one."""
         self._memory = memory
         self._all_at_once = all_at_once
         self._held: dict[int, int] = {}
@@ -38,9 +38,9 @@ class AnswerMemory:
         memory.released = self._go_on
 
     def grow(self, context: RequestContext, entries: int, size_bytes: int = 0) -> Work[None]:
-        """The answer has so many entries more, with so many bytes of their own; pauses until there is memory for it.
+        """Count more entries of the answer, with so many bytes of their own; pauses until there is memory for them.
 
-        :raises AnswerTooLong: one answer may take as much as all requests together, and ``LEAST_BYTES`` in any case.
+        :raises AnswerTooLong: the answer exceeds the limit of all requests together, and ``LEAST_BYTES``.
         """
         connection_id, more = context.channel.connection_id, entries * ENTRY_BYTES + size_bytes
         most = max(self._memory.limit_bytes, LEAST_BYTES)
@@ -54,7 +54,7 @@ class AnswerMemory:
             self._waiting[connection_id] = more, turn
             self._memory.wanted_by_answers += more
             yield turn
-            self._held.setdefault(connection_id, 0)  # the connection may have ended meanwhile, and the work goes on
+            self._held.setdefault(connection_id, 0)  # the connection may have ended meanwhile while the work continues
         self._held[connection_id] += more
         self._memory.estimate(more)
 
@@ -62,7 +62,7 @@ class AnswerMemory:
         return taken + more <= self._memory.limit_bytes or next(iter(self._held)) == connection_id or self._all_at_once
 
     def _go_on(self) -> None:
-        """Memory came back, or it is another one's turn to go on in any case: have those look again that may."""
+        """Memory was released, or it is another answer's turn to continue anyway: wake those that may."""
         taken = self._memory.taken_bytes
         for connection_id, (more, turn) in list(self._waiting.items()):
             if self._may_take(connection_id, more, taken):
@@ -76,15 +76,15 @@ class AnswerMemory:
         return turn
 
     def stop(self) -> None:
-        """The broker stops: nobody waits any more, for some would wait for others' syncs, which come last."""
+        """The broker stops: wake all waiters, some of which would wait for others' syncs, which come last."""
         self._all_at_once = True
         self._go_on()
 
     def end(self, channel: Channel) -> None:
-        """The answer has left for its connection, or nobody wants it.
+        """The answer has been sent to its connection, or is no longer wanted.
 
-        Work that changes something goes on though its connection ends: what it makes from then on is counted until
-        there is an answer, upon which this is called again.
+        Work that changes something continues after its connection has ended: what it produces from then on is counted
+        until there is an answer, after which this is called again.
         """
         held = self._held.pop(channel.connection_id, 0)
         turn = self._waits_no_more(channel.connection_id)
@@ -93,4 +93,4 @@ class AnswerMemory:
         elif self._waiting:
             self._go_on()
         if turn is not None:
-            turn.resolve(None)  # to look again, where the work was not dropped
+            turn.resolve(None)  # to check again, unless the work was dropped

@@ -1,4 +1,4 @@
-"""An answer as it goes to the wire, at once or in pieces. Called by ``Broker`` alone."""
+"""Encodes answers for the wire, at once or in pieces. Called only by ``Broker``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oncelog.protocol.wire import Message, Struct
 
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
-"""Characters of an error message where the answer does not fit otherwise: it may repeat what a client made up."""
+"""Characters of an error message in an answer that would not fit otherwise: it may repeat a client's own text."""
 LOOKED_AT_IN_A_PIECE = 250
 FREED_IN_A_PIECE = 1_000
 
@@ -35,7 +35,7 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 
 
 def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[Part]]:
-    """The same of a long answer, with others' turns between."""
+    """The same for a long answer, with other turns in between."""
     try:
         parts = yield from response.encode_parts_in_pieces(context.api_version)
     except UnencodableValue:
@@ -51,7 +51,7 @@ def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[P
 
 
 def parts_of(response: Message) -> Work[list[Struct]]:
-    """All structures of a long answer, those that are in others first, for :func:`giving_back`."""
+    """All structures of a long answer, nested ones first, for :func:`giving_back`."""
     parts: list[Struct] = [response]
     leaves: list[Struct] = []
     for number, part in enumerate(parts, 1):
@@ -65,9 +65,10 @@ def parts_of(response: Message) -> Work[list[Struct]]:
 
 
 def giving_back(parts: list[Struct]) -> Work[None]:
-    """Let go of an answer that was written, a piece at a time: to free all of a long one takes milliseconds.
+    """Release a written answer piece by piece: freeing all of a long one takes milliseconds.
 
-    Nobody else holds them by now. The last ones go first: what is in another structure goes no sooner than that.
+    Nothing else refers to the parts by now. The last ones are released first, because a part lives as long as the
+    structure that contains it.
     """
     while parts:
         del parts[-FREED_IN_A_PIECE:]
@@ -75,7 +76,7 @@ def giving_back(parts: list[Struct]) -> Work[None]:
 
 
 def _shorten(part: Struct) -> Iterator[None]:
-    """Cut the error messages of an answer; a step for each of its structures."""
+    """Shorten the error messages of an answer; one step for each of its structures."""
     for name in part.__slots__:
         value = getattr(part, name)
         if isinstance(value, list):
@@ -92,5 +93,5 @@ def _header(context: RequestContext, size_bytes: int) -> bytes:
 
 
 def size_of(parts: Iterable[Part]) -> int:
-    """In bytes."""
+    """The size in bytes."""
     return sum(part.size_bytes if isinstance(part, FileSlice) else len(part) for part in parts)

@@ -1,7 +1,7 @@
-"""Who has used more of a rate than is there waits: one bucket for each owner (quotas of clients, rates of connections).
+"""Token buckets, one for each owner: an owner that exceeds its rate waits (client quotas, connection rates).
 
-Called by ``broker.throttle`` and ``server.connection_limits``. What is used moves the time from which its owner has
-nothing to wait for, at the owner's rate; what was left unused counts for a while and no longer.
+Called by ``broker.throttle`` and ``server.connection_limits``. Usage moves forward, at the owner's rate, the time from
+which the owner need not wait; unused capacity is kept for a while and no longer.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Generic, TypeVar
 MOST_BUCKETS = 10_000
 LONGEST_WAIT_MS = 2**31 - 1
 LONGEST_NAME = 256
-"""Longer names share what those have that begin alike: who makes names up is not to fill the memory with them."""
+"""Longer names with the same beginning share a bucket, so that a client that invents names cannot fill the memory."""
 
 Owner = TypeVar("Owner")
 
 
 class Bucket:
-    """:ivar used: everything that was counted; for metrics, as is ``last_wait_ms``."""
+    """:ivar used: total of everything counted; for metrics, like ``last_wait_ms``."""
 
     __slots__ = ("free_at_ms", "last_wait_ms", "used")
 
@@ -30,7 +30,7 @@ class Bucket:
 
 
 class Buckets(Generic[Owner]):
-    """Buckets of owners, at most ``MOST_BUCKETS``: past that those go that have the least to wait for."""
+    """Buckets of owners, at most ``MOST_BUCKETS``: beyond that, those with the least to wait for are dropped."""
 
     def __init__(self, most: int = MOST_BUCKETS) -> None:
         self._most = most
@@ -43,7 +43,7 @@ class Buckets(Generic[Owner]):
         return iter(list(self._by_owner.items()))
 
     def use(self, owner: Owner, amount: float, rate: float, saved_ms: int, now_ms: int) -> int:
-        """Count ``amount`` at ``rate`` a second, of which ``saved_ms`` may be saved up; how long the owner waits."""
+        """Count ``amount`` at ``rate`` per second, of which up to ``saved_ms`` may be saved; returns the wait in ms."""
         bucket = self._by_owner.get(owner)
         if bucket is None:
             bucket = self._opened(owner)
@@ -54,7 +54,7 @@ class Buckets(Generic[Owner]):
         return wait_ms
 
     def wait_ms(self, owner: Owner, now_ms: int) -> int:
-        """How long the owner waits for what it has used so far."""
+        """How long the owner still has to wait for what it has used."""
         bucket = self._by_owner.get(owner)
         return 0 if bucket is None else max(0, round(bucket.free_at_ms - now_ms))
 
@@ -63,7 +63,7 @@ class Buckets(Generic[Owner]):
             bucket.free_at_ms += step_ms
 
     def _opened(self, owner: Owner) -> Bucket:
-        if len(self._by_owner) >= self._most:  # half of them go, so that this is rare
+        if len(self._by_owner) >= self._most:  # drop half of them, so that this is rare
             kept = nlargest(self._most // 2, self._by_owner.items(), key=_free_at_ms)
             self._by_owner = dict(kept)
         bucket = self._by_owner[owner] = Bucket()

@@ -1,11 +1,11 @@
 """Compaction of compacted topics in the background, one log at a time (Kafka's ``LogCleaner``).
 
-Called by the log manager on a timer. The rewriting runs elsewhere and touches only closed segments; putting the new
-segments in place happens on the core's thread. Progress is kept in ``cleaner-offset-checkpoint``: where it is lost, a
+Called by the log manager on a timer. Rewriting happens on another thread and touches only closed segments; new segments
+are put in place on the core's thread. Progress is kept in ``cleaner-offset-checkpoint``: if that is lost, a
 log is compacted again from its start.
 
-Invariant: whatever becomes of one log, the others have their turn. One that the disk refuses (it is full, or there is
-no file descriptor) is tried again later, after twice as long each time; one that is damaged is left as it is.
+Invariant: whatever happens to one log, the others get their turn. A log whose disk fails (it is full, or there is
+no file descriptor) is tried again later, after twice as long each time; a damaged one is left as it is.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 4
 LONGEST_PAUSE = 240
-"""Times that ``clean`` is called until a log is tried again which the disk refused: a minute, and an hour, by default.
-What a compaction writes is gone again if it fails, but until then others have no room for it."""
+"""Calls of ``clean`` until a log that the disk refused is tried again: a minute at first, at most an hour, by default.
+The files of a failed compaction are removed, but until then other logs cannot use the space."""
 
 
 class _Pause(NamedTuple):
-    """How often ``clean`` is to be called before a log has its turn again, and how often it was to be."""
+    """How many calls of ``clean`` a log still has to wait, and how many it had to."""
 
     left: int
     whole: int
@@ -46,9 +46,9 @@ class Cleaner:
         logs: Mapping[TopicPartition, PartitionLog],
         progressed: Callable[[], None],
     ) -> None:
-        """:param logs: the open logs, as they come and go.
+        """:param logs: the open logs, a live view.
 
-        :param progressed: called when the checkpoint is to be written.
+        :param progressed: called when the checkpoint should be written.
         """
         self._progressed = progressed
         self._disk = disk
@@ -58,32 +58,32 @@ class Cleaner:
         self._refused: set[TopicPartition] = set()
         self._pauses: dict[TopicPartition, _Pause] = {}
         self._cut: set[TopicPartition] = set()
-        """Logs that have lost their ends since a compaction of them began."""
+        """Logs that were truncated since a compaction of them began."""
         self._last: TopicPartition | None = None
         self._running = self._stopped = False
 
     def load(self) -> None:
-        """Take up where the last run left off; a damaged checkpoint costs time, not data."""
+        """Continue where the last run stopped; a damaged checkpoint costs time, not data."""
         try:
             self._first_dirty = checkpoints.read_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT)
         except CorruptLogError as error:
             logger.warning("%s; compacted topics are compacted from their start", error)
 
     def stop(self) -> None:
-        """Put nothing in place any more: the logs are closed, and the folder may soon be another broker's."""
+        """Put nothing in place any more: the logs are closed, and another broker may soon use the folder."""
         self._stopped = True
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """The log is gone; one of the same name is another one, and begins at its start."""
+        """The log is gone; a new log of the same name is compacted from its start."""
         self._refused.discard(topic_partition)
         self._pauses.pop(topic_partition, None)
         self._first_dirty.pop(topic_partition, None)
 
     def truncated(self, topic_partition: TopicPartition, end_offset: int) -> bool:
-        """The log ends there now: what comes behind is dirty again, and a compaction under way is given up.
+        """The log now ends there: later records are dirty again, and a running compaction is given up.
 
-        A tombstone below the old checkpoint would go one day without what it deletes. Answers whether the checkpoint
-        has to be written.
+        Otherwise a tombstone below the old checkpoint could one day be removed before what it deletes. Returns whether
+        the checkpoint must be written.
         """
         self._cut.add(topic_partition)
         lost = self._first_dirty.get(topic_partition, 0) > end_offset
@@ -92,9 +92,9 @@ class Cleaner:
         return lost
 
     def clean(self, now_ms: int) -> None:
-        """Start compacting the next log, by name, that has enough to gain; nothing while one is under way.
+        """Start compacting the next log, by name, that has enough to gain; does nothing while one is running.
 
-        After each other: one that is always due does not keep the others waiting.
+        Logs take turns, so that one that is always due does not keep the others waiting.
         """
         self._pauses = {tp: _Pause(max(left - 1, 0), whole) for tp, (left, whole) in self._pauses.items()}
         self._begin_next(now_ms)
@@ -134,7 +134,7 @@ class Cleaner:
 
         def rewritten(error: Exception | None) -> None:
             if not is_there():
-                self._discard(topic_partition, job)  # whatever became of it: one of the same name is another log
+                self._discard(topic_partition, job)  # whatever happened to it: a log of the same name is another one
             elif error is not None:
                 self._give_up(topic_partition, job, error)
             else:
@@ -156,13 +156,13 @@ class Cleaner:
                         self._give_up(topic_partition, job, error)
                 self._next(now_ms)
 
-            # The checkpoint is not to outlive the new segments' names: a power loss would bring the old ones back.
+            # The new segments' names must be durable before the checkpoint: a power loss would bring the old ones back.
             self._background.run(lambda: self._disk.sync_folder(log.folder), synced)
 
         self._background.run(job.run, rewritten)
 
     def _next(self, now_ms: int) -> None:
-        """The next one that has enough to gain, without a pause."""
+        """The next log that has enough to gain and is not paused."""
         self._running = False
         self._begin_next(now_ms)
 
@@ -177,7 +177,7 @@ class Cleaner:
         self._discard(topic_partition, job)
 
     def _failed(self, topic_partition: TopicPartition, error: Exception) -> None:
-        """A log whose disk refuses has its turn later; any other is left until the next start
+        """A log whose disk fails gets another turn later; any other is left until the next start
         (``uncleanable-partitions``)."""
         if isinstance(error, StorageError):
             before = self._pauses.get(topic_partition)
@@ -201,7 +201,7 @@ class Cleaner:
             logger.error("what a compaction of %s has written stays until a restart: %s", topic_partition, error)
 
     def known(self) -> dict[TopicPartition, int]:
-        """What the checkpoint says: the first offset of each log that was not compacted yet."""
+        """The checkpoint's contents: the first offset of each log that was not compacted yet."""
         return {tp: offset for tp, offset in self._first_dirty.items() if tp in self._logs}
 
     def write_checkpoint(self) -> None:

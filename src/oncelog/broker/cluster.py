@@ -1,12 +1,12 @@
-"""Several nodes in one broker: who is up, who leads each partition, which replicas are in sync.
+"""Several nodes in one broker: which are up, which lead each partition, which replicas are in sync.
 
-For tests and for learning: one process and one copy of each log. A follower is a number, how far it has copied: all of
-the log while it is up and copies, and less from the moment it is stopped, cut off or held back. What clients can see of
-a cluster follows from that as it does in Apache Kafka: leaders, leader epochs, replicas in sync, the high watermark
-that waits for them, elections, and a log that is cut where an unclean one elects a replica that lacks its end.
+For tests and for learning: one process and one copy of each log. A follower is just a number, how far it has copied:
+all of the log while it is up and copying, and less from the moment it is stopped, cut off or held back. Everything that
+clients can observe follows from that as in Apache Kafka: leaders, leader epochs, replicas in sync, a high watermark
+that waits for them, elections, and a log truncated when an unclean election picks a replica that lacks its end.
 
-Called by the broker (which node may answer a request) and by whoever stops, starts and moves things. Pure: the broker
-carries out what follows, through :class:`ClusterHost`. Source: Kafka's ``ReplicationControlManager``,
+Called by the broker (which node may answer a request) and by code that stops, starts and moves nodes. Pure: the broker
+carries out the consequences, through :class:`ClusterHost`. Source: Kafka's ``ReplicationControlManager``,
 ``PartitionChangeBuilder``, ``StripedReplicaPlacer`` (KIP-101, KIP-320, KIP-497).
 """
 
@@ -26,10 +26,10 @@ NO_LEADER: Final = -1
 
 
 class ClusterHost(Protocol):
-    """What a change of leaders and replicas in sync asks of the broker that holds the logs."""
+    """What a change of leaders and in-sync replicas requires from the broker that holds the logs."""
 
     def end_offset(self, topic_partition: TopicPartition) -> int:
-        """Where the log ends now."""
+        """The current end of the log."""
         ...
 
     def allows_unclean(self, topic: str) -> bool:
@@ -41,13 +41,13 @@ class ClusterHost(Protocol):
         ...
 
     def in_sync_changed(self, topic_partition: TopicPartition) -> None:
-        """Other replicas than before hold the high watermark back."""
+        """The set of replicas that hold back the high watermark has changed."""
         ...
 
 
 @dataclass(slots=True)
 class Member:
-    """One node. ``addresses`` are what clients are told of it, by the name of the listener that they came in by."""
+    """One node. ``addresses`` are those reported to clients, by the name of the listener they used."""
 
     node_id: int
     rack: str | None = None
@@ -58,7 +58,7 @@ class Member:
 
     @property
     def alive(self) -> bool:
-        """Whether the rest of the cluster hears of it."""
+        """Whether the rest of the cluster can reach it."""
         return self.running and self.reachable
 
 
@@ -72,10 +72,10 @@ class Replicas:
         self.in_sync = list(in_sync)
         self.leader = in_sync[0] if in_sync else NO_LEADER
         self.stalled: dict[int, int] = {}
-        """Of replicas that copy no longer: where their logs end."""
+        """The log end of each replica that has stopped copying."""
 
     def committed(self, end_offset: int) -> int:
-        """The end of what all replicas in sync have."""
+        """The end of what all in-sync replicas have."""
         if not self.stalled:
             return end_offset
         return min([end_offset, *(self.stalled[node] for node in self.in_sync if node in self.stalled)])
@@ -96,9 +96,9 @@ class Cluster:
         self._host = host
         self._replicas: dict[TopicPartition, Replicas] = {}
         self.serving: int | None = None
-        """The node that was asked, while its request is handled; None: the cluster works by itself."""
+        """The node that was asked, while its request is handled; None: the cluster acts on its own."""
         self.shrinks = self.expands = self.unclean_elections = 0
-        """How often a replica fell out of sync, came back, and led without having been in sync; since the start."""
+        """How often a replica fell out of sync, came back, or became leader without being in sync, since the start."""
 
     # --- who is there
 
@@ -107,7 +107,7 @@ class Cluster:
         return tuple(self._members)
 
     def member(self, node_id: int) -> Member:
-        """:raises KafkaError: there is no such node."""
+        """:raises KafkaError: the node does not exist."""
         found = self._members.get(node_id)
         if found is None:
             raise KafkaError(
@@ -121,21 +121,21 @@ class Cluster:
 
     @property
     def controller_id(self) -> int:
-        """The node that clients are told to be the controller; -1 if none is up."""
+        """The node reported to clients as the controller; -1 if none is up."""
         return min((member.node_id for member in self.alive()), default=-1)
 
     def node(self, node_id: int, listener: str) -> Node | None:
-        """A node as clients of a listener are told it."""
+        """A node as reported to clients of a listener."""
         member = self._members.get(node_id)
         return member.addresses.get(listener) if member is not None and member.alive else None
 
     def nodes(self, listener: str) -> list[Node]:
-        """Those that are up."""
+        """The nodes that are up."""
         return [node for member in self.alive() if (node := member.addresses.get(listener)) is not None]
 
     @contextmanager
     def asked(self, node_id: int | None) -> Iterator[None]:
-        """What happens inside is a request to that node; None: nodes among themselves."""
+        """Everything inside happens in a request to that node; None: among the nodes themselves."""
         before, self.serving = self.serving, node_id
         try:
             yield
@@ -152,7 +152,7 @@ class Cluster:
     # --- partitions
 
     def place(self, topic: str, partitions: range, factor: int) -> list[list[int]]:
-        """Replicas of new partitions: leaders go round, and followers are the next nodes."""
+        """Replicas of new partitions: leaders rotate, and followers are the next nodes."""
         ids = sorted(member.node_id for member in self.alive()) or sorted(self._members)
         first = zlib.crc32(topic.encode())
         return [
@@ -160,7 +160,7 @@ class Cluster:
         ]
 
     def add(self, topic_partition: TopicPartition, assigned: Sequence[int]) -> Replicas:
-        """A partition that is new, or was there before the start; replicas that are not up are out of sync."""
+        """Add a new partition, or one from before the start; replicas that are not up are out of sync."""
         up = [node_id for node_id in assigned if self.member(node_id).alive]
         replicas = Replicas(assigned, up or assigned[:1])
         if not up:
@@ -176,7 +176,7 @@ class Cluster:
         self._replicas.pop(topic_partition, None)
 
     def replicas(self, topic_partition: TopicPartition) -> Replicas:
-        """:raises KafkaError: there is no such partition."""
+        """:raises KafkaError: the partition does not exist."""
         found = self._replicas.get(topic_partition)
         if found is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic_partition}")
@@ -188,7 +188,7 @@ class Cluster:
     # --- nodes come and go
 
     def leave(self, node_id: int) -> None:
-        """A node is not heard of any more: it leads nothing, and is in sync where it is not the last one."""
+        """A node has become unreachable: it leads nothing, and is in sync only where it is the last one."""
         for topic_partition, replicas in list(self._replicas.items()):
             if node_id not in replicas.assigned:
                 continue
@@ -199,7 +199,7 @@ class Cluster:
                 self._elect(topic_partition, replicas)
 
     def join(self, node_id: int) -> None:
-        """A node is heard of again: it leads what has waited for it, and copies what it lacks."""
+        """A node is reachable again: it leads partitions that had no other leader, and copies what it lacks."""
         for topic_partition, replicas in list(self._replicas.items()):
             if node_id not in replicas.assigned:
                 continue
@@ -222,7 +222,8 @@ class Cluster:
                 self._catch_up(topic_partition, replicas, node_id)
 
     def drop_lagging(self, node_id: int) -> None:
-        """Whatever the node has not copied, it is out of sync for (``replica.lag.time.max.ms`` is over)."""
+        """Drop the node from the in-sync replicas of every partition it has not fully copied
+        (``replica.lag.time.max.ms`` is over)."""
         for topic_partition, replicas in list(self._replicas.items()):
             end = replicas.stalled.get(node_id)
             lags = end is not None and end < self._host.end_offset(topic_partition)
@@ -230,7 +231,7 @@ class Cluster:
                 self._shrink(topic_partition, replicas, node_id)
 
     def set_in_sync(self, topic_partition: TopicPartition, node_id: int, *, in_sync: bool) -> None:
-        """Take one follower out of the replicas in sync, or back in with all that it lacks.
+        """Remove one follower from the in-sync replicas, or add it back after copying everything it lacks.
 
         :raises KafkaError: it is no replica of the partition, leads it, or is not up.
         """
@@ -275,7 +276,7 @@ class Cluster:
     # --- leaders
 
     def move_leader(self, topic_partition: TopicPartition, to: int) -> None:
-        """Another replica in sync leads from now on.
+        """Make another in-sync replica the leader.
 
         :raises KafkaError: it cannot lead the partition.
         """
@@ -291,7 +292,7 @@ class Cluster:
         self._lead(topic_partition, replicas, to)
 
     def elect(self, topic_partition: TopicPartition, *, unclean: bool) -> Error:
-        """ElectLeaders: the preferred replica, or with ``unclean`` any one that is up where none leads."""
+        """ElectLeaders: elect the preferred replica, or with ``unclean`` any that is up if none leads."""
         replicas = self.replicas(topic_partition)
         if unclean:
             if replicas.leader != NO_LEADER:
@@ -310,7 +311,7 @@ class Cluster:
         return Error.NONE
 
     def reassign(self, topic_partition: TopicPartition, assigned: Sequence[int]) -> None:
-        """Other replicas, which copy all at once; the first of them leads if the leader is none of them.
+        """Assign other replicas, which copy everything at once; the first one leads if the leader is not among them.
 
         :raises KafkaError: a node is unknown or not up.
         """
@@ -340,7 +341,7 @@ class Cluster:
             self._host.leader_changed(topic_partition, replicas, None)
 
     def _lead(self, topic_partition: TopicPartition, replicas: Replicas, node_id: int) -> None:
-        """What the new leader lacks is gone, from the other replicas too."""
+        """Make a node the leader; what it lacks is lost, on the other replicas too."""
         before, end = replicas.leader, self._host.end_offset(topic_partition)
         own_end = replicas.stalled.pop(node_id, end)
         replicas.leader = node_id

@@ -1,10 +1,10 @@
-"""A group's commits are carried out in the order in which they came, however long it takes to read each of them.
+"""Carries out a group's commits in the order in which they arrived, however long it takes to read each of them.
 
 Called by ``broker``, and by the handlers of OffsetCommit and TxnOffsetCommit. Commits of many partitions are worked on
-in pieces, and may wait for memory before. Meanwhile their consumer may give up, connect again and go on: if a short
-commit of that connection came first, its offsets would go back afterwards.
+in pieces, and may have to wait for memory first. Meanwhile their consumer may give up, reconnect and continue: if a
+short commit of the new connection were carried out first, its offsets would later be set back.
 
-Only a group that has a long commit under way has a line.
+Only a group with a long commit under way has a queue.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _unpack_length = Struct(">h").unpack_from
 
 
 class _Line:
-    """The commits of one group that are under way or wait."""
+    """The commits of one group that are under way or waiting."""
 
     def __init__(self) -> None:
         self.places: deque[Place] = deque()
         self._goes_on = False
 
     def go_on(self) -> None:
-        """Begin the first one, and those behind it as far as they are made at once."""
+        """Begin the first commit, and those behind it as long as they finish at once."""
         if self._goes_on:
             return
         self._goes_on = True
@@ -53,7 +53,7 @@ class _Line:
 
 
 class Place:
-    """A commit's in the line of its group."""
+    """A commit's place in the queue of its group."""
 
     __slots__ = ("_group_id", "_lines", "begin")
 
@@ -69,7 +69,7 @@ class Place:
         self._lines[self._group_id].go_on()
 
     def leave(self) -> None:
-        """The commit is made, or never will be, and the next one may begin. A second time means nothing."""
+        """The commit is done, or will never be, and the next one may begin. Calling it again has no effect."""
         line = self._lines.get(self._group_id)
         if line is not None and self in line.places:
             line.places.remove(self)
@@ -79,27 +79,27 @@ class Place:
 
 
 class CommitOrder:
-    """The lines of all groups."""
+    """The queues of all groups."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._lines: dict[str, _Line] = {}
 
     def __contains__(self, group_id: str) -> bool:
-        """Whether a commit of the group has to wait."""
+        """Whether a commit of the group must wait."""
         return group_id in self._lines
 
     def came(self, context: RequestContext, frame: memoryview, body: int) -> None:
-        """A long request came whole: a commit, of somebody who may make it, has its place from now on."""
+        """A long request has arrived: if it is a commit that its sender may make, reserve its place now."""
         if context.api_key in COMMITS:
             group_id = _group_of(context, frame, body)
             if group_id is not None and allows(self._broker, context, Operation.READ, GROUP, group_id, log=False):
                 context.place = Place(self._lines, group_id)
 
     def carry_out(self, context: RequestContext, group_id: str, work: Work[Deferred[T]], *, few: bool) -> Deferred[T]:
-        """Do ``work``, which makes a commit at its end, behind the commits that came before; the answer to it.
+        """Do ``work``, which ends with a commit, after all commits that arrived before; returns its answer.
 
-        :param few: it is no more than a piece of work.
+        :param few: it takes no more than one piece of work.
         """
         if context.place is None:
             if few and group_id not in self._lines:
@@ -109,7 +109,7 @@ class CommitOrder:
         cluster, slices = self._broker.cluster, self._broker.slices
 
         def begin() -> None:
-            """As the node that was asked: it may be the turn of a request to another one."""
+            """Begin as the node that was asked: the current turn may belong to a request for another one."""
             with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
                 made = slices.begin(work, owner=context)
             made.then(lambda answered: answered.then(answer.resolve, answer.fail), answer.fail)
@@ -120,7 +120,7 @@ class CommitOrder:
 
 
 def _group_of(context: RequestContext, frame: memoryview, body: int) -> str | None:
-    """The group of a commit that is not read yet; None if it cannot be read."""
+    """The group of a commit that has not been decoded yet; None if it cannot be read."""
     strings = 1 if context.api_key == ApiKey.OFFSET_COMMIT else 2  # the transactional id comes first
     position, text = body, ""
     try:

@@ -1,6 +1,6 @@
-"""Changes of settings while the broker runs: what AlterConfigs and IncrementalAlterConfigs have in common.
+"""Changes of settings while the broker runs: the common part of AlterConfigs and IncrementalAlterConfigs.
 
-A change is checked as a whole, with Kafka's errors and messages, then kept in the metadata store, then in force, before
+A change is checked as a whole, with Kafka's errors and messages, then stored in the metadata, then put in force, before
 it is answered. Sources: Kafka's ``ConfigAdminManager``, ``DynamicBrokerConfig``, ``ConfigurationControlManager`` and
 ``ControllerConfigurationValidator``.
 """
@@ -43,11 +43,11 @@ logger = logging.getLogger(__name__)
 
 RESOURCES_IN_A_PIECE = 10
 MOST_SETTINGS = 1000
-"""Named for one resource: several times as many as there are."""
+"""Most settings that may be named for one resource: several times as many as exist."""
 
 
 class NamedResource(Protocol):
-    """What a request that changes settings says first of each resource."""
+    """The resource that each entry of a request for changes begins with."""
 
     resource_type: int
     resource_name: str
@@ -57,7 +57,7 @@ R = TypeVar("R", bound=NamedResource)
 
 
 class Refusal(NamedTuple):
-    """Why a resource stays as it is."""
+    """Why a resource is not changed."""
 
     error: Error
     message: str | None
@@ -74,14 +74,14 @@ PROPERTIES = {
     ResourceType.GROUP: group_properties,
     ResourceType.CLIENT_METRICS: client_metrics_properties,
 }
-"""The kinds of resources whose settings are kept, and what each knows."""
+"""The resource types whose settings are stored, and their known settings."""
 
 _SHARED_BY_NODES = frozenset(
     name
     for name in properties(BrokerConfig)
     if name not in {synonym for synonyms in TOPIC_SYNONYMS.values() for synonym, _ in synonyms}
 )
-"""What the one process acts on, whichever of its nodes is asked; all else belongs to the leader of a partition."""
+"""Settings that apply to the whole process, whichever of its nodes is asked; others belong to a partition's leader."""
 _MATCHES = frozenset(
     {
         "client_id",
@@ -92,7 +92,7 @@ _MATCHES = frozenset(
         "client_source_port",
     }
 )
-"""What a client metrics subscription may look at (KIP-714)."""
+"""What a client metrics subscription may match (KIP-714)."""
 
 
 def refusal_of_caller(broker: Broker, context: RequestContext, kind: int, name: str, operation: int) -> Refusal | None:
@@ -109,7 +109,7 @@ def refusal_of_caller(broker: Broker, context: RequestContext, kind: int, name: 
 
 
 def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bool = False) -> Refusal | None:
-    """Why the settings of ``kind`` and ``name`` cannot be changed at all."""
+    """Why the settings of this resource cannot be changed at all."""
     match kind:
         case ResourceType.TOPIC:
             if not name:
@@ -133,16 +133,16 @@ def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bo
 
 
 def refusal_of_many(count: int) -> Refusal | None:
-    """A request names so many settings of one resource."""
+    """Why the request is refused if it names too many settings of one resource."""
     if count <= MOST_SETTINGS:
         return None
     return Refusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MOST_SETTINGS} are taken")
 
 
 def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal | None:
-    """What Kafka refuses about the names of a change, before it looks at what they are.
+    """What Kafka refuses about the names of a change, before it checks what they are.
 
-    :param nulls: names without a value that need one.
+    :param nulls: names that need a value but have none.
     """
     many = refusal_of_many(len(names))
     if many is not None:
@@ -155,7 +155,7 @@ def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal |
 
 
 def settings_name(broker: Broker, kind: int, name: str) -> str:
-    """Whose settings they are: several nodes in one process share the loggers of the first."""
+    """The owner of the settings: several nodes in one process share the loggers of the first."""
     if kind == ResourceType.BROKER_LOGGER and name in {str(node_id) for node_id in broker.nodes.ids}:
         return str(broker.node.node_id)
     return name
@@ -175,7 +175,7 @@ def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | No
 def for_each_resource(
     resources: Sequence[R], alter: Callable[[R], Refusal | None]
 ) -> Work[list[tuple[Error, str | None]]]:
-    """What a request that changes several resources answers for each: one by one, and none of those named twice."""
+    """The answers to a request that changes several resources: one by one, refusing those named twice."""
     answers: list[tuple[Error, str | None]] = []
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     for resource in resources:
@@ -194,7 +194,7 @@ def for_each_resource(
 
 
 def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str, str]:
-    """All that is set for a resource."""
+    """All settings stored for a resource."""
     if kind is ResourceType.TOPIC:
         info = broker.metadata.topic(name)
         return info.overrides if info is not None else {}
@@ -205,7 +205,7 @@ def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str
 def change(
     broker: Broker, kind: ResourceType, name: str, values: Mapping[str, str], *, validate_only: bool
 ) -> Refusal | None:
-    """Make ``values`` all that is set for a resource, at once and for good.
+    """Replace all settings of a resource by ``values``, durably and at once.
 
     :param validate_only: check, and change nothing.
     """
@@ -238,10 +238,10 @@ def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[
 
 
 def reread(broker: Broker, given: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """The properties that the broker was started with are ``given`` again: take those that may change while it runs.
+    """Apply ``given``, the startup properties read again: those that may change while the broker runs.
 
-    Answers the names of what changed, and of what differs and waits for a restart. What AlterConfigs has set goes on
-    to win. :raises ConfigError: a value is not allowed; nothing changed.
+    Returns the names of properties that changed, and of those that differ but need a restart. Settings from
+    AlterConfigs still take precedence. :raises ConfigError: a value is not allowed; nothing changed.
     """
     started = broker.config.started or broker.config
     before, known = started.static, broker_properties()
@@ -267,7 +267,7 @@ def reread(broker: Broker, given: Mapping[str, str]) -> tuple[list[str], list[st
 
 
 def _reconfigure(broker: Broker, config: BrokerConfig) -> None:
-    """Put ``config``, under what AlterConfigs has set, in force; topics without a setting of their own follow."""
+    """Put ``config``, overlaid with AlterConfigs' settings, in force, also for topics without settings of their own."""
     store = broker.metadata
     defaults = store.topic_defaults
     broker.reconfigure(effective_config(store, config))
@@ -283,7 +283,7 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
     ours = [setting for setting, base in plain.items() if base not in known and setting not in foreign]
     per_listener = [setting for setting in foreign if LISTENER_PREFIX.match(setting)]
     for setting in foreign:
-        # Kafka keeps them for plug-ins, and shows them without their values.
+        # Kafka stores them for plug-ins, and shows them without their values.
         logger.warning("%r is kept and has no effect: no broker has such a setting%s", setting, nearest(setting, known))
         del plain[setting]
     fixed = ours + [
@@ -316,7 +316,7 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
 
 
 def listeners_refusal(broker: Broker, changed: BrokerConfig) -> str | None:
-    """Why listeners cannot become what ``changed`` has."""
+    """Why listeners cannot change to those in ``changed``."""
     if broker.listeners is None:
         running = {**broker.config.static, **broker.config.dynamic}
         asked = {**changed.static, **changed.dynamic}
@@ -368,7 +368,7 @@ def _refusal_of_group_settings(broker: Broker, values: Mapping[str, str]) -> Ref
 
 
 def _out_of_bounds(broker: Broker, setting: str, value: int) -> str | None:
-    """A group's setting lies between the broker's ``group.*.min.*`` and ``group.*.max.*``, where it has them."""
+    """Check a group's setting against the broker's ``group.*.min.*`` and ``group.*.max.*``, if they exist."""
     protocol, _, rest = setting.partition(".")
     rest = rest.removeprefix("num.")
     for bound, beyond, words in (("min", int.__lt__, "greater"), ("max", int.__gt__, "less")):

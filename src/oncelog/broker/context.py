@@ -1,4 +1,4 @@
-"""What an API handler knows about a request besides its body, and how answers leave the core."""
+"""What an API handler knows about a request besides its body, and the interface through which answers leave."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from oncelog.broker.partition import Partition
 
 Part = Buffer | FileSlice
-"""A piece of an answer: bytes in memory, or a range of a file that the shell sends without copying it."""
+"""A part of an answer: bytes in memory, or a range of a file that the server sends without copying."""
 
 
 class Channel(Protocol):
-    """One connection as the core sees it; the shell implements it."""
+    """One connection as the core sees it; implemented by the server."""
 
     session: Session
 
@@ -32,26 +32,26 @@ class Channel(Protocol):
     def client_host(self) -> str: ...
 
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
-        """Answer the request that came with ``slot``; the shell sends answers in the order of slots.
+        """Answer the request that came with ``slot``; the server sends answers in the order of slots.
 
         No parts: the request has no answer (acks=0). A closed connection ignores it.
         """
         ...
 
     def throttle(self, wait_ms: int) -> None:
-        """Take no request of this connection for a while: it has used more than its quota."""
+        """Accept no request from this connection for a while: it has exceeded its quota."""
         ...
 
     def hold(self) -> None:
-        """Start no request of this connection, produce requests neither, before the one in hand is answered."""
+        """Start no further request of this connection, not even a Produce, until the current one is answered."""
         ...
 
     def go_on(self) -> None:
-        """The produce request that is held for needs it no longer: those behind it may go ahead of its answer."""
+        """End the hold for the current Produce: requests behind it may start before its answer is sent."""
         ...
 
     def close(self, reason: str) -> None:
-        """End this connection, nobody else's; ``reason`` goes to the broker's log."""
+        """Close this connection and no other; ``reason`` goes to the broker's log."""
         ...
 
 
@@ -67,29 +67,30 @@ class RequestContext:
     client_id: str
     now_ms: int
     may_be_repeated: bool = False
-    """The next ones may be like it. Set by Produce (a batch that is not packed was appended), Fetch (answered at once,
+    """The next requests may be like it. Set by Produce (an uncompressed batch was appended), Fetch (answered at once,
     with records), OffsetCommit (the offset of one partition was committed at once) and EndTxn (carried out at once)."""
     is_wide: bool = False
-    """Set by Produce and Fetch, whose answers are not looked at: it names many partitions, and is written in pieces."""
+    """It names many partitions, so its answer is written in pieces. Set by Produce and Fetch, whose answers are not
+    examined."""
     is_long: bool = False
-    """Set by ``long_requests``, which count what it takes until it is answered."""
+    """Set by ``long_requests``, which counts its memory until it is answered."""
     mutation_wait_ms: int = 0
-    """For how long the caller has to wait after what it has made or removed (``broker.mutations``)."""
+    """How long the caller must wait after what it has created or deleted (``broker.mutations``)."""
     under_check: int = 0
-    """Batches of a Produce that ``batch_checks`` has."""
+    """Batches of a Produce that ``batch_checks`` is working on."""
     checks: dict[Partition, deque[Callable[[], None]]] | None = None
-    """By the partition that one of them is for: how others for it begin, once that one has gone on."""
+    """By partition: how to begin further batches for it once the one being checked has moved on."""
     room: Deferred[None] | None = None
-    """Of a Produce that has as many batches under check as it may: until there is room for more."""
+    """For a Produce with the most batches allowed under check: resolves when there is room for more."""
     place: Place | None = None
-    """In the line of its group: of a long commit, and of those that came behind one."""
+    """Place in the queue of its group, for a long commit and for those that arrived after one."""
     settled: bool = False
-    """Its answer has waited, if it had to, for the sync of the metadata that it speaks of."""
+    """Its answer has waited, if it had to, for the sync of the metadata that it reports."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0
     local_ns: int = 0
-    """For metrics: when it came, and how long it was worked on."""
+    """For metrics: when it arrived, and how long it was worked on."""
 
     @property
     def session(self) -> Session:

@@ -1,4 +1,4 @@
-"""Both coordinators in this broker: their internal topics, their records and the markers they write.
+"""The host of both coordinators in this broker: their internal topics, their records and the markers they write.
 
 Implements ``TransactionHost`` and ``GroupHost`` for ``broker.Broker``. Invariant: a marker on a ``__consumer_offsets``
 partition reaches the group coordinator in the order of the log.
@@ -71,13 +71,13 @@ IMPORTED_APART: Mapping[str, Sequence[str]] = {
         *(f"{_TRANSACTION}.shard", f"{_TRANSACTION}.coordinator"),
     ),
 }
-"""What a coordinator's first use imports, in pieces: all at once takes as long as 200 produce requests."""
+"""Imports for a coordinator's first use, in pieces: all at once would take as long as 200 produce requests."""
 INTERNAL_REPLICAS = 3
-"""Of the internal topics, where there are as many nodes (Kafka's default)."""
+"""Replicas of the internal topics, if there are that many nodes (Kafka's default)."""
 
 
 class Coordinators:
-    """The host of both coordinators; each is imported and made when it is first needed, for a quick start."""
+    """The host of both coordinators; each is imported and created when first needed, for a quick start."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -123,7 +123,7 @@ class Coordinators:
         return self.transactions.runtime if topic == TRANSACTION_STATE_TOPIC else self.groups.runtime
 
     def made(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
-        """Both coordinators, as far as anybody needed them."""
+        """Both coordinators, or None for one that has not been needed yet."""
         return self.__dict__.get("transactions"), self.__dict__.get("groups")
 
     @property
@@ -133,7 +133,7 @@ class Coordinators:
     # --- life
 
     def recover(self) -> None:
-        """Read what exists on disk; groups first, since ending a transaction may commit offsets."""
+        """Read what exists on disk; groups first, because ending a transaction may commit offsets."""
         for topic in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
             if self._broker.metadata.topic(topic) is not None:
                 runtime = self._runtime(topic)
@@ -143,7 +143,7 @@ class Coordinators:
                         self._recovered.append((runtime, index))
 
     def start(self, now_ms: int) -> None:
-        """Coordinate what was read."""
+        """Begin to coordinate what was read."""
         outrun = [] if self._broker.logs.was_clean else self._abort_orphans(now_ms)
         for runtime, index in self._recovered:
             runtime.begin(index, now_ms)
@@ -152,13 +152,13 @@ class Coordinators:
             self.transactions.disown(transactional_id, now_ms)
 
     def importing(self, topic: str) -> Work[None]:
-        """Import what coordinating ``topic`` needs, with others' turns between."""
+        """Import what is needed to coordinate ``topic``, with other turns in between."""
         for name in IMPORTED_APART[topic]:
             import_module(name)
             yield
 
     def lead(self, topic: str, now_ms: int) -> None:
-        """Act as the coordinator of an internal topic that was just made."""
+        """Act as the coordinator of an internal topic that was just created."""
         runtime = self._runtime(topic)
         runtime.partitions = self.topic_partitions(topic) or runtime.partitions
         for partition in self._partitions(topic):
@@ -171,7 +171,7 @@ class Coordinators:
                 yield partition
 
     def _abort_orphans(self, now_ms: int) -> Sequence[str]:
-        """Only where all that coordinators know is at hand, else what is open may have an owner.
+        """Abort transactions without an owner, but only if everything that coordinators know has been loaded.
 
         Without ``__transaction_state`` the partitions came from another cluster, and are left as they are.
         """
@@ -184,7 +184,7 @@ class Coordinators:
         return self.transactions.abort_orphans(self._held(), now_ms)
 
     def _held(self) -> Iterator[Held]:
-        """Of every producer, what partitions know."""
+        """What partitions know of every producer."""
         from oncelog.coordinator.transaction.orphans import Held
 
         for topic_partition, partition in self._broker.partitions().items():
@@ -220,7 +220,7 @@ class Coordinators:
         return self._runtime(topic).partition_for(key)
 
     def replication_factor(self, topic: str) -> int:
-        """How many nodes hold a topic's partitions unless it is told; internal topics are on up to three."""
+        """How many nodes hold a topic's partitions unless specified; internal topics are on up to three."""
         config = self._broker.config
         names = {
             CONSUMER_OFFSETS_TOPIC: "offsets.topic.replication.factor",
@@ -232,7 +232,7 @@ class Coordinators:
         return int(told) if told is not None else INTERNAL_REPLICAS
 
     def moved(self, partition: TopicPartition, *, has_leader: bool, now_ms: int) -> None:
-        """Another node, or none, leads an internal partition: what it coordinates is read from its log again."""
+        """Another node, or none, leads an internal partition: its state is read from its log again."""
         if partition.topic not in INTERNAL_TOPICS:
             return
         runtime = self._runtime(partition.topic)
@@ -246,7 +246,7 @@ class Coordinators:
             self.groups.on_metadata_change()
 
     def topic_deleted(self, name: str, now_ms: int) -> None:
-        """Committed offsets of a deleted topic go with it; a deleted internal topic takes its coordinator along."""
+        """A deleted topic's committed offsets are deleted; a deleted internal topic ends its coordinator."""
         for runtime in self._made:
             if runtime.topic == name:
                 for index in range(runtime.partitions):
@@ -292,7 +292,7 @@ class Coordinators:
             return NO_PRODUCER_ID
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
-        """One control record on each partition; resolves with each partition's outcome once all are known."""
+        """Write one control record to each partition; resolves with all outcomes once they are known."""
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
 
@@ -395,7 +395,7 @@ def _not_appended(error: Error) -> Appended:
 
 
 def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
-    """Every record of an internal partition and every transaction's end, in the order of the log."""
+    """Every record of an internal partition and every end of a transaction, in log order."""
     for header, batch in log.batches(log.log_start_offset):
         stamp = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         if header.is_control:

@@ -1,6 +1,6 @@
-"""Incremental fetch sessions (KIP-227): which partitions a fetcher follows, and what it was last told of each.
+"""Incremental fetch sessions (KIP-227): which partitions a fetcher follows, and what it was last sent of each.
 
-Used by ``apis.fetch`` alone. A session holds the partitions in the order in which they are served; one that had
+Used only by ``apis.fetch``. A session holds the partitions in the order in which they are served; one that had
 data moves to the end, so that a small ``max_bytes`` starves none. Source: Kafka's ``FetchSession``.
 """
 
@@ -19,10 +19,10 @@ FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 
 MOST_PARTITIONS = 250_000
-"""Of all sessions: a position takes a third of a kilobyte, and a client may name any number of partitions that are not
-there. A fetcher that gets no session names its partitions each time."""
+"""Limit over all sessions: a position takes a third of a kilobyte, and a client may name any number of partitions that
+do not exist. A fetcher without a session names its partitions each time."""
 NAME_UNIT = 256
-"""A name counts once more for each so many characters; one that a topic may have is shorter."""
+"""A longer name counts once more for each this many characters; valid topic names are shorter."""
 
 PartitionKey = tuple[str, bytes, int]
 """Topic name, topic id, partition: an unresolved name or id is empty."""
@@ -30,7 +30,7 @@ PartitionKey = tuple[str, bytes, int]
 
 @dataclass(slots=True)
 class FetchPosition:
-    """What a fetcher asks of one partition, and what it was told last."""
+    """A fetcher's request for one partition, and what it was last sent."""
 
     fetch_offset: int
     max_bytes: int
@@ -45,7 +45,7 @@ class FetchPosition:
 
 @dataclass(slots=True)
 class FetchSession:
-    """One fetcher's followed partitions; ``epoch`` is the one that its next request must carry."""
+    """The partitions that one fetcher follows; its next request must carry ``epoch``."""
 
     session_id: int
     uses_topic_ids: bool
@@ -53,10 +53,10 @@ class FetchSession:
     last_used_ms: int
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
     weight: int = 0
-    """What it counts for ``MOST_PARTITIONS``."""
+    """What it counts towards ``MOST_PARTITIONS``."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
-        """Take over an incremental request's changes. Of a topic deleted meanwhile the id alone is known."""
+        """Apply an incremental request's changes. Of a topic deleted meanwhile only the id is known."""
         nameless = any(topic_id and not name for name, topic_id, _ in chain(wanted, forgotten))
         names = {topic_id: name for name, topic_id, _ in self.partitions} if nameless else {}
         for asked, position in wanted.items():
@@ -76,7 +76,7 @@ class FetchSession:
                 self.weight -= _weight(key)
 
     def serve_last(self, key: PartitionKey) -> None:
-        """This partition had data: others come first next time."""
+        """This partition had data: serve the others first next time."""
         position = self.partitions.pop(key, None)
         if position is not None:
             self.partitions[key] = position
@@ -97,7 +97,7 @@ def _weight(key: PartitionKey) -> int:
 class FetchSessionCache:
     """At most ``slots`` sessions, of ``MOST_PARTITIONS`` in all.
 
-    What is new replaces those that were idle longest, if idle for two minutes.
+    A new session replaces those that were idle longest, if idle for at least two minutes.
     """
 
     EVICTION_MS = 120_000
@@ -128,7 +128,7 @@ class FetchSessionCache:
     def update(
         self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]
     ) -> bool:
-        """Take over an incremental request's changes; False: there is no room, and the session is over."""
+        """Apply an incremental request's changes; False if there is no room, which ends the session."""
         before = session.weight
         session.update(wanted, forgotten)
         if session.weight > before and not self._make_room(self._slots, MOST_PARTITIONS, session.last_used_ms):
@@ -137,7 +137,7 @@ class FetchSessionCache:
         return True
 
     def _make_room(self, slots: int, weight: int, now_ms: int) -> bool:
-        """Close sessions that nobody uses until the others take no more than this; whether they do."""
+        """Close unused sessions until the others are within the limits; returns whether they are."""
         used = sum(session.weight for session in self._sessions.values())
         while len(self._sessions) > slots or used > weight:
             oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)

@@ -1,7 +1,7 @@
-"""Which partitions have something to sync, and when it is to be synced (property oncelog.flush.policy).
+"""Decides which partitions to sync, and when (property oncelog.flush.policy).
 
-Called by the broker and, for the syncs themselves, by the server's shell: group commit takes everything that was
-appended since the last sync in one go, up to a number of partitions.
+Called by the broker and, for the syncs themselves, by the server: group commit syncs everything
+appended since the last sync together, up to a number of partitions.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 100
-"""Partitions of one sync: the first one of each costs the loop 0.1 ms."""
+"""Partitions of one sync: the first of each costs the loop 0.1 ms."""
 EARLY_BYTES = 16 * 1024 * 1024
-"""Of a partition: with so much to sync it does not wait for the policy's interval. A file system holds appends up
-while it finds room on the disk for what is synced of the same file, the longer the more that is."""
+"""A partition with this much to sync does not wait for the policy's interval. A file system delays appends while it
+allocates disk space for what is being synced of the same file, and longer if that is more."""
 AGAIN_MS = 100
-"""After a sync for which there was no file descriptor."""
+"""Delay after a sync for which there was no file descriptor."""
 CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
-"""Flush policy ``none`` syncs a log only once it has closed a segment; looked at this often."""
+"""Flush policy ``none`` syncs a log only once it has closed a segment; checked this often."""
 
 
 class Flushing:
-    """What waits for a sync.
+    """The partitions that wait for a sync.
 
     :ivar before_commit: nothing is committed before it is synced (policy ``commit``).
     """
@@ -47,14 +47,14 @@ class Flushing:
         self._at_intervals = broker.config.oncelog_flush_policy == "interval"
         self._dirty: dict[Partition, None] = {}
         self._early: dict[Partition, None] = {}
-        """Those of them that are to be synced early: much waits, or the topic's settings say so."""
+        """Those of them to be synced early: much is waiting, or the topic's settings ask for it."""
         self._timed: dict[Partition, Timer] = {}
-        """Those that are looked at again when ``flush.ms`` is over."""
+        """Those checked again when ``flush.ms`` is over."""
         self._due = 0
-        """How many partitions, those that have waited longest, are to be synced without anybody's waiting for it."""
+        """How many partitions, the longest waiting ones, to sync although no caller waits for it."""
 
     def start(self, now_ms: int) -> None:
-        """Without a sync before each commit: from time to time, so that a restart has less to check."""
+        """Without a sync before each commit, sync periodically, so that a restart has less to check."""
         if self.before_commit:
             return
         broker = self._broker
@@ -82,12 +82,12 @@ class Flushing:
             self._by_its_topic(partition)
 
     def settings_changed(self, partition: Partition) -> None:
-        """What waits follows the settings that the partition's topic has now."""
+        """Adapt what is waiting to the current settings of the partition's topic."""
         if partition in self._dirty and partition.log.syncs_early and not self.before_commit:
             self._by_its_topic(partition)
 
     def _by_its_topic(self, partition: Partition) -> None:
-        """``flush.messages``: sync now. ``flush.ms``: sync so long after the first record that waits."""
+        """``flush.messages``: sync now. ``flush.ms``: sync that long after the first waiting record."""
         log, broker = partition.log, self._broker
         if log.needs_sync:
             self._early[partition] = None
@@ -109,12 +109,12 @@ class Flushing:
         self._timed[partition] = broker.timers.schedule(at_ms, over)
 
     def commits_at_once(self, topic: str) -> bool:
-        """Whether nothing that is appended to a topic waits for a sync."""
+        """Whether records appended to a topic never wait for a sync."""
         partition = self._broker.partition(TopicPartition(topic, 0))
         return not self.before_commit and (partition is None or not partition.log.syncs_early)
 
     def forget(self, partition: Partition) -> None:
-        """A partition is deleted: nothing of it is synced."""
+        """A partition is deleted: nothing of it will be synced."""
         self._broker.metadata_sync.forget(partition)
         self._dirty.pop(partition, None)
         self._early.pop(partition, None)
@@ -128,10 +128,10 @@ class Flushing:
         return bool(self._early) or ((self.before_commit or self._due > 0) and bool(self._dirty))
 
     def take(self, now_ms: int) -> FlushJob | None:
-        """What was appended since the last call, to be synced in one go (group commit); None if there is nothing.
+        """Everything appended since the last call, to be synced together (group commit); None if there is nothing.
 
-        Of many partitions those that have waited longest; the others come with the next call. Those that are to be
-        synced early come by themselves.
+        Of many partitions only the longest waiting ones; the others follow with the next call. Those to be synced early
+        come alone.
         """
         waiting = self._early if self._early and not self._due else self._dirty
         tickets: list[tuple[Partition, FlushTicket]] = []
@@ -146,7 +146,7 @@ class Flushing:
             del self._dirty[partition]
             self._early.pop(partition, None)
             if partition.log.failed is not None:
-                partition.flush_failed(partition.log.failed)  # by other work than a sync: who waits does not know yet
+                partition.flush_failed(partition.log.failed)  # by other work than a sync: waiters do not know yet
                 continue
             try:
                 ticket = partition.log.begin_flush()
@@ -162,7 +162,7 @@ class Flushing:
         return tickets
 
     def done(self, job: FlushJob, failures: Mapping[TopicPartition, StorageError], now_ms: int) -> None:
-        """A job was synced: commit what it covers; a partition whose disk failed stops and says so."""
+        """A job was synced: commit what it covers; a partition whose disk failed goes offline with an error."""
         later = []
         for partition, ticket in job.tickets:
             failure = failures.get(partition.topic_partition)
@@ -176,7 +176,7 @@ class Flushing:
         self._again_later(later, now_ms)
 
     def _again_later(self, partitions: Sequence[Partition], now_ms: int) -> None:
-        """There was no descriptor to sync them with, which says nothing of the disk: whoever waits waits on."""
+        """There was no descriptor to sync them with, which does not concern the disk: waiters keep waiting."""
         if not partitions:
             return
         logger.warning("%d partitions wait for their sync: the process has no file descriptor left", len(partitions))

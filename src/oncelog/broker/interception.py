@@ -1,6 +1,6 @@
-"""Where faults get in: between a client and the broker, and between a coordinator and a marker's partition.
+"""Where faults are injected: between a client and the broker, and between a coordinator and a marker's partition.
 
-Both are None unless faults were asked for. Implemented by ``oncelog.faults.inside``.
+Both are None unless faults are used. Implemented by ``oncelog.faults.inside``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Interceptor(Protocol):
     """Sees each request before the broker does."""
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
-        """True if the request is the interceptor's from now on: to be handed to ``Broker.handle``, or never."""
+        """Whether the interceptor takes the request over, to pass it to ``Broker.handle`` later or never."""
         ...
 
 
 class MarkerGate(Protocol):
-    """Sees each marker on its way from a transaction's coordinator to a partition."""
+    """Sees each marker on its way from a transaction coordinator to a partition."""
 
     def passes(
         self,
@@ -35,5 +35,5 @@ class MarkerGate(Protocol):
         append: Callable[[], Deferred[Error]],
         now_ms: int,
     ) -> Deferred[Error]:
-        """What the coordinator hears of it; ``append`` brings it to the partition."""
+        """The outcome reported to the coordinator; ``append`` writes the marker to the partition."""
         ...

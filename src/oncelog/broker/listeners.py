@@ -1,4 +1,4 @@
-"""What the broker needs of the shell to change listeners while it runs."""
+"""What the broker needs from the server to change listeners while it runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Protocol
 
 
 class ListenersAtWork(Protocol):
-    """The shell's listeners, and the logins that they ask for."""
+    """The server's listeners, and the logins that they require."""
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:
-        """Why they cannot become what the broker's ``settings`` say; nothing changes."""
+        """Why they cannot change to the broker's ``settings``; changes nothing."""
         ...
 
     def follow(self) -> None:
-        """The broker's settings have changed: they become what these say, after this turn."""
+        """The broker's settings have changed: apply them to the listeners after this turn."""
         ...

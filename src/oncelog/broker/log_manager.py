@@ -1,8 +1,8 @@
-"""The partition logs of a data folder: opening, checkpoints, deletion, retention, compaction, and what is to be synced.
+"""The partition logs of a data folder: opening, checkpoints, deletion, retention, compaction and syncs.
 
 Called by ``broker.Broker``. Invariants: the clean-shutdown marker is written last and removed first; a checkpoint
 never claims more than was synced; a deleted topic's folder is renamed before anything is removed, so that a topic
-of the same name can be made at once. Source: Kafka's ``LogManager``.
+of the same name can be created at once. Source: Kafka's ``LogManager``.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 """``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
 FIRST_RETENTION_DELAY_MS = 30_000
 MOST_PRODUCER_IDS_UNKNOWN = 2**32
-"""Of producer ids that logs know and the metadata does not, after it was lost: the largest gap between two of them."""
+"""The largest gap allowed between producer ids that logs know and the metadata does not, after it was lost."""
 LOGS_IN_A_PIECE = 100
-"""Of which the lines of checkpoints are written at a time."""
+"""For how many logs the lines of checkpoints are made at a time."""
 SMALL_FLUSH_BYTES = 32 * 1024
 SMALL_FLUSH_PARTITIONS = 4
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
-"""KRaft's own log in a folder that Apache Kafka wrote: left as it is."""
+"""KRaft's own log in a folder that Apache Kafka wrote; left as it is."""
 
 
 class FlushJob(NamedTuple):
@@ -58,7 +58,7 @@ class FlushJob(NamedTuple):
 
     @property
     def is_small(self) -> bool:
-        """Little was appended to few files that exist already: the disk has it before a thread would have woken up."""
+        """Whether little was appended to few existing files: syncing takes less time than waking up a thread."""
         tickets = self.tickets
         return (
             len(tickets) <= SMALL_FLUSH_PARTITIONS
@@ -67,11 +67,11 @@ class FlushJob(NamedTuple):
         )
 
     def shared_out(self, count: int) -> list[FlushJob]:
-        """The same in at most so many jobs, one at least."""
+        """The same, divided into at most this many jobs, at least one."""
         return [FlushJob(self.disk, self.tickets[first::count]) for first in range(min(count, len(self.tickets)))]
 
     def sync(self) -> dict[TopicPartition, StorageError]:
-        """Sync every file (any thread); answers the partitions of which one could not be synced, with the cause."""
+        """Sync every file (any thread); returns the partitions for which that failed, with the cause."""
         failed: dict[TopicPartition, StorageError] = {}
         for partition, ticket in self.tickets:
             try:
@@ -105,31 +105,31 @@ class LogManager:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._metadata: MetadataStore | None = None
         self.was_clean = False
-        """Whether the run before this one ended cleanly."""
+        """Whether the previous run ended cleanly."""
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
         self._names_others = False
-        """Whether checkpoint files tell of logs that are gone, in whose places there are others since this start."""
+        """Whether checkpoint files contain logs that are gone, in whose place this start has created others."""
         self._slices = slices
         self.elsewhere: Background | None = None
-        """Writes checkpoints, where the shell has a thread for that; without one they are written in their turn."""
+        """Writes checkpoints, if the server has a thread for that; without one they are written in the current turn."""
         self._is_writing = False
         self.is_stuck = False
-        """Whether the broker stops while checkpoints are on their way: who waits for that waits in vain."""
+        """Whether the broker stops while checkpoints are being written: waiting for them is useless."""
         self._next_write: Deferred[None] | None = None
-        """Of checkpoints: resolves when the one is over that begins next."""
+        """Resolves when the next write of checkpoints, not yet begun, is done."""
         self._deleted: dict[str, int] = {}
-        """Topics of which checkpoint files may still name partitions that are gone, with a number for the last one."""
+        """Topics whose deleted partitions checkpoint files may still contain, each with the number of its deletion."""
         self._deletions = 0
         self._stopped = False
         self._lost_clean = False
-        """Whether logs end below what the cleaner's checkpoint says of them."""
+        """Whether logs end below what the cleaner's checkpoint says about them."""
         self._cleaner = Cleaner(disk, background, self._logs, self._log_was_cleaned)
 
     # --- life
 
     def start(self, metadata: MetadataStore) -> None:
-        """Read what the last run left, and whether it ended cleanly; check whose folder this is."""
+        """Read what the previous run left, and whether it ended cleanly; check the owner of the folder."""
         self._check_identity(metadata)
         self._metadata = metadata
         self.was_clean = checkpoints.read_clean_shutdown(self.disk)
@@ -144,7 +144,7 @@ class LogManager:
         if self._metadata is not None:
             self._metadata.forget_deleted(partial(self.disk.sync_folder, ""))
         if self._names_others or not self._logs.keys() >= self._recovery_points.keys() | self._log_starts.keys():
-            self._write_checkpoints()  # a kill came before they forgot a topic, of whose name there may soon be another
+            self._write_checkpoints()  # after a kill they may contain a deleted topic whose name may soon be used again
         elif self._lost_clean:
             self._cleaner.write_checkpoint()
 
@@ -163,7 +163,7 @@ class LogManager:
             self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean)
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """Settings of the broker changed while it runs; topics' own settings come through ``update_config``."""
+        """Broker settings changed at run time; topics' own settings come through ``update_config``."""
         self._config = config
         for log in self._logs.values():
             log.update_producer_settings(
@@ -172,10 +172,10 @@ class LogManager:
             )
 
     def producer_ids_end(self, known_end: int) -> int:
-        """Above every producer id that any log remembers as given out; ``known_end``: the metadata's own answer.
+        """An end above every producer id that any log remembers as allocated; ``known_end`` is the metadata's.
 
-        A client may write under any id. One that lies beyond all others by more than a cluster ever gives was not
-        given out, and does not use up the ids between.
+        A client may write with any id. An id beyond all others by more than a cluster ever allocates was not
+        allocated, and does not use up the ids in between.
         """
         end = known_end
         for producer_id in sorted(
@@ -188,7 +188,7 @@ class LogManager:
         return end
 
     def nobody_reports(self) -> None:
-        """The broker stops, and no thread can tell it anything: checkpoints are written in their turn from now on."""
+        """The broker stops, and no thread can report to it: checkpoints are written in the current turn from now on."""
         self.is_stuck = self._is_writing
         if not self.is_stuck:
             self.elsewhere = None
@@ -203,7 +203,7 @@ class LogManager:
                 log.close()
             except StorageError as error:
                 self._close_failed(log, error)
-        if self._is_writing:  # for so long that the stop does not wait: it may come last, whatever is written now
+        if self._is_writing:  # for so long that the stop does not wait: it may finish last, after anything written now
             logger.warning("checkpoints are still being written; the next start recovers every log")
             return
         self._write_checkpoints()
@@ -211,7 +211,7 @@ class LogManager:
             checkpoints.write_clean_shutdown(self.disk)
 
     def _sync_all(self) -> None:
-        """Every log's last syncs, together."""
+        """Do every log's last syncs together."""
         tickets: list[tuple[PartitionLog, FlushTicket]] = []
         for log in self._logs.values():
             try:
@@ -233,11 +233,11 @@ class LogManager:
         logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, error)
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
-        """The log of a partition, recovered where the last run did not end cleanly; made where it is new."""
+        """The log of a partition: recovered if the last run did not end cleanly, created if it is new."""
         folder = str(topic_partition)
         known = self._known_topic_id(folder)
         if known is not None and known != topic_id:
-            # Left by a deleted topic of the same name: it must not become the new topic's.
+            # Left by a deleted topic of the same name; the new topic must not take it over.
             self._set_aside(topic_partition, known, now_ms)
             known = None
         is_new = not self.disk.exists(folder)
@@ -261,13 +261,13 @@ class LogManager:
         if self._config.oncelog_flush_policy == "commit":
             self._sync_recovered(log)
         self._logs[topic_partition] = log
-        # A power loss may have taken what was clean.
+        # A power loss may have lost compacted records.
         self._lost_clean |= self._cleaner.truncated(topic_partition, log.log_end_offset)
         return log
 
     def find_unreadable(self, path: str, position: int, size_bytes: int) -> None:
-        """The disk refused these bytes of a segment's file when they were to be sent: whoever asks for them is told
-        so from now on, and nobody's connection ends."""
+        """The disk failed to read these bytes of a segment's file while they were being sent: later reads of them get
+        an error, and no further connection is lost."""
         folder, _, name = path.rpartition("/")
         topic_partition, parsed = parse_partition_folder(folder), parse_file_name(name)
         log = self._logs.get(topic_partition) if topic_partition is not None else None
@@ -278,20 +278,20 @@ class LogManager:
         """Drop the end of a log (``LogManager.truncateTo``)."""
         log = self._logs[topic_partition]
         log.truncate_to(offset)
-        if self._cleaner.truncated(topic_partition, log.log_end_offset):  # which may be below ``offset``
+        if self._cleaner.truncated(topic_partition, log.log_end_offset):  # may be below ``offset``
             self._cleaner.write_checkpoint()
 
     def _forget(self, topic_partition: TopicPartition) -> None:
-        """What was known of a log is not true of another one of its name."""
+        """Forget what was known of a log: another log of its name may follow."""
         self._names_others |= topic_partition in self._recovery_points
         self._recovery_points.pop(topic_partition, None)
         self._log_starts.pop(topic_partition, None)
         self._cleaner.forget(topic_partition)
 
     def forgetting(self, topic: str) -> Work[None]:
-        """Wait until no checkpoint on disk speaks of deleted partitions of this name: of a new topic it is not true.
+        """Wait until no checkpoint on disk has deleted partitions of this name, which a new topic must not inherit.
 
-        Who finishes this in one turn has them written in it.
+        If this is finished in one turn, checkpoints are written in that turn.
         """
         if topic in self._deleted:
             yield self._write_soon()
@@ -299,7 +299,7 @@ class LogManager:
             self._write_checkpoints()
 
     def _sync_recovered(self, log: PartitionLog) -> None:
-        """What a killed process had not synced yet is about to be shown to readers and repeated to producers."""
+        """Sync what a killed process had not synced: it is about to be shown to readers and used against duplicates."""
         if log.flushed_offset >= log.log_end_offset:
             return
         ticket: FlushTicket | None = None
@@ -310,7 +310,7 @@ class LogManager:
             ticket.sync(self.disk)
         except OutOfDescriptors:
             if ticket is not None:
-                log.not_flushed(ticket)  # its partition is dirty, and synced before anything of it is shown
+                log.not_flushed(ticket)  # its partition is dirty, and is synced before anything of it is shown
         except StorageError as error:
             log.fail(str(error))
             logger.error("%s was recovered but cannot be synced: %s", log.topic_partition, error)
@@ -318,7 +318,7 @@ class LogManager:
             log.flushed(ticket)
 
     def _known_topic_id(self, folder: str) -> bytes | None:
-        """Which topic a folder was made for, if it says so: the file is not synced, a power loss may spoil it."""
+        """The topic id that a folder was made for, if known: the file is not synced, so a power loss may damage it."""
         try:
             return checkpoints.read_partition_metadata(self.disk, folder)
         except CorruptLogError as error:
@@ -326,8 +326,8 @@ class LogManager:
             return None
 
     def _set_aside(self, topic_partition: TopicPartition, topic_id: bytes | None, now_ms: int) -> None:
-        """A folder of no topic goes if its topic was deleted, before a kill kept its files from going; else nobody
-        knows why it is here, and it is kept (``-stray``)."""
+        """Remove a folder of no topic if its topic was deleted and only a kill kept its files; else its origin is
+        unknown, and it is kept (``-stray``)."""
         token = self._random.token(16).hex()
         if topic_id is not None and self._metadata is not None and self._metadata.was_deleted(topic_id):
             folder = deleted_folder(topic_partition, token)
@@ -339,7 +339,7 @@ class LogManager:
         self.disk.rename(str(topic_partition), folder)
 
     def _tidy(self, now_ms: int) -> None:
-        """Set folders of no topic aside, and go on removing what was being removed when the last run ended."""
+        """Set folders of no topic aside, and continue removals that the previous run did not finish."""
         for name in self.disk.list(""):
             found = parse_partition_folder(name)
             if is_deleted_folder(name):
@@ -352,7 +352,7 @@ class LogManager:
                 self._set_aside(found, self._known_topic_id(name), now_ms)
 
     def delete(self, log: PartitionLog, now_ms: int) -> None:
-        """Take a partition's folder out of the way at once and remove it after ``file.delete.delay.ms``."""
+        """Move a partition's folder aside at once, and remove it after ``file.delete.delay.ms``."""
         del self._logs[log.topic_partition]
         self._forget(log.topic_partition)
         self._deletions += 1
@@ -373,7 +373,7 @@ class LogManager:
     # --- what the folder says
 
     def _check_identity(self, metadata: MetadataStore) -> None:
-        """``meta.properties`` as Kafka writes it; a folder of another cluster or node is refused."""
+        """Check ``meta.properties``, in Kafka's format; a folder of another cluster or node is refused."""
         known = checkpoints.read_meta_properties(self.disk)
         if known is None:
             properties = checkpoints.MetaProperties(
@@ -398,11 +398,11 @@ class LogManager:
 
     @property
     def is_writing(self) -> bool:
-        """Whether checkpoints are on their way to the disk, elsewhere."""
+        """Whether checkpoints are being written on another thread."""
         return self._is_writing
 
     def _write_soon(self) -> Deferred[None]:
-        """Write checkpoints of what there is now, elsewhere; resolves when that is over, whatever came of it."""
+        """Write checkpoints of the current state on another thread; resolves when that is over, successful or not."""
         if self.elsewhere is None:
             self._write_checkpoints()
             return Deferred.of(None)
@@ -419,7 +419,7 @@ class LogManager:
     def _log_was_cleaned(self) -> None:
         if self.elsewhere is None:
             self._cleaner.write_checkpoint()
-        else:  # with the others, so that none of two writers goes back behind the other
+        else:  # with the others, so that of two writers neither overwrites newer content with older
             self._write_soon()
 
     def _begin_writing(self, elsewhere: Background, over: Deferred[None]) -> None:
@@ -438,7 +438,7 @@ class LogManager:
         )
 
     def _write_checkpoints(self) -> None:
-        """The same in this turn."""
+        """Write checkpoints in this turn."""
         deleted, failure = dict(self._deleted), None
         try:
             self._write(finished(self._content()))
@@ -453,7 +453,7 @@ class LogManager:
         self._deleted = {topic: number for topic, number in self._deleted.items() if deleted.get(topic) != number}
 
     def _content(self) -> Work[list[tuple[str, bytes]]]:
-        """Names and contents of the checkpoint files, of the logs that there are when it begins."""
+        """Names and contents of the checkpoint files, for the logs that exist when it begins."""
         recovery_points: list[str] = []
         log_starts: list[str] = []
         high_watermarks: list[str] = []
@@ -474,7 +474,7 @@ class LogManager:
         ]
 
     def _write(self, content: Sequence[tuple[str, bytes]]) -> None:
-        """On any thread."""
+        """Write the files, on any thread."""
         for name, data in content:
             self.disk.write_atomic(name, data)
 

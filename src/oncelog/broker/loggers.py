@@ -20,14 +20,14 @@ LEVELS = {
 
 
 def levels() -> Mapping[str, str]:
-    """Name to effective level of the root logger and of every logger of ours, sorted."""
+    """Effective level by name, for the root logger and every logger of ours, sorted."""
     known = logging.root.manager.loggerDict
     ours = [name for name, logger in known.items() if name.split(".")[0] == "oncelog" and _is_logger(logger)]
     return {ROOT: _name_of(logging.root)} | {name: _name_of(logging.getLogger(name)) for name in sorted(ours)}
 
 
 def set_level(name: str, level: str | None) -> None:
-    """Set a logger that ``levels`` knows; None lets it follow its parent, and the root go back to WARN."""
+    """Set a logger known to ``levels``; None makes it follow its parent, and sets the root back to WARN."""
     if name == ROOT:
         logging.root.setLevel(LEVELS[level or "WARN"])
     else:

@@ -1,13 +1,14 @@
-"""Requests of more than 16 KB: taken apart with others' turns between, and no more of them at once than memory allows.
+"""Requests of more than 16 KB: decoded with other turns in between, and only as many at once as memory allows.
 
-Called by ``broker`` alone. An element of a byte takes hundreds as an object and in its answer, so the most that a
-request may become is counted while it is read, and what it did become until it is answered, beside the buffers of those
-that are still coming (``request_memory``).
+Called only by ``broker``. An element of one byte takes hundreds of bytes as an object and in its answer, so the most
+that a request may become is counted while it is read, and what it did become until it is answered, in addition to the
+buffers of requests still being received (``request_memory``).
 
 Invariants
-- Whoever would take too much waits in line, with the bytes alone; where none is at work one is read in any case, so the
-  line moves.
-- A request that came whole is carried out, whatever becomes of its connection; one that only looks is dropped with it.
+- A request that would take too much waits in a queue, as bytes only; if none is being worked on, one is read in any
+case, so the queue advances.
+- A request that was received completely is carried out, even if its connection ends; one without effect is dropped
+then.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from oncelog.protocol.messages import request_type
 from oncelog.protocol.wire import ELEMENTS_IN_A_PIECE, Message
 
 READ_AT_ONCE_BYTES = 16 * 1024
-"""Requests of more are taken apart in pieces, but for a batch of one partition, which is not taken apart."""
+"""Requests larger than this are decoded in pieces, except a batch for one partition, which is not decoded."""
 MAY_WAIT_LONG = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
-"""For other members, who may never come: what such a request takes is not counted meanwhile, as that of a group."""
+"""They wait for other members, who may never come: meanwhile their memory is not counted, like that of a group."""
 ELEMENT_BYTES = 500
-"""What an element takes as an object and in the answer, about."""
+"""About how much an element takes as an object and in the answer."""
 Then = Callable[[Message], None]
 Failed = Callable[[Exception], None]
 
@@ -65,7 +66,7 @@ class _Long:
 
 
 class LongRequests:
-    """All of a broker's, from the frame to the answer."""
+    """All long requests of a broker, from the frame to the answer."""
 
     def __init__(self, slices: Slices, memory: RequestMemory) -> None:
         self._slices = slices
@@ -76,17 +77,17 @@ class LongRequests:
         self._of_connection: dict[int, dict[_Long, None]] = {}
 
     def __len__(self) -> int:
-        """Those that are not yet answered."""
+        """How many are not yet answered."""
         return sum(map(len, self._of_connection.values()))
 
     def read(self, context: RequestContext, frame: memoryview, body: int, then: Then, failed: Failed) -> None:
-        """Call ``then`` with the request, now or later; one that cannot be read ends its connection.
+        """Call ``then`` with the request, now or later; one that cannot be read closes its connection.
 
-        One that is not read at once holds what its connection sends next: batches must not overtake each other.
+        Until it is read, it holds back what its connection sends next: batches must not overtake each other.
 
-        What it takes is counted until :meth:`answered`; where its connection ends before, until it is carried out.
+        Its memory is counted until :meth:`answered`, or if its connection ends before, until it is carried out.
 
-        :param failed: is told what no rule foresees.
+        :param failed: called with exceptions that no rule foresees.
         """
         context.is_long = True
         long = _Long(context, frame, body, then, failed)
@@ -98,7 +99,7 @@ class LongRequests:
             context.channel.hold()
 
     def carried_out(self, context: RequestContext) -> bool:
-        """What the request asks for is done; whether there is still somebody to tell."""
+        """The request has been carried out; returns whether its connection still waits for the answer."""
         of_connection = self._of_connection.get(context.channel.connection_id, {})
         for long in [long for long in of_connection if long.context is context]:
             long.phase = _Phase.CARRIED_OUT
@@ -109,7 +110,7 @@ class LongRequests:
         return True
 
     def answered(self, context: RequestContext) -> None:
-        """The request needs no memory any more, or waits for something that may never come."""
+        """The request needs no memory any more, or waits for something that may never happen."""
         of_connection = self._of_connection.get(context.channel.connection_id)
         if of_connection:
             for long in [long for long in of_connection if long.context is context]:
@@ -117,7 +118,7 @@ class LongRequests:
             self._go_on()
 
     def disconnected(self, channel: Channel) -> None:
-        """Nobody waits for the answers; what changes something is done all the same."""
+        """The connection ended, nothing waits for the answers; requests that change something are done all the same."""
         if channel.connection_id not in self._of_connection:
             return
         for long in list(self._of_connection[channel.connection_id]):
@@ -130,8 +131,8 @@ class LongRequests:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Read those for which there is memory, in the order in which they came."""
-        if self._goes_on:  # one that was read, or even answered, at once; whoever began it looks at the next
+        """Read requests for which there is memory, in the order in which they arrived."""
+        if self._goes_on:  # a request was read, or even answered, at once; the outer call continues with the next
             return
         self._goes_on = True
         try:

@@ -1,17 +1,18 @@
-"""Changes of metadata on their way to stable storage: one sync for all that were made meanwhile, on another thread.
+"""Brings metadata changes to stable storage: one sync on another thread for all changes made meanwhile.
 
-The store has a change in its file before the method that makes it returns, so that it outlives the process from then
-on; the machine it outlives once that file is synced, some milliseconds later. Everybody sees it at once; what is said
-of it waits here, as with Kafka's controller. Called by ``broker``, and by whoever must not go ahead of the metadata.
-
+The store has written a change to its file before the method that makes it returns, so that from then on it survives the
+process; it survives the machine once that file is synced, some milliseconds later. All requests see it at once; answers
+that report it wait here, as with Kafka's controller. Called by ``broker``, and by code that must not get ahead of the
+metadata.
 Invariants
 - An answer about metadata leaves only when all that the store held when it was made is on stable storage.
-- Files are never ahead of the metadata there: nothing of a new topic or partition is synced, so nothing committed by
-  policy ``commit``, and no folder of a deleted topic is put aside, before that is.
-- No producer id leaves a block that is not on stable storage.
-- The store's write-ahead log is moved into its file on that thread, too; who would change something meanwhile waits.
-- After a sync that failed nobody knows what the disk holds: the store takes no change until a restart has read it.
-  Who waited is not answered, for nobody knows what came of his change: his connection ends.
+- An answer about metadata leaves only when everything the store held when it was made is on stable storage.
+- Files are never ahead of the metadata there: before that, nothing of a new topic or partition is synced, so nothing is
+  committed under policy ``commit``, and no folder of a deleted topic is moved aside.
+- No producer id is handed out from a block that is not on stable storage.
+- The store's write-ahead log is moved into its file on that thread, too; changes requested meanwhile wait.
+- After a failed sync the contents of the disk are unknown: the store accepts no change until a restart has read it.
+  Requests that waited are not answered, because the outcome of their change is unknown: their connections are closed.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ ABOUT_METADATA: Final = frozenset(
         ApiKey.DESCRIBE_QUORUM,
     }
 )
-"""Requests that change the store, or tell what it holds."""
+"""Requests that change the store, or return what it holds."""
 
 
 class MetadataSync:
-    """What waits for the metadata of one broker. Until :meth:`begin` the store syncs each change in its turn."""
+    """What waits for one broker's metadata. Until :meth:`begin` the store syncs each change in its own turn."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -60,36 +61,36 @@ class MetadataSync:
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
         self.moving: Deferred[None] | None = None
-        """Resolves when the store's log is moved into its file, if it is on its way there; nobody else sets this."""
+        """Resolves when the store's log is moved into its file, while that is happening; read-only for others."""
         self._kept: set[Channel] = set()
-        """Connections with a request that waits for that: what looks behind it sees what it has changed."""
+        """Connections with a request that waits for that: later requests must see what it has changed."""
         self._synced = self._store.changes
-        """The number of the last change that is known to be on stable storage."""
+        """The number of the last change known to be on stable storage."""
         self.is_settled = True
-        """Whether all changes are; nobody else sets this."""
+        """Whether all changes are; read-only for others."""
         self._waiting: deque[tuple[int, Deferred[None]]] = deque()
         self._topics: dict[bytes, int] = {}
-        """Topics that are new, or have new partitions, by id, with the change that made them so."""
+        """New topics and topics with new partitions, by id, with the number of that change."""
         self._partitions: dict[Partition, None] = {}
-        """Theirs, of those that have something to sync."""
+        """Partitions of these topics that have something to sync."""
         self.failure: str | None = None
         self._failed_ms = 0
 
     def begin(
         self, elsewhere: Background, sync: Callable[[], None], alone: AbstractContextManager[object] | None = None
     ) -> None:
-        """Sync ``elsewhere`` from now on; ``sync`` puts all that the store's file holds on stable storage.
+        """Sync ``elsewhere`` from now on; ``sync`` puts everything in the store's file on stable storage.
 
-        :param alone: a lock, where ``elsewhere`` is another thread.
+        :param alone: a lock, if ``elsewhere`` is another thread.
         """
         self._elsewhere, self._sync = elsewhere, sync
         self._synced = self._store.changes
         self._store.leave_sync_to(self._changed, alone)
         self._store.reserve_next_block()
-        self.is_settled = True  # of that nobody is told: no answer waits for it but those that name one of these ids
+        self.is_settled = True  # not reported: only answers that contain one of these ids wait for it
 
     def end(self) -> None:
-        """The broker stops: from now on the store syncs each change in its turn again."""
+        """The broker stops: from now on the store syncs each change in its own turn again."""
         self._broker.logs.nobody_reports()
         if self._elsewhere is not None and self.failure is None:
             self._elsewhere = None
@@ -126,7 +127,7 @@ class MetadataSync:
             self._run()
 
     def _move(self) -> None:
-        """The store's log has become long: while it is moved, there are no changes."""
+        """The store's log has become long: no changes are made while it is moved."""
         if self._elsewhere is not None and self.failure is None:
             self._under_way = True
             self.moving = Deferred()
@@ -147,12 +148,12 @@ class MetadataSync:
             moving.resolve(None)
 
     def may_change(self) -> Work[None]:
-        """Wait while a change would wait for the disk; who finishes this in one turn waits in it."""
+        """Wait while a change would wait for the disk; if this is finished in one turn, it waits in that turn."""
         if self.moving is not None:
             yield self.moving
 
     def keeps(self, context: RequestContext, work_on: Callable[[], None]) -> bool:
-        """Whether a request is to wait while a change would wait for the disk; ``work_on`` is called after that."""
+        """Whether a request must wait while a change would wait for the disk; then ``work_on`` is called later."""
         if self.moving is None or context.api_key not in ABOUT_METADATA:
             return False
         if context.api_key in ONLY_LOOKS and context.channel not in self._kept:
@@ -162,7 +163,7 @@ class MetadataSync:
         return True
 
     def now(self) -> None:
-        """Sync in this turn what is not synced yet. :raises StorageError: it failed, or another one has."""
+        """Sync everything unsynced in this turn. :raises StorageError: it failed, or an earlier sync has."""
         if self.failure is not None:
             raise StorageError(self.failure)
         if self.is_settled:
@@ -202,7 +203,7 @@ class MetadataSync:
     # --- who waits
 
     def settled(self) -> Deferred[None]:
-        """Resolves when all changes made until now are on stable storage, or it is known that they may never be."""
+        """Resolves when all changes made so far are on stable storage, or it is known that they may never be."""
         if self.is_settled or self.failure is not None:
             return Deferred.of(None)
         if not self._waiting or self._waiting[-1][0] < self._store.changes:
@@ -210,9 +211,9 @@ class MetadataSync:
         return self._waiting[-1][1]
 
     def settling(self) -> Work[None]:
-        """Wait for :meth:`settled`; who finishes this in one turn has them synced in it.
+        """Wait for :meth:`settled`; if this is finished in one turn, the changes are synced in that turn.
 
-        :raises StorageError: that failed.
+        :raises StorageError: the sync failed.
         """
         changes = self._store.changes
         if not self.is_settled:
@@ -221,7 +222,7 @@ class MetadataSync:
                 self.now()
 
     def holds(self, context: RequestContext, reply: Callable[[], None], defect: Callable[[Exception], None]) -> bool:
-        """Whether the answer to a request has to wait; ``reply`` or ``defect`` is called when it has waited."""
+        """Whether the answer to a request must wait; ``reply`` or ``defect`` is called when it has waited."""
         if context.api_key not in ABOUT_METADATA or context.settled:
             return False
 
@@ -239,17 +240,17 @@ class MetadataSync:
     # --- topics, producer ids
 
     def topic_changed(self, topic_id: bytes) -> None:
-        """A topic was made, or partitions of it."""
+        """A topic was created, or partitions of it."""
         if not self.is_settled:
             self._topics[topic_id] = self._store.changes
 
     def opened(self, partition: Partition) -> None:
-        """One that nobody may know of after a restart commits nothing."""
+        """A partition that a restart might not know commits nothing."""
         if self.failure is not None and partition.topic_id in self._topics:
             partition.flush_failed(self.failure)
 
     def holds_back(self, partition: Partition) -> bool:
-        """Whether what was appended to a partition may not be synced yet; it is told to ``flushing`` when it may."""
+        """Whether what was appended to a partition may not be synced yet; ``flushing`` gets it when it may."""
         if self._topics and partition.topic_id in self._topics:
             self._partitions[partition] = None
             return True
@@ -260,7 +261,7 @@ class MetadataSync:
         self._partitions.pop(partition, None)
 
     def producer_id(self) -> int:
-        """One that nobody else gets, through any restart. :raises StorageError: there is none now."""
+        """An id that is never allocated again, after any restart. :raises StorageError: there is none now."""
         store = self._store
         producer_id = store.allocate_producer_id()
         if self.moving is None:

@@ -1,6 +1,6 @@
-"""The quota ``controller_mutation_rate``: partitions that a client makes and removes in a second (KIP-599).
+"""The quota ``controller_mutation_rate``: partitions that a client creates and deletes per second (KIP-599).
 
-Asked by CreateTopics, CreatePartitions, DeleteTopics and Metadata before they change anything. Versions that know
+Checked by CreateTopics, CreatePartitions, DeleteTopics and Metadata before they change anything. Versions that know
 THROTTLING_QUOTA_EXCEEDED are refused with it once the quota is used up; for the others, as in Apache Kafka, the change
 is made, and the client waits.
 """
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def may_change(broker: Broker, context: RequestContext, partitions: int, first_strict: int) -> bool:
-    """Whether the caller may make or remove so many partitions now.
+    """Whether the caller may create or delete this many partitions now.
 
-    :param first_strict: the first version of the request that can be told that it may not.
+    :param first_strict: the first version of the request that can be refused for it.
     """
     throttle = broker.throttle
     if throttle is None:

@@ -1,4 +1,4 @@
-"""Who this broker is, as clients are told."""
+"""This broker's identity as reported to clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker's nodes: who they are to clients, who holds a partition, and what a change does to logs and coordinators.
+"""The broker's nodes: their addresses for clients, their partitions, and how changes affect logs and coordinators.
 
 With one node, the usual case, ``cluster`` is None. With several, this implements
 :class:`oncelog.broker.cluster.ClusterHost`.
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class BrokerNodes:
     """Nodes of one broker.
 
-    ``now_ms`` is the time of a change; whoever makes one sets it first.
+    ``now_ms`` is the time of a change; the caller sets it before making one.
     """
 
     def __init__(self, broker: Broker, node_ids: Sequence[int], coordinators: Coordinators) -> None:
-        """:param node_ids: of several nodes, the broker's own first; none: there is one."""
+        """:param node_ids: ids of several nodes, the broker's own first; empty: there is only one."""
         self._broker = broker
         self._coordinators = coordinators
         self.cluster = Cluster(node_ids, self) if node_ids else None
@@ -40,7 +40,7 @@ class BrokerNodes:
 
     @property
     def ids(self) -> Sequence[int]:
-        """Of all nodes, whether they are up or not."""
+        """The ids of all nodes, whether they are up or not."""
         return self.cluster.node_ids if self.cluster is not None else (self._broker.node.node_id,)
 
     def seen_by(self, context: RequestContext) -> tuple[list[Node], int]:
@@ -58,7 +58,7 @@ class BrokerNodes:
         return self.cluster.node(self.cluster.replicas(partition).leader, context.session.listener)
 
     def crash_coordinator(self, partition: TopicPartition, now_ms: int) -> None:
-        """Another coordinator takes an internal partition over: a node of several is gone, or the one begins again."""
+        """Another coordinator takes an internal partition over: one node of several fails, or the only one restarts."""
         target = self._broker.partition(partition)
         if target is None:
             return
@@ -73,7 +73,7 @@ class BrokerNodes:
             self.cluster.move_leader(partition, others[0])
 
     def _lead(self, topic_partition: TopicPartition, partition: Partition) -> None:
-        """Begin the next epoch of a partition; no later one, through any restart, is the same or smaller."""
+        """Begin the next epoch of a partition; no later one, after any restart, is the same or smaller."""
         epoch = partition.leader_epoch + 1
         self._broker.metadata.leads_with(*topic_partition, epoch)
         self._broker.metadata_sync.now()
@@ -86,7 +86,7 @@ class BrokerNodes:
     # --- settings
 
     def config_of(self, node_id: int | None) -> BrokerConfig:
-        """The settings in force on a node: its own over those of every one; None asks for the broker's own node."""
+        """The settings in force on a node: its own over those of all nodes; None means the broker's own node."""
         own = self._broker.node.node_id
         if self.cluster is None or node_id in (None, own, NO_LEADER):
             return self._broker.config
@@ -97,11 +97,11 @@ class BrokerNodes:
         return self._configs[node_id]
 
     def settings_changed(self) -> None:
-        """Those of a node, or of every one, are new."""
+        """Settings of a node, or of all nodes, have changed."""
         self._configs.clear()
 
     def log_config(self, info: TopicInfo, partition: int) -> TopicConfig:
-        """The settings of a partition's log: what its topic leaves open its leader's defaults say."""
+        """The settings of a partition's log: its topic's, completed by its leader's defaults."""
         if self.cluster is None:
             return info.config
         defaults = self.config_of(self.cluster.replicas(TopicPartition(info.name, partition)).leader).topic_defaults
@@ -112,11 +112,11 @@ class BrokerNodes:
     # --- where partitions are
 
     def place(self, info: TopicInfo, replicas: Sequence[Sequence[int]] | int = -1) -> TopicInfo:
-        """Choose the nodes of the partitions that have none yet, or take those that are named."""
+        """Choose nodes for partitions without any yet, or take the named ones."""
         if self.cluster is None:
             return info
         known = [nodes for nodes in info.replicas if set(nodes) <= set(self.cluster.node_ids)]
-        if len(known) < len(info.replicas):  # the folder had more nodes at an earlier start
+        if len(known) < len(info.replicas):  # an earlier start with this folder had more nodes
             known = []
         if len(known) == info.partitions:
             return info
@@ -126,7 +126,7 @@ class BrokerNodes:
         return self._broker.metadata.set_replicas(info.name, [*known, *replicas])
 
     def reassign(self, topic_partition: TopicPartition, replicas: Sequence[int], now_ms: int) -> None:
-        """Have other nodes hold a partition; with one node nothing changes. KafkaError: they cannot."""
+        """Move a partition to other nodes; with one node nothing changes. :raises KafkaError: they cannot hold it."""
         info = self._broker.metadata.topic(topic_partition.topic)
         if self.cluster is None or info is None:
             return
@@ -137,7 +137,7 @@ class BrokerNodes:
         self._broker.metadata.set_replicas(info.name, changed)
 
     def elect_unclean(self, info: TopicInfo) -> None:
-        """A topic's settings are new: where nobody leads, one that is behind does, if they allow that now."""
+        """A topic's settings have changed: if it has no leader and they now allow it, elect one that is behind."""
         if self.cluster is None or not info.config.unclean_leader_election_enable:
             return
         for index in range(info.partitions):

@@ -1,7 +1,7 @@
-"""A partition that this broker leads: its log, its high watermark, and who waits for it.
+"""A partition that this broker leads: its log, its high watermark, and the requests that wait for it.
 
-Called by the API handlers and the coordinators' host. Invariants: the high watermark never falls; under the
-flush policy ``commit`` it never passes what is on stable storage, nor where ``flush.messages`` records wait for a sync;
+Called by the API handlers and the coordinators' host. Invariants: the high watermark never falls; with the
+flush policy ``commit``, or while ``flush.messages`` records wait for a sync, it never passes what is on stable storage;
 a waiter is answered exactly once.
 """
 
@@ -78,16 +78,16 @@ class Partition:
         self.log = log
         self.leader_epoch = leader_epoch
         self.reads = self.failed_reads = self.bytes_out = 0
-        """Looks of consumers, those that the disk refused, and what consumers were sent; they only rise."""
+        """Reads by consumers, those that failed on the disk, and bytes sent to consumers; they only rise."""
         self._sync_before_commit = sync_before_commit
         self._on_dirty = on_dirty
         self._on_advance = on_advance
         self._waiters: list[tuple[int, int, Deferred[Error]]] = []
         self._waiter_count = 0
         self._refusals: set[str] = set()
-        """Why looks were refused, as far as it is in the log."""
+        """Reasons for failed reads that have already been logged."""
         self.replicas: Replicas | None = None
-        """Of a broker with several nodes: the high watermark waits for those in sync."""
+        """For a broker with several nodes: the high watermark waits for those in sync."""
         log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
         log.maybe_advance_high_watermark(self._written_or_synced)
 
@@ -96,28 +96,28 @@ class Partition:
 
     @property
     def lacks_replicas(self) -> bool:
-        """Fewer replicas are in sync than ``min.insync.replicas`` asks for: ``acks=all`` is refused."""
+        """Whether fewer replicas are in sync than ``min.insync.replicas``: then ``acks=all`` is refused."""
         return self.replicas is not None and self.replicas.is_short(self.log.config.min_insync_replicas)
 
     def lead(self, leader_epoch: int) -> None:
-        """Another node leads, with a new epoch: what waited for the old leader is told so."""
+        """Another node leads, with a new epoch: requests that waited for the old leader are answered with an error."""
         self.leader_epoch = leader_epoch
         self.log.leader_epoch_cache.assign(leader_epoch, self.log.log_end_offset)
         self.log.forget_verifications()
         self.leader_left()
 
     def leader_left(self) -> None:
-        """The node that led does so no longer."""
+        """The leading node no longer leads."""
         self.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
         self._on_advance(self.topic_partition)
 
     def in_sync_changed(self) -> None:
-        """Other replicas than before hold the high watermark back."""
+        """The set of replicas that hold back the high watermark has changed."""
         self._advance(self._written_or_synced)
 
     @property
     def _written_or_synced(self) -> int:
-        """Where what may be committed ends, as far as this disk is concerned."""
+        """The end of what may be committed, as far as this disk is concerned."""
         log = self.log
         if self._sync_before_commit or (log.syncs_early and log.needs_sync):
             return log.flushed_offset
@@ -125,14 +125,14 @@ class Partition:
 
     @property
     def failed(self) -> bool:
-        """The disk failed below this partition; it answers KAFKA_STORAGE_ERROR until a restart recovers it."""
+        """Whether the disk failed below this partition; it returns KAFKA_STORAGE_ERROR until a restart recovers it."""
         return self.log.failed is not None
 
     def meters(self) -> tuple[int, int, int, int, int, int, int]:
-        """Since it was opened, for metrics: records and bytes in, bytes out, batches, those that failed, reads, those
-        that failed.
+        """Counts since it was opened, for metrics: records and bytes in, bytes out, batches, failed batches, reads,
+        failed reads.
 
-        As in Apache Kafka a batch that is too large, corrupt or meets a failing disk does not count as failed.
+        As in Apache Kafka, a batch that is too large or corrupt, or that the disk refuses, does not count as failed.
         """
         activity = self.log.activity
         refused = sum(activity.refusals.values()) if activity.refusals else 0
@@ -150,7 +150,7 @@ class Partition:
     def append_client(
         self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None, checked: Checked | None = None
     ) -> AppendResult:
-        """A batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``).
+        """Append a batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``).
 
         :param checked: as in :meth:`PartitionLog.append_client`.
         """
@@ -167,7 +167,7 @@ class Partition:
     def append_checked(
         self, batch: bytearray, header: BatchHeader, now_ms: int, guard: VerificationGuard | None
     ) -> AppendResult:
-        """A producer's batch that is checked but for what its producer may (:meth:`PartitionLog.append_checked`)."""
+        """Append a producer's validated batch; only its producer is checked (:meth:`PartitionLog.append_checked`)."""
         return self._appended(
             self.log.append_checked(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
         )
@@ -175,7 +175,7 @@ class Partition:
     def append_run(
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], now_ms: int
     ) -> list[int]:
-        """Base offsets of the batches from the first on that go in at once (:meth:`PartitionLog.append_run`)."""
+        """Base offsets of the batches, from the first on, appended at once (:meth:`PartitionLog.append_run`)."""
         offsets = self.log.append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
         if offsets:
             self._on_dirty(self)
@@ -193,7 +193,7 @@ class Partition:
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
-        """Keys and values of a coordinator of this broker; offsets in a transaction need a ``guard``."""
+        """Append keys and values of a coordinator of this broker; offsets in a transaction need a ``guard``."""
         return self._appended(
             self.log.append_coordinator(
                 pairs, leader_epoch=self.leader_epoch, now_ms=now_ms, producer=producer, guard=guard
@@ -203,7 +203,7 @@ class Partition:
     def append_marker(
         self, stamp: ProducerIdAndEpoch, *, commit: bool, coordinator_epoch: int, transaction_version: int, now_ms: int
     ) -> AppendResult:
-        """The end of a producer's transaction on this partition (WriteTxnMarkers)."""
+        """Append the marker that ends a producer's transaction on this partition (WriteTxnMarkers)."""
         return self._appended(
             self.log.append_marker(
                 stamp,
@@ -236,7 +236,7 @@ class Partition:
         self._stopped()
 
     def when_committed(self, offset: int) -> Deferred[Error]:
-        """NONE once the high watermark has reached ``offset``; KAFKA_STORAGE_ERROR if the disk fails before."""
+        """NONE once the high watermark has reached ``offset``; KAFKA_STORAGE_ERROR if the disk fails before that."""
         if offset <= self.log.high_watermark:
             return _COMMITTED
         if self.failed:
@@ -247,7 +247,7 @@ class Partition:
         return waiter
 
     def close_waiters(self, error: Error) -> None:
-        """Answer whoever still waits: the partition is deleted or the broker stops."""
+        """Answer all waiters: the partition is deleted or the broker stops."""
         waiters, self._waiters = self._waiters, []
         for _, _, waiter in sorted(waiters, key=lambda entry: entry[:2]):
             waiter.resolve(error)
@@ -259,11 +259,11 @@ class Partition:
         return self.log.high_watermark
 
     def unreadable(self, error: StorageError | CorruptLogError) -> Error:
-        """What a reader is told where the disk refuses a look-up, or what lies there is damaged; of this partition
-        alone, and of no other part of it. The log has one line for each damage."""
+        """The error for a reader if the disk fails, or the log is damaged, at the place it reads; other places are not
+        affected. The log gets one line for each damage."""
         self.failed_reads += 1
         reason = str(error)
-        if reason not in self._refusals:  # readers ask again and again
+        if reason not in self._refusals:  # readers ask repeatedly
             if len(self._refusals) >= REFUSALS_KEPT:
                 self._refusals.clear()
             self._refusals.add(reason)
@@ -271,7 +271,7 @@ class Partition:
         return Error.CORRUPT_MESSAGE if isinstance(error, CorruptLogError) else Error.KAFKA_STORAGE_ERROR
 
     def check_leader_epoch(self, current_leader_epoch: int) -> Error:
-        """Whether the requester knows the leadership that is in force (KIP-320); -1 asks for no check."""
+        """Whether the requester knows the current leader epoch (KIP-320); -1 asks for no check."""
         if current_leader_epoch in (-1, self.leader_epoch):
             return NONE
         if current_leader_epoch < self.leader_epoch:
@@ -291,6 +291,6 @@ class Partition:
         self._on_advance(self.topic_partition)
 
     def _stopped(self) -> None:
-        """Whoever waits for this partition, writer or reader, is told now."""
+        """Answer all waiting writers and readers now."""
         self.close_waiters(Error.KAFKA_STORAGE_ERROR)
         self._on_advance(self.topic_partition)

@@ -1,7 +1,7 @@
-"""AddOffsetsToTxn (key 25), versions 0-4: a transaction is going to commit offsets of a group.
+"""AddOffsetsToTxn (key 25), versions 0-4: announces that a transaction will commit offsets of a group.
 
-That is AddPartitionsToTxn for the group's partition of ``__consumer_offsets``. Version 2 knows PRODUCER_FENCED, which
-is INVALID_PRODUCER_EPOCH before; 3 is flexible; 4 knows TRANSACTION_ABORTABLE, which this API never answers.
+It amounts to AddPartitionsToTxn for the group's partition of ``__consumer_offsets``. Version 2 knows PRODUCER_FENCED,
+which is INVALID_PRODUCER_EPOCH before; 3 is flexible; 4 knows TRANSACTION_ABORTABLE, which this API never returns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (key 24), versions 0-5: partitions that a transaction is going to write to.
+"""AddPartitionsToTxn (key 24), versions 0-5: announces partitions that a transaction will write to.
 
 Clients send 0-3, one transaction each; version 2 knows PRODUCER_FENCED, which is INVALID_PRODUCER_EPOCH before; 3 is
 flexible. Partition leaders send 4 and 5, several transactions at once, to add for a client (KIP-890 part 2) or only to
@@ -76,7 +76,7 @@ def _add_each(
 
 
 def _when_known(adding: Deferred[Errors], answer: Callable[[Errors], Work[T]]) -> Work[Deferred[T]]:
-    """What is refused may be anything, and as much as fits; what is added exists."""
+    """Wait for the result, in pieces: refused partitions may be anything, and as many as fit; added ones exist."""
     if adding.succeeded:
         return Deferred.of((yield from answer(adding.value)))
     return adding.map(lambda errors: finished(answer(errors)))
@@ -145,7 +145,7 @@ def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Work[Deferre
 
 
 def _refusal(broker: Broker, context: RequestContext, partition: TopicPartition) -> Error:
-    """Clients may add no internal topic to a transaction; partition leaders ask for clients that may."""
+    """Why a partition is refused: clients may add no internal topic; partition leaders ask for clients that may."""
     name = partition.topic
     if context.api_version < FIRST_FROM_BROKERS and (
         name in INTERNAL_TOPICS or not allows(broker, context, Operation.WRITE, TOPIC, name)

@@ -1,6 +1,6 @@
 """AlterClientQuotas (key 49), versions 0-1: quotas of users, client ids and addresses (KIP-546).
 
-Each entry is changed as a whole or not at all; of entries that name one entity the first counts.
+Each entry is changed as a whole or not at all; of entries that name one entity only the first counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENTRIES_IN_A_PIECE = 100
 ENTITIES_IN_A_PIECE = 10
-"""They become durable together."""
+"""How many become durable together."""
 
 
 def handle(
@@ -47,7 +47,7 @@ def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClien
         yield
     for part in in_parts(list(changes.items()), ENTITIES_IN_A_PIECE):
         for entity, done in _change(broker, part, validate_only=request.validate_only):
-            # The first of several entries of one entity counts, though the entity is told of the others.
+            # The first of several entries of one entity counts, but the entity gets the others' refusal.
             results.setdefault(entity, done)
         yield
     broker.quotas_changed()
@@ -77,7 +77,7 @@ def _change(
                     message = next(filter(None, (change_refusal(entity, change) for change in wanted)), None)
                 outcomes.append((entity, (Error.NONE if message is None else Error.INVALID_REQUEST, message)))
                 if message is None and not validate_only:
-                    for change in {change.key: change for change in wanted}.values():  # the last one of a key counts
+                    for change in {change.key: change for change in wanted}.values():  # the last of each key counts
                         broker.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
     except StorageError as error:
         return [(entity, (Error.KAFKA_STORAGE_ERROR, str(error))) for entity, _ in changes]

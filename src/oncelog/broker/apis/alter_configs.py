@@ -1,7 +1,7 @@
 """AlterConfigs (key 33), versions 0-2: replace all settings of topics, brokers, groups or client metrics.
 
-What a request leaves out goes back to its default; IncrementalAlterConfigs changes single settings and is what
-clients should use. Source: Kafka's ``ConfigAdminManager``.
+A property missing from the request goes back to its default; clients should use IncrementalAlterConfigs, which changes
+single settings. Source: Kafka's ``ConfigAdminManager``.
 """
 
 from __future__ import annotations

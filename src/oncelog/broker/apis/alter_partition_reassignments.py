@@ -1,7 +1,7 @@
-"""AlterPartitionReassignments (key 45), versions 0-1: other nodes hold a partition, at once.
+"""AlterPartitionReassignments (key 45), versions 0-1: move partitions to other nodes, which takes effect at once.
 
-A single broker keeps every partition: replicas [this broker] are what is already. Null replicas cancel, and there is
-nothing to cancel. Source: Kafka's ``ReplicationControlManager.alterPartitionReassignments``.
+A single broker keeps every partition: replicas [this broker] change nothing. Null replicas cancel a move, and there is
+none to cancel. Source: Kafka's ``ReplicationControlManager.alterPartitionReassignments``.
 """
 
 from __future__ import annotations

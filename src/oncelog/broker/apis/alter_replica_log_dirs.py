@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs (key 34), versions 1-2: there is one data folder; a partition that is to stay there stays.
+"""AlterReplicaLogDirs (key 34), versions 1-2: there is only one data folder, so a partition can only stay there.
 
 Source: Kafka's ``ReplicaManager.alterReplicaLogDirs``.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PARTITIONS_IN_A_PIECE = 100
 FUTURE_SUFFIX = len("-future") + 32
-"""A copy on its way into another folder bears this and an id behind its partition's name, which may become too long."""
+"""A copy being moved to another folder has this and an id after its partition's name, which may become too long."""
 LONGEST_FOLDER_NAME = 255
 
 

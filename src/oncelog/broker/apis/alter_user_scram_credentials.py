@@ -1,6 +1,6 @@
 """AlterUserScramCredentials (key 51), version 0: set and remove users' SCRAM credentials (KIP-554).
 
-A request changes each user once: the first fault of a user is its answer, and other users' changes hold. The messages
+A request changes each user once: a user's first error is its answer, and other users' changes still apply. The messages
 are those of Kafka's ``ScramControlManager``.
 """
 
@@ -40,7 +40,7 @@ TWICE = Error.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in 
 
 CHANGES_IN_A_PIECE = 50
 USERS_IN_A_PIECE = 200
-"""They become durable together."""
+"""How many become durable together."""
 
 
 def handle(

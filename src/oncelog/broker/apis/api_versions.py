@@ -1,7 +1,7 @@
-"""ApiVersions (key 18), versions 0-4: which APIs and versions are served, and the features in force.
+"""ApiVersions (key 18), versions 0-4: the supported APIs and versions, and the finalized features.
 
-The answer always has response header v0, so that any client can read it. An unknown request version is answered in
-the body of version 0 with UNSUPPORTED_VERSION and the range served (KIP-511); the connection stays. From version 3 on
+The answer always has response header v0, so that any client can read it. An unknown request version is answered with
+the body of version 0, UNSUPPORTED_VERSION and the supported range (KIP-511); the connection stays. From version 3 on
 the client names its software, and the answer carries the finalized features, ``transaction.version`` among them; a
 feature at level 0 is not listed.
 """
@@ -47,7 +47,7 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
             for key, served in sorted(broker.served.items())
         ],
         supported_features=[
-            # Clients of versions 0-3 take a lowest version of 0 for a fault (KAFKA-17011).
+            # Clients of versions 0-3 regard a lowest version of 0 as an error (KAFKA-17011).
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in SUPPORTED.items()
             if context.api_version >= 4 or low > 0
@@ -62,7 +62,7 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
 
 
 def refuse_version(channel: Channel, slot: int, header: RequestHeader) -> None:
-    """A request in a version, or of an API, that is not served: only ApiVersions is answered."""
+    """Refuse an API or a version that is not supported: only ApiVersions gets an answer."""
     if header.api_key != ApiKey.API_VERSIONS:
         channel.close(f"API key {header.api_key} is not served in version {header.api_version}")
         return
@@ -71,7 +71,7 @@ def refuse_version(channel: Channel, slot: int, header: RequestHeader) -> None:
 
 
 def unsupported_version() -> ApiVersionsResponse:
-    """What a client of an unknown ApiVersions version is told, in the body of version 0."""
+    """The answer to an unknown version of ApiVersions, with the body of version 0."""
     served = SERVED[ApiKey.API_VERSIONS]
     return ApiVersionsResponse(
         error_code=Error.UNSUPPORTED_VERSION,

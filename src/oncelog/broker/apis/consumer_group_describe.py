@@ -1,6 +1,6 @@
 """ConsumerGroupDescribe (key 69), versions 0-1: state and members of groups of the consumer protocol.
 
-Version 1 tells which protocol each member uses (KIP-1099). At ``group.version`` 0 there is no such protocol:
+Version 1 reports which protocol each member uses (KIP-1099). At ``group.version`` 0 there is no such protocol:
 UNSUPPORTED_VERSION.
 """
 
@@ -54,7 +54,7 @@ def _memory_of(groups: list[DescribedGroup]) -> tuple[int, int]:
 
 
 def _entries(group: DescribedGroup) -> int:
-    """Of its members and what they own."""
+    """The number of its members and of what they own."""
     owned = sum(
         1 + len(topic.partitions)
         for member in group.members
@@ -65,7 +65,7 @@ def _entries(group: DescribedGroup) -> int:
 
 
 def _seen(broker: Broker, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
-    """A group as the caller may see it: not at all where it has topics that the caller may not describe."""
+    """A group as the caller may see it: not at all if it has topics that the caller may not describe."""
     names = {
         topic.topic_name
         for member in group.members

@@ -1,6 +1,6 @@
-"""CreateAcls (key 30), versions 1-3: add ACLs; those that are allowed are added though others are refused.
+"""CreateAcls (key 30), versions 1-3: add ACLs; valid ones are added even if others are refused.
 
-They are on stable storage and in force before the answer leaves. Sources: Kafka's ``AclApis``, ``AclControlManager``.
+They are on stable storage and in force before the answer is sent. Sources: Kafka's ``AclApis``, ``AclControlManager``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def handle(
 
 
 def _create(broker: Broker, request: CreateAclsRequest) -> Work[CreateAclsResponse]:
-    """Looked at in pieces, added in one go: who adds one that allows and one that denies never has the first alone."""
+    """Check ACLs in pieces, add them all at once: of an allowing and a denying one, neither is ever in force alone."""
     asked: list[Acl] = []
     for part in in_parts(request.creations, ACLS_IN_A_PIECE):
         asked += [

@@ -1,6 +1,6 @@
 """CreateDelegationToken (key 38), versions 1-3: refused, as by Apache Kafka without ``delegation.token.secret.key``.
 
-From version 3 on a token may be asked for another principal, and the answer names who asked.
+From version 3 on a token may be requested for another principal, and the answer names the requester.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CreateTopics (key 19), versions 2-7.
 
-Version 5 answers partition count, replication factor and effective configuration, 7 the topic id. The checks come in
+Version 5 returns partition count, replication factor and effective configuration, 7 the topic id. The checks come in
 Kafka's order with Kafka's messages: whole request, name, collision, overrides, then partitions and replicas.
 Sources: Kafka's ``ControllerApis.createTopics`` and
 ``ReplicationControlManager.createTopics``.
@@ -39,7 +39,7 @@ FIRST_THROTTLED = 6
 
 TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
 MAX_PARTITIONS_OF_A_REQUEST = 10_000
-"""Kafka's ``MAX_PARTITIONS_PER_BATCH``; each topic counts as one more record of the same bound."""
+"""Kafka's ``MAX_PARTITIONS_PER_BATCH``; each topic counts as one more record towards the same limit."""
 
 
 def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
@@ -135,7 +135,7 @@ def _create(
 def refusal_of_topic(
     broker: Broker, topic: CreatableTopic, values: Mapping[str, str | None]
 ) -> tuple[Error, str] | None:
-    """Kafka's error and message for a topic that cannot be made."""
+    """Kafka's error and message for a topic that cannot be created."""
     message = name_refusal(topic.name)
     if message is not None:
         return Error.INVALID_TOPIC_EXCEPTION, message

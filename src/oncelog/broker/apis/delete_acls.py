@@ -1,6 +1,6 @@
-"""DeleteAcls (key 31), versions 1-3: remove the ACLs that each filter finds, and tell which they were.
+"""DeleteAcls (key 31), versions 1-3: remove the ACLs that match each filter, and return them.
 
-They are out of force before the answer leaves. Sources: Kafka's ``AclApis`` and ``AclControlManager``.
+They are out of force before the answer is sent. Sources: Kafka's ``AclApis`` and ``AclControlManager``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ACLS_IN_A_PIECE = 500
 
 
 def _delete_each(broker: Broker, context: RequestContext, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
-    """Looked for in pieces, removed in one go."""
+    """Search in pieces, remove all at once."""
     there = sorted(broker.metadata.acls())
     named: dict[str, list[Acl]] = {}
     for acl in there:

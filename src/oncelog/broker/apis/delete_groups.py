@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42), versions 0-2: forget empty groups and all their positions. Version 2 is flexible."""
+"""DeleteGroups (key 42), versions 0-2: delete empty groups and all their offsets. Version 2 is flexible."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """DeleteTopics (key 20), versions 1-6.
 
-Names to version 5, names or topic ids in 6; 5 brings messages. A topic is gone when the answer leaves; its files go
-later. Source: Kafka's ``ControllerApis.deleteTopics``.
+Version 6 accepts names or topic ids, older ones names; 5 adds messages. A topic is gone when the answer is sent; its
+files are removed later. Source: Kafka's ``ControllerApis.deleteTopics``.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _delete_all(
     for topic_id, name in found.items():
         yield
         info = broker.metadata.topic_by_id(topic_id)
-        if info is None:  # another request was faster, and may have made a new one
+        if info is None:  # another request was faster, and may have created a new one
             unknown = Error.UNKNOWN_TOPIC_ID if ids[topic_id] else Error.UNKNOWN_TOPIC_OR_PARTITION
             results.append(_result(name, topic_id, unknown, UNKNOWN_ID if ids[topic_id] else UNKNOWN_NAME))
             continue

@@ -1,4 +1,4 @@
-"""DescribeAcls (key 29), versions 1-3: the ACLs that a filter finds, by resource.
+"""DescribeAcls (key 29), versions 1-3: the ACLs that match a filter, by resource.
 
 Without an authorizer the answer says so, as Kafka's does. Source: Kafka's ``AclApis``.
 """

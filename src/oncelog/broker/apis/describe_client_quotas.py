@@ -1,6 +1,6 @@
-"""DescribeClientQuotas (key 48), versions 0-1: the quotas that were set, by entity (KIP-546).
+"""DescribeClientQuotas (key 48), versions 0-1: the quotas set for each entity (KIP-546).
 
-Strict finds entities of just the types asked for. Source: Kafka's ``ClientQuotasImage.describe``.
+A strict filter matches only entities of exactly the requested types. Source: Kafka's ``ClientQuotasImage.describe``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DescribeConfigs (key 32), versions 1-4: settings of topics, this broker, its loggers, groups and client metrics.
 
-Version 3 brings types and documentation. Each value comes with the sources it could have had, the strongest first.
+Version 3 adds types and documentation. Each value comes with its possible sources, the strongest first.
 Source: Kafka's ``ConfigHelper``.
 """
 
@@ -69,7 +69,7 @@ def _describe_each(
 
 
 def layers_of(broker: Broker, node_id: int | None = None) -> BrokerLayers:
-    """The sources of the settings of a node as of now; without ``node_id`` of the broker's own."""
+    """The current sources of a node's settings; without ``node_id`` those of the broker's own node."""
     store, node = broker.metadata, broker.node
     node_id = node.node_id if node_id is None else node_id
     if broker.cluster is None:
@@ -121,7 +121,7 @@ def _describe(
 def _entries(
     broker: Broker, context: RequestContext, resource: DescribeConfigsResource
 ) -> Iterable[Entry] | tuple[Error, str]:
-    """The settings of a resource, or why it has none."""
+    """The settings of a resource, or an error if it has none."""
     name = resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:

@@ -1,8 +1,8 @@
 """DescribeGroups (key 15), versions 0-6: state and members of groups of the classic protocol.
 
-Version 3 can ask for the operations that the caller may do; 4 brings static members; 5 is flexible; 6 answers
-GROUP_ID_NOT_FOUND where older ones get a dead group without an error (KIP-1043). Groups of the consumer protocol are
-not found here.
+Version 3 can ask for the caller's authorized operations; 4 adds static members; 5 is flexible; 6 returns
+GROUP_ID_NOT_FOUND, where older versions return a dead group without an error (KIP-1043). Groups of the consumer
+protocol are not found here.
 """
 
 from __future__ import annotations

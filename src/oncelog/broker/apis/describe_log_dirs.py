@@ -1,7 +1,7 @@
-"""DescribeLogDirs (key 35), versions 1-5: how much each partition keeps in the data folder.
+"""DescribeLogDirs (key 35), versions 1-5: the size of each partition in the data folder.
 
-Null topics are all; what is not here is left out. Version 4 tells how large the volume is and what is left of it
-(KIP-827), unknown where everything is in memory. Source: Kafka's ``ReplicaManager.describeLogDirs``.
+Null topics mean all; missing partitions are left out. Version 4 adds the size and the free space of the volume
+(KIP-827), unknown if everything is in memory. Source: Kafka's ``ReplicaManager.describeLogDirs``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _describe(
 
 
 def log_dir(broker: Broker) -> str:
-    """The data folder as clients are told it."""
+    """The path of the data folder as reported to clients."""
     return broker.metadata.path.rpartition("/")[0] or broker.metadata.path
 
 

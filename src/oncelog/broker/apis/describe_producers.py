@@ -1,4 +1,5 @@
-"""DescribeProducers (key 61), version 0: the producers that a partition knows, their open transactions (KIP-664)."""
+"""DescribeProducers (key 61), version 0: the producers that a partition knows, and their open transactions
+(KIP-664)."""
 
 from __future__ import annotations
 

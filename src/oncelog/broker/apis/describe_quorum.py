@@ -1,9 +1,9 @@
-"""DescribeQuorum (key 55), versions 0-2: the metadata's quorum, whose only voter is this broker (KIP-595).
+"""DescribeQuorum (key 55), versions 0-2: the quorum of the metadata, whose only voter is this broker (KIP-595).
 
-Version 1 tells when a voter last caught up (KIP-836), version 2 names directories, listeners and errors (KIP-853).
-There is no Raft here: a leader epoch is one start of the broker, the high watermark the number of durable changes of
-the metadata. As with Apache Kafka, a request for anything but partition 0 of ``__cluster_metadata`` alone is told that
-nothing of it is here.
+Version 1 adds when a voter last caught up (KIP-836), version 2 directories, listeners and errors (KIP-853). There is no
+Raft here: each start of the broker is a leader epoch, and the high watermark is the number of durable changes to the
+metadata. As in Apache Kafka, a request for anything but partition 0 of ``__cluster_metadata`` alone is answered that
+none of it is here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DescribeTopicPartitions (key 75), version 0: topics and their partitions, a page at a time (KIP-966).
 
-Topics are answered sorted by name; a cursor names the partition that the next page starts with. Source: Kafka's
+Topics are returned sorted by name; a cursor names the partition that the next page starts with. Source: Kafka's
 ``DescribeTopicPartitionsRequestHandler``.
 """
 

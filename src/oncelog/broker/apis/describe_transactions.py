@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 ENTRIES_IN_A_PIECE = 100
-"""Partitions; an id takes as long as some."""
+"""Partitions; an id takes as long as several of them."""
 
 
 def handle(
@@ -47,7 +47,7 @@ def _describe(
 
 
 def _state(broker: Broker, context: RequestContext, transactional_id: str) -> TransactionState:
-    """With those topics alone that the caller may describe."""
+    """The state of a transaction, with only those topics that the caller may describe."""
     if not allows(broker, context, Operation.DESCRIBE, TRANSACTIONAL_ID, transactional_id):
         error = Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return TransactionState(error_code=error, transactional_id=transactional_id)

@@ -1,6 +1,6 @@
 """DescribeUserScramCredentials (key 50), version 0: mechanisms and iterations of users' credentials (KIP-554).
 
-No list of users, or an empty one, asks for all that have credentials.
+A missing or empty list of users asks for all users with credentials.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""ElectLeaders (key 43), versions 0-2: the preferred replica leads again, or an unclean one where none leads.
+"""ElectLeaders (key 43), versions 0-2: elect the preferred replica, or any replica (unclean) if none leads.
 
-With one broker every partition has its leader. Null topics are all partitions; of those, only elections that failed or
-happened are told. Source: Kafka's
-``ReplicationControlManager.electLeaders``.
+With one broker every partition has its leader. Null topics mean all partitions; then only elections that failed or
+took place are reported. Source: Kafka's ``ReplicationControlManager.electLeaders``.
 """
 
 from __future__ import annotations

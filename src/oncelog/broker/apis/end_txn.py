@@ -1,7 +1,7 @@
 """EndTxn (key 26), versions 0-5: commit or abort.
 
 Version 2 knows PRODUCER_FENCED, which is INVALID_PRODUCER_EPOCH before; 3 is flexible; 4 knows TRANSACTION_ABORTABLE,
-which this API never answers; 5 bumps the epoch and answers the stamp of the next transaction (KIP-890 part 2).
+which this API never returns; 5 bumps the epoch and returns the stamp of the next transaction (KIP-890 part 2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ExpireDelegationToken (key 40), versions 1-2: there are none to expire."""
+"""ExpireDelegationToken (key 40), versions 1-2: there are no tokens to expire."""
 
 from __future__ import annotations
 

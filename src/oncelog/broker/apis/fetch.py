@@ -1,9 +1,9 @@
-"""Fetch (key 1), versions 4-18: read batches as they lie in the log, within what the isolation level lets one see.
+"""Fetch (key 1), versions 4-18: read batches as stored in the log, as far as the isolation level allows.
 
 Version 7 brings incremental sessions (KIP-227), 9 the leader epoch check, 11 a rack, 12 the last fetched epoch
-(flexible), 13 topic ids, 16 node endpoints. The answer waits in the purgatory until ``min_bytes`` are there or
+(flexible), 13 topic ids, 16 node endpoints. The answer waits in the purgatory until ``min_bytes`` are available or
 ``max_wait_ms`` is over.
-Records leave as file slices: the shell sends them without copying. Sources: Kafka's ``KafkaApis.handleFetchRequest``,
+Records leave as file slices, which the server sends without copying. Sources: Kafka's ``KafkaApis.handleFetchRequest``,
 ``ReplicaManager.fetchMessages`` and ``FetchManager``.
 """
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 FIRST_WITH_TOPIC_IDS = 13
 PARTITIONS_IN_A_PIECE = 100
 _Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
-"""The session in use, and what to read."""
+"""The session in use, and the partitions to read."""
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
 def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
-    """Answers at once when there is enough, something to report, or nothing to wait for; else later."""
+    """Answers at once if there is enough, something to report, or nothing to wait for; else later."""
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
@@ -104,7 +104,7 @@ def _names_many(request: FetchRequest) -> bool:
 
 
 def _is_enough(request: FetchRequest, answers: Sequence[Answer]) -> bool:
-    """Whether there is what the fetch asks for, or something to report at once."""
+    """Whether the answers satisfy the fetch, or contain something to report at once."""
     size_bytes, at_once = 0, False
     for answer in answers:
         size_bytes += answer.size_bytes
@@ -113,7 +113,7 @@ def _is_enough(request: FetchRequest, answers: Sequence[Answer]) -> bool:
 
 
 class _Waiting:
-    """How much there is for a fetch that waits; a partition that advances costs a look at that one, not at all."""
+    """How much a waiting fetch has; when a partition advances, only that one is read again, not all of them."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _Waiting:
         isolation: IsolationLevel,
         answers: Iterable[Answer] = (),
     ) -> None:
-        """:param answers: what the first look at all partitions found."""
+        """:param answers: the result of the first read of all partitions."""
         self._broker = broker
         self._context = context
         self._request = request
@@ -134,19 +134,19 @@ class _Waiting:
         self.note(answers)
 
     def note(self, answers: Iterable[Answer]) -> None:
-        """What a look at all partitions found."""
+        """Record the result of a read of all partitions."""
         self._sizes = {answer.key: answer.size_bytes for answer in answers if answer.size_bytes}
         self.total = sum(self._sizes.values())
 
     def add(self, answer: Answer, topic_partition: TopicPartition) -> None:
-        """What a look at one more partition found."""
+        """Record the result of a read of one more partition."""
         self._keys[topic_partition] = answer.key
         if answer.size_bytes:
             self._sizes[answer.key] = answer.size_bytes
             self.total += answer.size_bytes
 
     def has_enough(self, woken: TopicPartition) -> bool:
-        """Whether the fetch is to be answered now that ``woken`` is not what it was."""
+        """Whether to answer the fetch now that ``woken`` has changed."""
         if not self._keys:
             self._keys = {TopicPartition(key[0], key[2]): key for key in self._positions}
         key = self._keys[woken]
@@ -160,7 +160,7 @@ class _Waiting:
 
 
 class _WideFetch:
-    """A fetch of many partitions, which are looked at in pieces, with others' turns between."""
+    """A fetch of many partitions, which are read in pieces, with other turns in between."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _WideFetch:
         self._isolation = isolation
 
     def begin(self, opening: Work[_Opened | Error]) -> Deferred[FetchResponse]:
-        """:param opening: finds out what is to be read."""
+        """:param opening: determines what to read."""
         self._work(self._look(opening))
         return self._response
 
@@ -188,13 +188,13 @@ class _WideFetch:
         done.then(lambda _: None, self._response.fail)
 
     def _look(self, opening: Work[_Opened | Error]) -> Work[None]:
-        """Answer with what there is, or wait for more."""
+        """Answer with what is available, or wait for more."""
         opened = yield from opening
         if isinstance(opened, Error):
             self._response.resolve(FetchResponse(error_code=opened))
             return
         self._session, self._positions = opened
-        self._request.topics, self._request.forgotten_topics_data = [], []  # it may wait long
+        self._request.topics, self._request.forgotten_topics_data = [], []  # it may wait for a long time
         answers = yield from self._read()
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
             yield from self._answer(answers)
@@ -205,7 +205,7 @@ class _WideFetch:
 
         def attempt(final: bool, woken: TopicPartition | None) -> bool:
             nonlocal is_final
-            if not is_waiting:  # it is not yet known what all of them have
+            if not is_waiting:  # not all partitions have been read yet
                 is_final |= final
                 late.extend([] if woken is None else [woken])
                 return final
@@ -237,7 +237,7 @@ class _WideFetch:
             self._broker.long_requests.answered(self._context)
 
     def _watch(self, fetch: ParkedFetch, waiting: _Waiting, answers: Sequence[Answer]) -> list[TopicPartition]:
-        """Have the fetch wait for these partitions; those that have changed since they were looked at."""
+        """Have the fetch watch these partitions; returns those that have changed since they were read."""
         late: list[TopicPartition] = []
         watched: list[TopicPartition] = []
         for answer in answers:
@@ -268,13 +268,13 @@ class _WideFetch:
 
 
 def _opened(opened: _Opened) -> Work[_Opened | Error]:
-    """What was found out before."""
+    """Return a result that is already known."""
     yield from ()
     return opened
 
 
 def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -> Work[_Opened | Error]:
-    """The session in use (None without) and what to read, in serving order (``FetchManager.newContext``)."""
+    """The session in use (None without one) and what to read, in serving order (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
     for piece in groups_in_parts(request.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
@@ -310,7 +310,7 @@ def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -
 
 
 def _key(broker: Broker, by_id: bool, name: str, topic_id: bytes, partition: int) -> PartitionKey:
-    """Name and id of a topic, whichever the request gave; an unknown id has an empty name."""
+    """Name and id of a topic, whichever of them the request gave; an unknown id has an empty name."""
     if not by_id:
         return name, b"", partition
     info = broker.metadata.topic_by_id(topic_id)
@@ -318,7 +318,7 @@ def _key(broker: Broker, by_id: bool, name: str, topic_id: bytes, partition: int
 
 
 def _respond(broker: Broker, session: FetchSession | None, answers: list[Answer]) -> FetchResponse:
-    """All answers, or within a session only those that say something new (``IncrementalFetchContext``)."""
+    """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
     return finished(_responding(broker, session, answers))
 
 
@@ -342,7 +342,7 @@ def _responding(broker: Broker, session: FetchSession | None, answers: list[Answ
 
 
 def _is_news(session: FetchSession, answer: Answer, incremental: bool) -> bool:
-    """Whether the fetcher must be told; notes what it was told. A full answer tells everything."""
+    """Whether the fetcher needs this answer; notes what it is sent. A full answer contains everything."""
     position = session.partitions.get(answer.key)
     data = answer.data
     if position is None:

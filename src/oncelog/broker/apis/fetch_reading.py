@@ -1,4 +1,4 @@
-"""What Fetch reads of each partition. Called by ``fetch`` alone."""
+"""Reads each partition of a Fetch. Called only by ``fetch``."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 FIRST_WITH_LEADERS = 16
-"""Who leads is told with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)."""
+"""From this version on NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH come with the current leader (KIP-951)."""
 
 
 class Answer(NamedTuple):
-    """What one partition answers, and whether that is a reason not to wait."""
+    """The answer for one partition, and whether it is a reason not to wait."""
 
     key: PartitionKey
     data: PartitionData
@@ -57,7 +57,7 @@ def read_all(
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
 ) -> Iterator[Answer]:
-    """Every partition's answer; the byte limits are spent in serving order, but for one batch that always fits."""
+    """Every partition's answer; byte limits are used up in serving order, except that one batch always fits."""
     left = min(request.max_bytes, broker.config.fetch_max_bytes)
     at_least_one_batch = True
     for key, position in positions.items():
@@ -96,7 +96,7 @@ def read_partition(
     if partition.failed:
         partition.failed_reads += 1
         return _error(key, Error.KAFKA_STORAGE_ERROR)
-    error = partition.check_leader_epoch(max(position.current_leader_epoch, -1))  # what is negative asks for no check
+    error = partition.check_leader_epoch(max(position.current_leader_epoch, -1))  # a negative epoch asks for no check
     if error is not Error.NONE:
         leader = LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
         is_told = error is Error.FENCED_LEADER_EPOCH and context.api_version >= FIRST_WITH_LEADERS
@@ -137,7 +137,7 @@ def read_partition(
 
 
 def _not_asked(key: PartitionKey, error: Error) -> Answer:
-    """No partition was asked: that is no news for the others, which wait as if they were alone."""
+    """The partition was not read: that is nothing new for the others, which wait as if they were alone."""
     answer = _error(key, error)
     answer.data.aborted_transactions = []
     return answer._replace(at_once=False)

@@ -1,7 +1,7 @@
 """FindCoordinator (key 10), versions 0-6: which broker coordinates a group (type 0) or a transactional id (type 1).
 
 Version 1 brings the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share groups (type 2, refused
-with INVALID_REQUEST here). The internal topic is made when the first key asks for it.
+with INVALID_REQUEST here). The internal topic is created when the first key asks for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RIGHTS = {
     0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
     1: (TRANSACTIONAL_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
 }
-"""What a caller must be allowed to describe, by type, and the error of whoever is not."""
+"""What a caller must be allowed to describe, by type, and the error if it is not."""
 
 
 def handle(
@@ -44,7 +44,7 @@ def handle(
 def _alone(found: Coordinator) -> FindCoordinatorResponse:
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        # KafkaApis answers the text "NONE" beside no error here, and none in batches; old clients show it.
+        # KafkaApis returns the text "NONE" with no error here, and no text in batches; old clients show it.
         error_message=found.error_message or "NONE",
         node_id=found.node_id,
         host=found.host,
@@ -57,7 +57,7 @@ def _find_all(broker: Broker, context: RequestContext, request: FindCoordinatorR
     for keys in in_parts(request.coordinator_keys, KEYS_IN_A_PIECE):
         for key in keys:
             coordinators.append((yield from _find(broker, context, request.key_type, key)))
-        if len(keys) == KEYS_IN_A_PIECE:  # few wait for no memory
+        if len(keys) == KEYS_IN_A_PIECE:  # a few keys do not wait for memory
             yield from broker.answer_memory.grow(context, len(keys))
         yield
     return coordinators

@@ -1,4 +1,4 @@
-"""What a request asks of many groups is done for some at a time, and for those alone that the caller has a right to.
+"""Handles requests about many groups some at a time, and only for those that the caller is authorized for.
 
 Called by the handlers of DescribeGroups, ConsumerGroupDescribe and DeleteGroups.
 """
@@ -36,9 +36,10 @@ def of_each_group(
     refused: Callable[[str, Error], G],
     memory_of: Callable[[list[G]], tuple[int, int]] | None = None,
 ) -> Work[Deferred[list[G]]]:
-    """What ``ask`` answers of the groups, then ``refused`` of those that the caller has no right to.
+    """The answers of ``ask`` for the groups, then those of ``refused`` for groups that the caller is not authorized
+    for.
 
-    :param memory_of: how many entries answers have, and bytes of their own, where they may be long
+    :param memory_of: how many entries the answers have, and bytes of their own, if they may be long
         (``answer_memory``).
     """
     answers: list[Deferred[list[G]]] = []
@@ -54,7 +55,7 @@ def of_each_group(
         if memory_of is not None and answer.succeeded:
             yield from broker.answer_memory.grow(context, *memory_of(answer.value))
         if answer.succeeded and answers and answers[-1].succeeded:
-            answers[-1].value.extend(answer.value)  # so that few are left to be put together in the end
+            answers[-1].value.extend(answer.value)  # so that few are left to be merged at the end
         else:
             answers.append(answer.map(list))
         yield
@@ -62,7 +63,7 @@ def of_each_group(
 
 
 def with_operations(broker: Broker, context: RequestContext, groups: list[Described]) -> list[Described]:
-    """Groups with what the caller may do with each of those that were found."""
+    """Groups with the caller's authorized operations on each group that was found."""
     for group in groups:
         if group.error_code == Error.NONE:
             group.authorized_operations = authorized_operations(broker, context, GROUP, group.group_id)

@@ -1,4 +1,4 @@
-"""Heartbeat (key 12), versions 0-4: a member of the classic protocol is alive, and learns of rebalances.
+"""Heartbeat (key 12), versions 0-4: keeps a member of the classic protocol alive and tells it of rebalances.
 
 Version 3 brings static members; 4 is flexible.
 """

@@ -1,6 +1,6 @@
 """IncrementalAlterConfigs (key 44), versions 0-1: set, unset, append to or subtract from single settings (KIP-339).
 
-Resources are changed one by one, each as a whole or not at all, and are in force when the answer leaves. Source:
+Resources are changed one by one, each as a whole or not at all; changes are in force when the answer is sent. Source:
 Kafka's ``ConfigAdminManager.prepareIncrementalConfigs`` and ``ConfigurationControlManager.incrementalAlterConfigs``.
 """
 
@@ -103,7 +103,7 @@ def _alter(
 def _apply(
     broker: Broker, resource: AlterConfigsResource, config: AlterableConfig, values: dict[str, str]
 ) -> Refusal | None:
-    """Carry one operation out on ``values``."""
+    """Carry out one operation on ``values``."""
     kind = ResourceType(resource.resource_type)
     operation, text = Operation(config.config_operation), config.value or ""
     if operation is Operation.SET:
@@ -138,7 +138,7 @@ def _not_a_list(kind: ResourceType, operation: Operation, name: str) -> str:
 
 
 def _default(broker: Broker, kind: ResourceType, name: str) -> str:
-    """What an unset list holds: the value in force."""
+    """The content of an unset list: the value in force."""
     if kind is ResourceType.TOPIC:
         return render(getattr(broker.metadata.topic_defaults, properties(TopicConfig)[name].name))
     return broker.config.text(name) or ""

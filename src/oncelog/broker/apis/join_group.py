@@ -1,7 +1,7 @@
-"""JoinGroup (key 11), versions 0-9: enter a group of the classic protocol, or come back to it for a rebalance.
+"""JoinGroup (key 11), versions 0-9: join a group of the classic protocol, or rejoin it for a rebalance.
 
-Version 1 brings the rebalance timeout (0: the session timeout counts); 4 makes dynamic members join twice, first for
-their id (KIP-394); 5 brings static members; 6 is flexible; from 7 on the answer's protocol name may be null; 8 brings a
+Version 1 adds the rebalance timeout (0: the session timeout applies); 4 makes dynamic members join twice, first for
+their id (KIP-394); 5 adds static members; 6 is flexible; from 7 on the answer's protocol name may be null; 8 adds a
 reason, which is not used; 9 lets a static leader skip the assignment (KIP-814).
 """
 

@@ -1,6 +1,6 @@
-"""ListConfigResources (key 74), versions 0-1: what has settings of its own (KIP-1142).
+"""ListConfigResources (key 74), versions 0-1: the resources that have settings of their own (KIP-1142).
 
-Version 0 lists client metrics subscriptions alone; version 1 all kinds, or those asked for. Source: Kafka's
+Version 0 lists only client metrics subscriptions; version 1 all types, or those asked for. Source: Kafka's
 ``KafkaApis.handleListConfigResources``.
 """
 

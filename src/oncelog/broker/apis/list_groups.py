@@ -1,6 +1,6 @@
 """ListGroups (key 16), versions 0-5: every group that this broker coordinates.
 
-Version 3 is flexible; 4 filters by state and tells it (KIP-518); 5 filters by type and tells it (KIP-848).
+Version 3 is flexible; 4 filters by state and returns it (KIP-518); 5 filters by type and returns it (KIP-848).
 """
 
 from __future__ import annotations

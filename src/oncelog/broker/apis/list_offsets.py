@@ -83,7 +83,7 @@ def _look_up_each(broker: Broker, context: RequestContext, request: ListOffsetsR
         return _answer(broker, context, request, topic.name, asked)
 
     def is_first(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> bool:
-        """What is asked for twice is refused once."""
+        """Whether this is the partition's first occurrence; a repeated one is refused once."""
         if seen[topic.name][asked.partition_index] == 1:
             return True
         key = topic.name, asked.partition_index
@@ -136,14 +136,14 @@ def _answer(
 
 
 def _bound(partition: Partition, request: ListOffsetsRequest) -> int:
-    """First offset that the asker may not see: by isolation for consumers, none for replicas."""
+    """First offset that the requester may not see: by isolation level for consumers, none for replicas."""
     if request.replica_id not in (CONSUMER_REPLICA, DEBUGGING_REPLICA):
         return partition.log.log_end_offset
     return partition.readable_to(IsolationLevel(request.isolation_level))
 
 
 def _look_up(partition: Partition, timestamp: int, bound: int) -> tuple[int, int, int]:
-    """Timestamp, offset and leader epoch; -1 each where nothing that may be seen matches."""
+    """Timestamp, offset and leader epoch; each -1 if nothing visible matches."""
     log = partition.log
     match timestamp:
         case _ if timestamp == LATEST:

@@ -1,9 +1,9 @@
-"""Metadata (key 3), versions 0-13: the broker's address, topics, partitions and who leads them.
+"""Metadata (key 3), versions 0-13: the broker's address, topics, partitions and their leaders.
 
-Version 0 has no way to ask for no topic: its empty list means all, as null does from version 1. From 4 the client says
-whether a missing topic may be made; 7 brings leader epochs, 8 authorized operations (cluster's only to 10), 10 topic
-ids in answers, 12 topic ids in requests, 13 an error for the whole answer. A topic that is made here is answered at
-once, where a Kafka cluster answers UNKNOWN_TOPIC_OR_PARTITION until its controller has made it. Source: Kafka's
+Version 0 cannot ask for no topics: its empty list means all, as null does from version 1 on. From 4 on the client says
+whether a missing topic may be created; 7 adds leader epochs, 8 authorized operations (the cluster's only up to 10), 10
+topic ids in answers, 12 topic ids in requests, 13 an error for the whole answer. A topic created here is returned at
+once, while a Kafka cluster returns UNKNOWN_TOPIC_OR_PARTITION until its controller has created it. Source: Kafka's
 ``KafkaApis.handleTopicMetadataRequest``.
 """
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 NEVER_THROTTLED = MAX_SHORT
-"""No version is refused: what is over the quota is made, and the client waits."""
+"""No version is refused: a topic over the quota is created, and the client waits."""
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_PIECE = 25
 TOPICS_IN_A_PIECE = 10
-"""Of a long answer, whether the caller sees them or not; each may have to be made."""
+"""Of a long answer, whether the caller may see them or not; each may have to be created."""
 
 
 def handle(
@@ -79,7 +79,7 @@ def _respond(
 
 
 def cluster_operations(broker: Broker, context: RequestContext) -> int:
-    """What the caller may do with the cluster; nothing is told to those who may not describe it."""
+    """What the caller may do with the cluster; hidden from callers that may not describe it."""
     if not allows_cluster(broker, context, Operation.DESCRIBE):
         return 0
     return authorized_operations(broker, context, CLUSTER, CLUSTER_NAME)
@@ -116,7 +116,7 @@ def _each_topic(
         return
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_ID)
     if ids:
-        # Where any topic is asked for by id, names are not looked at.
+        # If any topic is requested by id, names are ignored.
         yield from (_by_id(broker, context, topic_id) for topic_id in ids)
         return
     may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
@@ -166,7 +166,7 @@ def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: 
 
 
 class PartitionState(NamedTuple):
-    """What clients are told of a partition's replicas; a disk that failed takes all of them offline."""
+    """State of a partition's replicas for clients; a failed disk takes all of them offline."""
 
     error: Error
     leader_id: int
@@ -218,7 +218,7 @@ def _described(broker: Broker, info: TopicInfo) -> Work[MetadataResponseTopic]:
 
 
 def _refused(request: MetadataRequest, error: Error) -> MetadataResponse:
-    """Kafka's answer to a request that it cannot take: the error on each topic, and nothing else."""
+    """Kafka's answer to a request that it cannot handle: the error for each topic, and nothing else."""
     return MetadataResponse(
         topics=[
             MetadataResponseTopic(error_code=error, name=topic.name or "", topic_id=topic.topic_id)

@@ -1,9 +1,9 @@
-"""OffsetCommit (key 8), versions 2-10: a group's positions, outside a transaction.
+"""OffsetCommit (key 8), versions 2-10: commit a group's offsets outside a transaction.
 
-Versions 2 to 4 carry a retention time of the client's; 6 brings leader epochs, 7 static members; 8 is flexible; 9
-serves members of the consumer protocol, and answers GROUP_ID_NOT_FOUND where older ones get ILLEGAL_GENERATION; 10
-names topics by id. A topic or partition that does not exist is refused by itself: UNKNOWN_TOPIC_OR_PARTITION, or
-UNKNOWN_TOPIC_ID.
+Versions 2 to 4 have a retention time from the client; 6 adds leader epochs, 7 static members; 8 is flexible; 9 serves
+members of the consumer protocol, and returns GROUP_ID_NOT_FOUND, where older versions return ILLEGAL_GENERATION; 10
+identifies topics by id. A topic or partition that does not exist is refused individually: UNKNOWN_TOPIC_OR_PARTITION,
+or UNKNOWN_TOPIC_ID.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""OffsetDelete (key 47), version 0: forget a group's positions in topics that it does not read (KIP-496).
+"""OffsetDelete (key 47), version 0: delete a group's offsets in topics that it does not read (KIP-496).
 
-A topic or partition that does not exist is refused by itself with UNKNOWN_TOPIC_OR_PARTITION; a group that does not
-exist refuses the whole request, also one that names nothing else.
+A topic or partition that does not exist is refused individually with UNKNOWN_TOPIC_OR_PARTITION; if the group does not
+exist, the whole request is refused, even if it names nothing else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""OffsetFetch (key 9), versions 1-10: the positions that groups have committed.
+"""OffsetFetch (key 9), versions 1-10: the offsets that groups have committed.
 
-Up to version 7 a request asks for one group; from 2 on it may ask for all topics (null) and the answer has an error of
-its own, which version 1 gives to each partition; 5 brings leader epochs; 6 is flexible; 7 can ask for stable offsets
-alone (KIP-447); 8 asks for several groups; 9 carries member id and epoch of the consumer protocol; 10 names topics by
-id. Topics without a commit are answered with offset -1.
+Up to version 7 a request is for one group; from 2 on it may ask for all topics (null) and the answer has an error of
+its own, which version 1 returns for each partition; 5 adds leader epochs; 6 is flexible; 7 can ask for stable offsets
+only (KIP-447); 8 asks for several groups; 9 has member id and epoch of the consumer protocol; 10 identifies topics by
+id. Topics without a commit are returned with offset -1.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest)
 
 
 def _is_short(request: OffsetFetchRequest) -> bool:
-    """Whether it names few partitions, and each by itself."""
+    """Whether it names few partitions, and each of them explicitly."""
     if len(request.groups) == 1 and not request.topics:
         topics = request.groups[0].topics
         return topics is not None and len(topics) == 1 and len(topics[0].partition_indexes) < PARTITIONS_IN_A_PIECE
@@ -62,7 +62,7 @@ def _is_short(request: OffsetFetchRequest) -> bool:
 def _fetch_all(
     broker: Broker, context: RequestContext, request: OffsetFetchRequest, *, short: bool
 ) -> Work[Deferred[OffsetFetchResponse]]:
-    """With pauses where there are many partitions or groups; in one turn, which waits for no memory, where few."""
+    """With pauses if there are many partitions or groups; in one turn, not waiting for memory, if there are few."""
     if context.api_version >= FIRST_WITH_SEVERAL_GROUPS:
         by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
         fetch = _fetch_by_id if by_id else _fetch
@@ -135,7 +135,7 @@ def _fetch(
 def _fetch_by_id(
     broker: Broker, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> Work[FetchedOffsets]:
-    """Offsets are kept by name: ids become names and back; all topics are those that still have an id."""
+    """Offsets are stored by name: convert ids to names and back; all topics means those that still have an id."""
     unknown: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         known: list[OffsetFetchRequestTopics] = []
@@ -172,7 +172,7 @@ def _all(topic: OffsetFetchRequestTopics, error: Error) -> Work[OffsetFetchRespo
 def _single(
     answer: OffsetFetchResponseGroup, request: OffsetFetchRequest, api_version: int
 ) -> Work[OffsetFetchResponse]:
-    """The answer about one group, as it was before version 8."""
+    """The answer about one group, in the form before version 8."""
     if answer.error_code != Error.NONE:
         if api_version >= FIRST_WITH_GROUP_ERROR:
             return OffsetFetchResponse(error_code=answer.error_code)

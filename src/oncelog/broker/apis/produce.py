@@ -1,7 +1,7 @@
-"""Produce (key 0), versions 3-13; 0-2 are advertised only (KAFKA-18659) and end the connection.
+"""Produce (key 0), versions 3-13; 0-2 are only advertised (KAFKA-18659) and close the connection.
 
-Version 8 adds record errors, 9 is flexible, 11 answers TRANSACTION_ABORTABLE (KIP-890), 12 adds partitions to the
-transaction on the way (transaction.version 2), 13 names topics by id.
+Version 8 adds record errors, 9 is flexible, 11 may return TRANSACTION_ABORTABLE (KIP-890), 12 adds partitions to the
+transaction implicitly (transaction.version 2), 13 identifies topics by id.
 Sources: Kafka's ``KafkaApis.handleProduceRequest``
 and ``ReplicaManager.handleProduceAppend``.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 PARTITIONS_AT_ONCE = 16
 TOPICS_AT_ONCE = 200
-"""That are only looked at, or answered."""
+"""Topics that are only checked, or answered, at a time."""
 FIRST_WITH_ZSTD = 7
 FIRST_WITH_ABORTABLE_ERROR = 11
 FIRST_WITH_TRANSACTION_V2 = 12
@@ -52,7 +52,7 @@ ACKS = (ALL_IN_SYNC, 0, 1)
 REFUSED_WITHOUT_LOG_START = frozenset(
     {Error.CORRUPT_MESSAGE, Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.KAFKA_STORAGE_ERROR}
 )
-"""Refusals that do not tell where the log starts; those of producer state and of single records do."""
+"""Refusals that do not report the log start offset; those for producer state and for single records do."""
 NOT_REACHED = frozenset(
     {
         Error.COORDINATOR_LOAD_IN_PROGRESS,
@@ -61,13 +61,13 @@ NOT_REACHED = frozenset(
         Error.NETWORK_EXCEPTION,
     }
 )
-"""The transaction coordinator gave no answer: told as NOT_ENOUGH_REPLICAS, upon which every producer tries again."""
+"""The transaction coordinator gave no answer: reported as NOT_ENOUGH_REPLICAS, after which every producer retries."""
 ADMIN_CLIENT_ID = "__admin_client"
-"""The one client id that may write to internal topics (Kafka's ``AdminUtils``)."""
+"""The only client id that may write to internal topics (Kafka's ``AdminUtils``)."""
 
 
 class _Write(NamedTuple):
-    """One partition's part of a request, checked as far as its header."""
+    """One partition's part of a request, checked up to its header."""
 
     partition: Partition
     records: memoryview
@@ -78,7 +78,7 @@ class _Write(NamedTuple):
 def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
     """Append each partition's batch; the answer waits for the high watermark unless ``acks`` is 0.
 
-    Resolves to None for acks=0, which has no answer; an error there ends the connection, so that the producer
+    Resolves to None for acks=0, which has no answer; after an error the connection is closed, so that the producer
     notices.
     """
     version, topics = context.api_version, request.topic_data
@@ -112,7 +112,8 @@ def _pairs(request: ProduceRequest) -> list[tuple[TopicProduceData, PartitionPro
 def _write_each(
     broker: Broker, context: RequestContext, request: ProduceRequest
 ) -> Work[list[Deferred[list[PartitionProduceResponse]]]]:
-    """Partitions by the dozen, with others' turns between; it goes on where the connection ends, as one turn would."""
+    """Partitions by the dozen, with other turns in between; continues if the connection ends, as a single turn
+    would."""
     whole_error = yield from _refuse_request(broker, context, request)
     answers = []
     for part in in_parts(_pairs(request), PARTITIONS_AT_ONCE):
@@ -131,7 +132,7 @@ def _write_each(
 def _responding(
     context: RequestContext, request: ProduceRequest, parts: list[PartitionProduceResponse]
 ) -> Work[ProduceResponse | None]:
-    """The answer to many partitions, with others' turns between."""
+    """The answer for many partitions, with other turns in between."""
     if request.acks == 0:
         _end_if_refused(context, parts)
         return None
@@ -145,7 +146,7 @@ def _responding(
 
 
 def _refuse_request(broker: Broker, context: RequestContext, request: ProduceRequest) -> Work[Error]:
-    """What is wrong with the request as a whole."""
+    """The error of the request as a whole."""
     transactional_producers = set()
     seen = 0
     for topic in request.topic_data:
@@ -167,7 +168,7 @@ def _refuse_request(broker: Broker, context: RequestContext, request: ProduceReq
 
 
 def _header_of(records: bytes | memoryview | None) -> BatchHeader | None:
-    """The header of the first batch, or None if there is none to be read."""
+    """The header of the first batch, or None if no header can be read."""
     if not records:
         return None
     try:
@@ -196,7 +197,7 @@ def _write_partition(
     def checked(found: Checked) -> Deferred[PartitionProduceResponse]:
         try:
             partition = located.partition
-            if broker.partition(partition.topic_partition) is not partition:  # the topic was deleted meanwhile
+            if broker.partition(partition.topic_partition) is not partition:  # the topic has been deleted meanwhile
                 return Deferred.of(_refused_write(located, Error.UNKNOWN_TOPIC_OR_PARTITION))
             return _go_on(broker, context, request, located._replace(checked=found))
         finally:
@@ -209,7 +210,7 @@ def _write_partition(
 def _go_on(
     broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write
 ) -> Deferred[PartitionProduceResponse]:
-    """Append a batch, one of a transaction once it is verified."""
+    """Append a batch; one of a transaction once it is verified."""
     if not write.header.is_transactional:
         return _append(broker, context, request, write, guard=None)
     verified = verify(broker, context.api_version, request, write.partition, write.header, broker.now_ms)
@@ -219,7 +220,7 @@ def _go_on(
 def _locate(
     broker: Broker, context: RequestContext, topic: TopicProduceData, data: PartitionProduceData, acks: int
 ) -> _Write | PartitionProduceResponse:
-    """The partition and the one batch that the request has for it, or the refusal."""
+    """The partition and the only batch that the request has for it, or the refusal."""
     name: str | None = topic.name
     if context.api_version >= FIRST_WITH_TOPIC_IDS:
         info = broker.metadata.topic_by_id(topic.topic_id)
@@ -260,7 +261,7 @@ def verify(
 ) -> Deferred[Verification]:
     """Ask the transaction coordinator if the partition has no open transaction of this producer (KIP-890)."""
     transactional_id = request.transactional_id
-    if transactional_id is None:  # refused for the whole request before
+    if transactional_id is None:  # the whole request has been refused before
         return Deferred.of(Verification(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
     stamp = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
     operation = _supported_operation(version)
@@ -276,7 +277,7 @@ def append_verified(
     header: BatchHeader,
     verified: Deferred[Verification],
 ) -> Deferred[PartitionProduceResponse]:
-    """Append a transactional batch with the guard of its verification, or answer why not."""
+    """Append a transactional batch with the guard of its verification, or return why it was not verified."""
     return _append_verified(broker, context, request, _Write(partition, records, header), verified)
 
 
@@ -319,13 +320,13 @@ def _append(
 def appended(
     broker: Broker, context: RequestContext, request: ProduceRequest, partition: Partition, result: AppendResult
 ) -> Deferred[PartitionProduceResponse]:
-    """What is answered, now or later, to an append that came to ``result``."""
+    """The answer, now or later, to an append with ``result``."""
     answer = result_response(partition.topic_partition.partition, result)
     if result.error is not Error.NONE or request.acks == 0:
         return Deferred.of(answer)
     if request.acks != ALL_IN_SYNC and partition.replicas is not None:
         return Deferred.of(answer)
-    # acks=1 waits like acks=all: on the only replica what is acknowledged is committed, and can be read at once.
+    # acks=1 waits like acks=all: on the only replica an acknowledged record is committed and can be read at once.
     committed = partition.when_committed(result.last_offset + 1)
     if committed.done:
         return Deferred.of(answer)
@@ -335,7 +336,7 @@ def appended(
 def _with_timeout(
     broker: Broker, deadline_ms: int, committed: Deferred[Error], answer: PartitionProduceResponse
 ) -> Deferred[PartitionProduceResponse]:
-    """``answer`` once committed; REQUEST_TIMED_OUT at the deadline, while the records may still commit."""
+    """``answer`` once committed; REQUEST_TIMED_OUT at the deadline, although the records may still be committed."""
     response: Deferred[PartitionProduceResponse] = Deferred()
 
     def settle(error: Error) -> None:
@@ -349,7 +350,7 @@ def _with_timeout(
 
 
 def when_settled(timers: Timers, deadline_ms: int, committed: Deferred[Error], settle: Callable[[Error], None]) -> None:
-    """Call ``settle`` once: with what ``committed`` resolves to, or with REQUEST_TIMED_OUT at the deadline."""
+    """Call ``settle`` once: with the value of ``committed``, or with REQUEST_TIMED_OUT at the deadline."""
     settled = False
 
     def once(error: Error) -> None:
@@ -364,7 +365,7 @@ def when_settled(timers: Timers, deadline_ms: int, committed: Deferred[Error], s
 
 
 def result_response(index: int, result: AppendResult) -> PartitionProduceResponse:
-    """What an append to partition ``index`` came to."""
+    """The result of an append to partition ``index``."""
     answer = PartitionProduceResponse(
         index=index,
         error_code=result.error,
@@ -402,7 +403,7 @@ def _refused_write(write: _Write, error: Error) -> PartitionProduceResponse:
 
 
 def respond(version: int, request: ProduceRequest, parts: Sequence[PartitionProduceResponse]) -> ProduceResponse:
-    """The answers under their topics, in the request's order."""
+    """The answers grouped by topic, in the request's order."""
     return ProduceResponse(responses=_answers(version, request.topic_data, parts), throttle_time_ms=0)
 
 

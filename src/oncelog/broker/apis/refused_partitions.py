@@ -1,7 +1,7 @@
-"""Partitions that an API refuses before its coordinator is asked, put into the coordinator's answer.
+"""Merges partitions that an API refuses before asking its coordinator into the coordinator's answer.
 
-Called by OffsetCommit, TxnOffsetCommit and OffsetDelete. As many topics as fit into a request may be refused, so they
-are looked up, never searched for.
+Called by OffsetCommit, TxnOffsetCommit and OffsetDelete. As many topics may be refused as fit into a request, so they
+are found by lookup, never by search.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ P = TypeVar("P", bound=NamedPartition)
 
 
 def within(partitions: Sequence[P], count: int) -> Work[tuple[list[P], list[int]]]:
-    """Those that a topic of so many partitions has, and the indexes of the others. With pauses where there are many."""
+    """Partitions that a topic of this size has, and the indexes of the others. With pauses if there are many."""
     good: list[P] = []
     bad: list[int] = []
     for part in in_parts(partitions, PARTITIONS_IN_A_PIECE):
@@ -39,7 +39,7 @@ def within(partitions: Sequence[P], count: int) -> Work[tuple[list[P], list[int]
 
 
 def add_refused(topics: list[T], refused: Iterable[T], key: Callable[[T], Hashable]) -> None:
-    """A topic of which some partitions are refused is one topic in the answer; ``key`` is its name or id."""
+    """Add refused partitions; a topic with some of them stays one topic in the answer; ``key`` is its name or id."""
     found = {key(topic): topic for topic in reversed(topics)}
     for topic in refused:
         same = found.setdefault(key(topic), topic)

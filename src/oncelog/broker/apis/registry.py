@@ -1,7 +1,7 @@
-"""The APIs that the broker serves, one row each: versions, what a caller must be allowed, how large a request may be.
+"""The APIs that the broker supports, one row each: versions, what a caller must be allowed, how large a request may be.
 
-Versions are as Apache Kafka 4.3 advertises them. The handler is the module of the API's name; handlers are imported on
-first use, so that a start does not pay for APIs that nobody calls. A test compares the rows with a real Apache Kafka.
+Versions are as advertised by Apache Kafka 4.3. The handler is the module of the API's name; handlers are imported at
+first use, so that a start does not pay for unused APIs. A test compares the rows with a real Apache Kafka.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from oncelog.protocol.wire import MOST_ELEMENTS
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 BYTES: Final = 2**31
-"""Bytes of a request that are read at all, below ``socket.request.max.bytes``: small fields are taken apart in pieces
-and counted (``long_requests``), no more than ``MOST_ELEMENTS`` of them, which are in a few MB; batches, subscriptions
-and assignments are bytes on their way to a log."""
+"""Limits a request only by ``socket.request.max.bytes``: small fields are decoded in pieces and counted
+(``long_requests``), at most ``MOST_ELEMENTS`` of them, which fit into a few MB; batches, subscriptions and assignments
+are bytes on their way to a log."""
 
 
 FEW: Final = 10_000
-"""Elements of a request that is carried out, or the most of it, in one go; of so many records Apache Kafka's controller
-makes a batch at most (``MAX_RECORDS_PER_USER_OP``)."""
+"""Elements of a request that is carried out, or mostly carried out, in one step; Apache Kafka's controller puts at most
+this many records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
 
 
 class Served(NamedTuple):
-    """A row: lowest and highest version, and the rights that are asked for, in this order, before the handler runs.
+    """A row: lowest and highest version, and the permissions checked, in this order, before the handler runs.
 
-    What depends on single topics, groups or ids of a request is asked by its handler.
+    Permissions for single topics, groups or ids of a request are checked by its handler.
     """
 
     low: int
@@ -131,14 +131,14 @@ ONLY_LOOKS: Final = frozenset(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     }
 )
-"""Requests that nobody misses whose connection has ended; all others are carried out, as in Apache Kafka."""
+"""Requests without effect, dropped when their connection has ended; all others are carried out, as in Apache Kafka."""
 
 TWO_PHASE_COMMIT: Final = 6
-"""The version of InitProducerId that is for it (KIP-939); unstable, so hidden, in Apache Kafka 4.3."""
+"""The version of InitProducerId for two-phase commit (KIP-939); unstable, so hidden, in Apache Kafka 4.3."""
 
 
 def served_apis(two_phase_commit: bool) -> Mapping[int, Served]:
-    """The rows of a broker; with ``transaction.two.phase.commit.enable`` one more version of InitProducerId."""
+    """The rows of a broker; ``transaction.two.phase.commit.enable`` adds one more version of InitProducerId."""
     if not two_phase_commit:
         return SERVED
     key = ApiKey.INIT_PRODUCER_ID
@@ -158,7 +158,7 @@ def handler_for(api_key: int) -> Handler:
 
 
 def import_handlers(api_keys: Iterable[int]) -> None:
-    """Import what is else imported when it is first asked for."""
+    """Import handlers that would otherwise be imported at first use."""
     for api_key in api_keys:
         request_type(api_key)
         response_type(api_key)

@@ -1,4 +1,4 @@
-"""RenewDelegationToken (key 39), versions 1-2: there are none to renew."""
+"""RenewDelegationToken (key 39), versions 1-2: there are no tokens to renew."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""UpdateFeatures (key 57), versions 0-2: set the finalized level of features, all those of a request or none (KIP-584).
+"""UpdateFeatures (key 57), versions 0-2: set the finalized level of features, all in a request or none (KIP-584).
 
-Version 1 knows unsafe downgrades and ``ValidateOnly`` (KIP-778), version 2 answers for the request alone, not for each
-feature. As with Apache Kafka's controller, ``AllowDowngrade`` of version 0 has no effect, and of a feature that is
-named twice the last level holds. Levels are in force at once: what is asked next is answered by them.
+Version 1 adds unsafe downgrades and ``ValidateOnly`` (KIP-778); version 2 answers only for the whole request, not for
+each feature. As in Apache Kafka's controller, ``AllowDowngrade`` of version 0 has no effect, and if a feature is named
+twice, the last level counts. Levels are in force at once for all later requests.
 
-Not as Apache Kafka, which cannot keep prepared transactions: while a database has yet to decide on one (KIP-939),
-``transaction.version`` stays at 2, below which transactions share an epoch and so the token to decide by.
+One difference from Apache Kafka, which cannot keep prepared transactions: while a database has yet to decide about one
+(KIP-939), ``transaction.version`` stays at 2; below it, transactions share an epoch and thus the token to decide by.
 """
 
 from __future__ import annotations

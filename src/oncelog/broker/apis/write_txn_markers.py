@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (key 27), versions 1-2: a coordinator, or an operator who ends a hanging transaction, writes markers.
+"""WriteTxnMarkers (key 27), versions 1-2: a coordinator, or an operator ending a hanging transaction, writes markers.
 
 Version 2 carries the transaction version: from 2 on a marker's epoch must be above the partition's (KIP-1228).
 Source: Kafka's ``KafkaApis.handleWriteTxnMarkersRequest``.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def handle(
     broker: Broker, context: RequestContext, request: WriteTxnMarkersRequest
 ) -> Deferred[WriteTxnMarkersResponse]:
-    # What names no partition is not answered.
+    # Topics without partitions are left out of the answer.
     named = [marker for marker in request.markers if any(topic.partition_indexes for topic in marker.topics)]
     results = [_write(broker, context, marker) for marker in named]
     return gather(results).map(lambda markers: WriteTxnMarkersResponse(markers=markers))

@@ -1,17 +1,19 @@
-"""Batches that take long to be unpacked or packed again are checked on another thread, with others' turns meanwhile.
+"""Validates batches that take long to decompress or recompress on another thread, with other turns meanwhile.
 
-Called by ``apis/produce``. Codecs and CRC work without the interpreter's lock, so that another core does that; what is
-left to the loop is the decision about a batch that is checked, and its append. To hand a batch over and back costs some
-200 us of both cores, so small ones, and those of codecs that are quick, are checked in their own turn, unless they may
-unpack to much. What gzip packed tells its size at its end, truly or not: within that size it is tried in its own turn.
-So are those that come while much waits to be checked: that slows the reading, and nobody waits long for the thread.
+Called by ``apis/produce``. Codecs and CRC work without the interpreter's lock, so another core can do that; only the
+decision about a validated batch, and its append, are left to the loop. Handing a batch over and back costs about 200 us
+of both cores, so small batches, and those of fast codecs, are validated in their own turn, unless they may decompress
+to much. gzip states the decompressed size at its end, rightly or wrongly: up to a limit it is tried in its own turn. So
+are batches that arrive while much is waiting for validation: that slows down reading, but none waits long for the
+thread.
 
 Invariants
-- Batches of a connection do not overtake each other: the connection is held until the batch is checked and its way on
-  has begun, and only then sends the next one. Nor do those of one request for the same partition.
-- What is checked is a pure function of the batch and of the topic's settings as they were when it came: the other
-  thread looks at nothing of the broker's.
-- The memory of a request that waits is counted. One that came whole is carried out though its connection ends.
+- Batches of a connection do not overtake each other: the connection is held until the batch has been validated and
+handed on, and only then sends the next one. Nor do those of one request for the same partition.
+- Validation is a pure function of the batch and of the topic's settings when it arrived: the other thread reads nothing
+  of the broker's.
+- The memory of a waiting request is counted. A request that was received completely is carried out even if its
+connection ends.
 """
 
 from __future__ import annotations
@@ -34,37 +36,39 @@ if TYPE_CHECKING:
     from oncelog.ports import Background
 
 LONG_BYTES: Final = 8 * 1024
-"""From so many on a batch that is packed again takes more time than to hand it over;"""
+"""Least size of a batch to be recompressed that is worth handing over."""
 LONG_GZIP_BYTES: Final = 2 * 1024
-"""one of gzip, from so many: below it unpacks to 2 MB at most, whatever length it claims;"""
+"""Least size of a gzip batch that is worth handing over: a smaller one decompresses to 2 MB at most, whatever it
+claims."""
 SHORT_UNPACKED_BYTES: Final = 128 * 1024
-"""one of gzip that says so of itself unpacks to at most this: it is taken at its word up to there;"""
+"""A gzip batch that claims to decompress to at most this is believed, and validated in its own turn."""
 LONG_FOR_QUICK_CODECS_BYTES: Final = 128 * 1024
-"""one of snappy, lz4 or zstd, from so many, or where it is packed again and may unpack to more;"""
+"""Least size of a snappy, lz4 or zstd batch worth handing over; also least decompressed size if it is recompressed."""
 LONG_UNPACKED_BYTES: Final = 1024 * 1024
-"""also where it may unpack to more than this."""
+"""Any batch that may decompress to more than this is handed over."""
 UNDER_CHECK_BYTES: Final = 1024 * 1024 * 1024
-"""What may be under check at once, at the most that it could unpack to: a second's work, about. At
-``max.message.bytes``' default 63 batches that are kept as they are, or seven that are packed again."""
+"""Limit on what is being validated at once, by the most it could decompress to: about a second's work. With the default
+``max.message.bytes`` that is 63 batches stored as they are, or seven that are recompressed."""
 OF_ONE_REQUEST: Final = 64
-"""What of one request may be under check, or wait behind others of it for the same partition: a closure each."""
+"""Batches of one request that may be under validation, or wait behind others for the same partition: a closure each."""
 PACKED_AGAIN: Final = 8
-"""To pack takes so many times as long as to unpack, about."""
+"""Compressing takes about this many times as long as decompressing."""
 
 
 class BatchChecks:
-    """All of a broker's."""
+    """The batches of one broker."""
 
     def __init__(self, memory: RequestMemory, work_clock: Callable[[], int]) -> None:
-        """:param work_clock: nanoseconds that the thread which asks has worked."""
+        """:param work_clock: nanoseconds of work of the thread that hands batches over."""
         self._memory = memory
         self._work_clock = work_clock
         self.elsewhere: Background | None = None
-        """Set by the shell, where it has a thread for it; without one batches are checked in their own turn."""
+        """Set by the server if it has a thread for this; without one batches are validated in their own turn."""
         self._under_check_bytes = 0
 
     def takes(self, context: RequestContext, partition: Partition, header: BatchHeader, records: memoryview) -> bool:
-        """Whether the batch is to be handed over: it is worth it and finds room, or is behind one that was."""
+        """Whether to hand the batch over: it is worth it and there is room, or it is behind one that was handed
+        over."""
         if self.elsewhere is None:
             return False
         if context.checks and partition in context.checks:
@@ -78,7 +82,8 @@ class BatchChecks:
     def briefly(
         context: RequestContext, partition: Partition, header: BatchHeader, records: memoryview, now_ms: int
     ) -> Checked | None:
-        """A batch that :meth:`takes` would hand over, as ``validate_append`` finds it; None if that does take long."""
+        """Validate a batch that :meth:`takes` would hand over with ``validate_append``; None if that would take
+        long."""
         log = partition.log
         if header.attributes & CODEC_MASK != Compression.GZIP or not log.keeps_codec(Compression.GZIP):
             return None
@@ -91,8 +96,8 @@ class BatchChecks:
     def check(
         self, context: RequestContext, partition: Partition, header: BatchHeader, records: memoryview, now_ms: int
     ) -> Deferred[Checked]:
-        """The batch as ``validate_append`` finds it; until then, and as long as others of the request are under way,
-        its connection is held. Whoever is given the answer goes on with it at once, and then calls :meth:`went_on`."""
+        """The result of ``validate_append``; its connection is held until then, and as long as other batches of the
+        request are under way. The caller continues with the result at once, and then calls :meth:`went_on`."""
         elsewhere = self.elsewhere
         if elsewhere is None:
             raise InvariantError("a batch was to be checked elsewhere, and there is no such place")
@@ -140,14 +145,14 @@ class BatchChecks:
 
     @staticmethod
     def room(context: RequestContext) -> Work[None]:
-        """Pauses while as much of the request is under check as may be."""
+        """Pauses while the request has the most batches allowed under validation."""
         while context.under_check >= OF_ONE_REQUEST:
             context.room = Deferred()
             yield context.room
 
     @staticmethod
     def went_on(context: RequestContext) -> None:
-        """A batch of the request that was checked has gone its way, and the next request may do so."""
+        """A validated batch of the request has been handed on, and the next request may continue."""
         context.under_check -= 1
         if not context.under_check and not context.is_wide:
             context.channel.go_on()
@@ -163,7 +168,7 @@ def _takes_long(partition: Partition, header: BatchHeader, records: memoryview) 
         return not keeps_codec and size_bytes >= LONG_BYTES
     if codec == Compression.GZIP:
         return size_bytes >= LONG_GZIP_BYTES
-    if codec not in MOST_FOR_EACH_BYTE:  # to be refused
+    if codec not in MOST_FOR_EACH_BYTE:  # will be refused
         return False
     if size_bytes >= (LONG_FOR_QUICK_CODECS_BYTES if keeps_codec else LONG_BYTES):
         return True
@@ -172,7 +177,7 @@ def _takes_long(partition: Partition, header: BatchHeader, records: memoryview) 
 
 
 def _most_unpacked(partition: Partition, header: BatchHeader) -> int:
-    """What there is to do for a batch, in bytes to unpack."""
+    """The work for a batch, in bytes to decompress."""
     codec, log = header.attributes & CODEC_MASK, partition.log
     for_each_byte = MOST_FOR_EACH_BYTE[Compression(codec)] if codec in MOST_FOR_EACH_BYTE else 1
     most = min(header.size_bytes * for_each_byte, unpacked_limit(log.config.max_message_bytes))

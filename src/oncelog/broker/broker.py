@@ -1,7 +1,7 @@
-"""The broker's core: requests in, answers out, no I/O of its own but through ports.
+"""The broker's core: takes requests, returns answers, does I/O only through ports.
 
-Called by the server's shell, on one thread. Owns topics, both coordinators, parked fetches and timers. The order
-of events decides everything; time comes as an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
+Called by the server, on one thread. Owns topics, both coordinators, parked fetches and timers. The order
+of events decides everything; time is an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PRODUCE, FETCH, OFFSET_COMMIT, END_TXN = map(int, (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT, ApiKey.END_TXN))
-"""For every request: a member of an enumeration takes as long to be looked up as some calls."""
+"""Plain numbers, because every request uses them: looking up an enumeration's member takes as long as several calls."""
 
 
 class Broker:
@@ -89,8 +89,8 @@ class Broker:
     ) -> None:
         """:param work_clock: nanoseconds that this thread has worked, for quotas of request time.
 
-        :param requests: is told of each request, where somebody asks for metrics.
-        :param nodes: ids of several nodes, this broker's own first; none: the broker is one node.
+        :param requests: records each request, if metrics are wanted.
+        :param nodes: ids of several nodes, this broker's own first; empty: the broker is one node.
         """
         self.requests = requests
         self.recovery = RecoveryProgress()
@@ -110,7 +110,7 @@ class Broker:
         self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
         self._produce_runs = ProduceRuns(self)
         self.gathered = self._produce_runs.gathered
-        """What the end of a turn settles; empty for most."""
+        """What the end of a turn must settle; usually empty."""
         self._repeated: Mapping[int, RepeatedRequests[Any]] = {
             FETCH: RepeatedFetches(self),
             OFFSET_COMMIT: RepeatedCommits(self),
@@ -121,23 +121,23 @@ class Broker:
         self.metadata_sync = MetadataSync(self)
         self.interceptor: Interceptor | None = None
         self.listeners: ListenersAtWork | None = None
-        """Set by the shell, where listeners may change while it runs."""
+        """Set by the server if listeners may change while it runs."""
         self.nodes = BrokerNodes(self, nodes, self._coordinators)
         self.cluster = self.nodes.cluster
         self.topics = Topics(self, self._coordinators)
         self._partitions = self.topics.partitions
         self._recovered = False
         self.served = served_apis(config.transaction_two_phase_commit_enable)
-        """The APIs, with the versions of each."""
+        """The supported APIs and versions."""
         self.security_log = SecurityLog()
         self.authorizer = authorizer_of(config, metadata)
         self.throttle: Throttle | None = None
         self.now_ms = 0
-        """The latest time that it was told; a request that has waited goes by it, for the clock may have been set."""
+        """The latest time it was given; a request that has waited uses it, because the clock may have been set."""
         self.quotas_changed()
 
     def intercept(self, interceptor: Interceptor, markers: MarkerGate) -> None:
-        """Let faults in, for as long as the broker runs."""
+        """Inject faults, for as long as the broker runs."""
         self.interceptor = interceptor
         self._coordinators.marker_gate = markers
         self.forget_routes()
@@ -151,13 +151,13 @@ class Broker:
         return self._coordinators.groups
 
     def coordinators_in_use(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
-        """Both, None if nobody has needed one yet; for those who only look."""
+        """Both coordinators, None for one that has not been needed yet; for callers that only inspect them."""
         return self._coordinators.made()
 
     # --- life
 
     def recover(self, now_ms: int) -> None:
-        """Open every log, recover what a crash left, and read what both coordinators know. It may take long."""
+        """Open every log, recover what a crash left, and load both coordinators' state. This may take long."""
         self._recovered = True
         self.logs.start(self.metadata)
         topics = self.metadata.topics()
@@ -171,13 +171,13 @@ class Broker:
             self.recovery.coordinators_ns = self.requests.clock() - begun_ns
 
     def import_all(self) -> None:
-        """Import what is else imported when it is first asked for: later there may be no file descriptor for it."""
+        """Import everything otherwise imported at first use: later there may be no file descriptor for it."""
         import_handlers(self.served)
         self.transactions.runtime  # noqa: B018 - made, and so imported
         self.groups.runtime  # noqa: B018
 
     def start(self, now_ms: int) -> None:
-        """Act on what :meth:`recover` has found: sessions and timeouts begin now, however long it took to read it."""
+        """Act on what :meth:`recover` found: sessions and timeouts begin now, however long loading took."""
         if not self._recovered:
             self.recover(now_ms)
         self.logs.started(now_ms)
@@ -186,9 +186,9 @@ class Broker:
         self.flushing.start(now_ms)
 
     def stop(self, now_ms: int) -> None:
-        """Commit what was appended, answer whoever waits, close everything, leave the mark of a clean shutdown.
+        """Commit what was appended, answer all waiting requests, close everything, leave the clean-shutdown marker.
 
-        A producer that is told of all its batches repeats none of them: the next start knows only its last one.
+        A producer that has answers for all of its batches repeats none of them: the next start knows only its last one.
         """
         self.settle(now_ms)
         self.answer_memory.stop()
@@ -205,18 +205,18 @@ class Broker:
         self.metadata.close()
 
     def abandon(self) -> None:
-        """End as a crash would: the files are let go of as they are."""
+        """End as in a crash: release the files as they are."""
         for partition in self._partitions.values():
             partition.log.close(clean=False)
         self.metadata.close()
 
     def advance(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
-        """Fire the timers that are due, until it is enough for one turn."""
+        """Fire timers that are due, until ``is_enough`` for one turn."""
         self.settle(now_ms)
         self.timers.fire(now_ms, is_enough)
 
     def clock_was_set(self, step_ms: int) -> None:
-        """The wall clock was set on by ``step_ms`` (below zero: back): what was to last a minute still does."""
+        """The wall clock was set forward by ``step_ms`` (negative: back): durations stay as they were meant."""
         self.now_ms += step_ms
         self.timers.shift(step_ms)
         for part in (self.fetch_sessions, self._coordinators, self.security_log, self.throttle):
@@ -224,7 +224,7 @@ class Broker:
                 part.clock_was_set(step_ms)
 
     def next_wakeup_ms(self) -> int | None:
-        """When ``advance`` is to be called next."""
+        """When ``advance`` must be called next."""
         return self.timers.next_ms()
 
     # --- requests
@@ -232,16 +232,16 @@ class Broker:
     def receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
 
-        What cannot be understood ends the connection, nobody else's; only ApiVersions answers a version that it
-        does not know. Bytes behind a request that was understood are passed over, as Apache Kafka does: librdkafka
-        2.16 sends three of them when it asks for all topics.
+        A request that cannot be understood closes its own connection and no other; only ApiVersions answers unknown
+        versions. Bytes after a request that was understood are ignored, as in Apache Kafka: librdkafka 2.16 sends three
+        of them when it asks for all topics.
         """
         self.settle(now_ms)
         if self.interceptor is None or not self.interceptor.takes(channel, slot, frame, now_ms):
             self.handle(channel, slot, frame, now_ms)
 
     def handle(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
-        """As :meth:`receive`, past whoever intercepts requests."""
+        """As :meth:`receive`, without the interceptor."""
         if self.cluster is None:
             self._receive(channel, slot, frame, now_ms)
             return
@@ -285,12 +285,12 @@ class Broker:
             return
         self._work_on(context, served, request, len(frame))
         if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
-            return  # in a cluster, and past an interceptor, nothing is looked up: see receive_run
+            return  # with several nodes, or with an interceptor, no routes are used: see receive_run
         learner = self._produce_runs if header.api_key == PRODUCE else self._repeated[header.api_key]
         learner.learn(context, request, frame, body)  # type: ignore[arg-type]
 
     def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
-        """A long request is taken apart with others' turns between, and worked on as the node that was asked."""
+        """Decode a long request with other turns in between, and handle it as the node that was asked."""
         cluster, size = self.cluster, len(frame)
 
         def work_on(request: Message) -> None:
@@ -302,7 +302,7 @@ class Broker:
         self.long_requests.read(context, frame, body, work_on, partial(self._defect, context))
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
-        """Have a request handled, and answered now or later."""
+        """Have a request handled, and answer it now or later."""
         if self.metadata_sync.moving is not None and self.metadata_sync.keeps(
             context, partial(self._work_on, context, served, request, size_bytes)
         ):
@@ -333,12 +333,12 @@ class Broker:
     def receive_run(
         self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
     ) -> int:
-        """Handle as many as go together of the requests that lie in ``buffer[start:end]``, each behind its size.
+        """Handle together as many as possible of the requests in ``buffer[start:end]``, each preceded by its size.
 
-        Answers where what was handled ends, ``start`` for nothing: the first one is for :meth:`receive`. One answer
+        Returns the end of those handled, ``start`` for none: then the first one is for :meth:`receive`. One answer
         for all of them goes to ``slot``. The buffer is free again on return.
 
-        :param gather: a short run may wait for :meth:`settle`, which the caller sees to at the end of its turn.
+        :param gather: a short run may wait for :meth:`settle`, which the caller runs at the end of its turn.
         """
         self.now_ms, gate = now_ms, channel.session.gate
         if (
@@ -361,19 +361,19 @@ class Broker:
             return end
 
     def settle(self, now_ms: int) -> None:
-        """A turn ends: append and answer what was gathered in it."""
+        """A turn ends: append and answer what was gathered during it."""
         self.now_ms = now_ms
         if self.gathered:
             self._produce_runs.settle(now_ms)
 
     def forget_routes(self, channel: Channel | None = None) -> None:
-        """What a connection (None: any) may do or write to has changed: its next requests are looked at again."""
+        """What a connection (None: any) may do or write to has changed: check its next requests again."""
         self._produce_runs.forget(channel)
         for repeated in self._repeated.values():
             repeated.forget(channel)
 
     def _defect(self, context: RequestContext, error: Exception) -> None:
-        """A request met what no rule foresees: its client learns it, and nobody else."""
+        """A request met a case that no rule foresees: only its own client is affected."""
         if context.place is not None:
             context.place.leave()
         self.answer_memory.end(context.channel)
@@ -389,7 +389,7 @@ class Broker:
         context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
 
     def disconnected(self, channel: Channel) -> None:
-        """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
+        """The connection ended: drop what only it waits for. Group membership lasts until its session ends."""
         self.fetches.drop(channel)
         self.forget_routes(channel)
         self.long_requests.disconnected(channel)
@@ -405,7 +405,7 @@ class Broker:
             context.place.leave()
         if context.is_long and not self.long_requests.carried_out(context):
             self.answer_memory.end(context.channel)
-            if self.throttle is not None:  # else who hangs up at once would write for nothing
+            if self.throttle is not None:  # else a client that hangs up at once would write without being counted
                 self.throttle.count(context, 0, self.now_ms)
             return
         if self.requests is not None:
@@ -441,7 +441,7 @@ class Broker:
             self.long_requests.answered(context)
 
     def _write_in_pieces(self, context: RequestContext, response: Message) -> Work[list[Part]]:
-        """A long answer, with others' turns between."""
+        """Encode a long answer, with other turns in between."""
         parts = yield from encoded_in_pieces(context, response)
         if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts), self.now_ms)):
             response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
@@ -452,7 +452,7 @@ class Broker:
         return parts
 
     def quotas_changed(self) -> None:
-        """Hold clients to the quotas that the metadata store has."""
+        """Apply the quotas in the metadata store to clients."""
         throttle = self.throttle if self.throttle is not None else Throttle.by(self.config)
         throttle.update(self.metadata.client_quotas())
         self.throttle = throttle if throttle.is_needed else None
@@ -463,7 +463,8 @@ class Broker:
         return self._partitions.get(topic_partition)
 
     def led_partition(self, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
-        """The partition if the node that was asked leads it: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER."""
+        """The partition if the node that was asked leads it; else UNKNOWN_TOPIC_OR_PARTITION,
+        NOT_LEADER_OR_FOLLOWER."""
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -475,7 +476,7 @@ class Broker:
         return self._partitions
 
     def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
-        """Add and remove ACLs, for good and at once."""
+        """Add and remove ACLs, durably and at once."""
         self.metadata.change_acls(added, removed)
         if self.authorizer is not None:
             self.authorizer.change(added, removed)
@@ -483,7 +484,7 @@ class Broker:
         self.forget_routes()
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """Take settings that were changed while the broker runs (AlterConfigs of the broker)."""
+        """Apply settings that were changed while the broker runs (AlterConfigs of the broker)."""
         self.config = config
         self.nodes.settings_changed()
         self.logs.reconfigure(config)
@@ -493,5 +494,6 @@ class Broker:
         self.forget_routes()
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
-        """Append one transaction's end to each of its partitions here; each answers once its marker is committed."""
+        """Append the end of a transaction to each of its partitions here; each resolves once its marker is
+        committed."""
         return self._coordinators.write_marker(marker, now_ms)

@@ -1,14 +1,14 @@
-"""Runs of produce requests: what a pipelining producer has sent, appended with one write and answered with one message.
+"""Runs of produce requests: what a pipelining producer has sent is appended with one write and answered in one message.
 
-Called by :class:`~oncelog.broker.broker.Broker` for the requests that lie whole in a connection's buffer. A *route* is
-what the broker remembers of a produce request that went the general way (``apis/produce.py``) and was taken in: the
-bytes in which the next ones do not differ, the topic and its limits, and the answer with its gaps. A run is taken only
-as far as the general way would do the same with each of its requests; what is special about one of them (another
-shape, a refusal, a duplicate, a first batch that must be verified, a new segment) is left to that way, which sees it
-from its first byte. Routes are forgotten where anything changes that they were learned from.
+Called by :class:`~oncelog.broker.broker.Broker` for complete requests in a connection's buffer. A *route* is what the
+broker remembers of a produce request that took the general path (``apis/produce.py``) and was accepted: the bytes that
+are the same in the next ones, the topic and its limits, and the answer with gaps to fill. A run includes only requests
+that the general path would treat the same; anything special (another form, a refusal, a duplicate, a first batch that
+must be verified, a new segment) is left to that path, which sees the request from its first byte. Routes are forgotten
+when anything they were learned from changes.
 
-With many connections, each of which has sent little, the runs of one turn are *gathered*: what all of them have for a
-partition is appended with one write when the turn ends (:meth:`ProduceRuns.settle`), or before anything else happens.
+If there are many connections with little data each, the runs of one turn are *gathered*: all their batches for one
+partition are appended with one write when the turn ends (:meth:`ProduceRuns.settle`), or before anything else happens.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIRST_WITH_LOG_START: Final = 5
-"""Older answers have another gap; nobody is in a hurry who asks for them."""
+"""Older answers have another gap, and their clients are not performance-critical."""
 ROUTES_KEPT: Final = 8
-"""For one connection: a producer that writes to more topics in turn goes the general way."""
+"""Routes per connection: a producer that writes to more topics in turn takes the general path."""
 MOST_GATHERED_BYTES: Final = 16 * 1024
 """A longer run is worth a write of its own."""
 GATHERED_BYTES: Final = 256 * 1024
-"""So much is appended at once, whether the turn ends or not."""
+"""This much is appended at once, even before the turn ends."""
 LIMITS_KEPT_MS: Final = 100
-"""So long the timestamps that a topic allows are not computed again; a batch so near to them goes the general way."""
+"""How long a topic's timestamp limits are not recomputed; a batch this close to them takes the general path."""
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _GAP: Final = Struct(">qqq")
 _MARK: Final = (-2, -1, -3)
-"""Base offset, append time and log start of the answer that is made into a template: no name holds these bytes."""
+"""Base offset, append time and log start in the answer that becomes a template: no name contains these bytes."""
 
 
 class AnswerTemplate:
-    """The answer to a batch that was taken in; only correlation id and offsets differ from one to the next."""
+    """The answer to an accepted batch; only correlation id and offsets differ from one to the next."""
 
     __slots__ = ("_head", "_pack", "_size", "_tail")
 
@@ -91,9 +91,9 @@ def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: P
 
 
 class Route:
-    """Where the plain produce requests of one shape lead. ``request`` is the one that it was learned from.
+    """The target of plain produce requests of one form. ``request`` is the one it was learned from.
 
-    ``in_transactions``: its batches may belong to a transaction, which takes a right on the transactional id.
+    ``in_transactions``: its batches may belong to a transaction, which needs permission for the transactional id.
     """
 
     __slots__ = ("_limits", "_now_ms", "_targets", "in_transactions", "limits", "request", "shape", "topic", "version")
@@ -119,7 +119,7 @@ class Route:
         self._limits = limits
 
     def limits_at(self, now_ms: int) -> Limits:
-        """The limits with the times that they mean now, and for a moment more: never wider than they are."""
+        """The timestamp limits as of now, kept for a moment: never wider than the real ones."""
         if not 0 <= now_ms - self._now_ms < LIMITS_KEPT_MS:
             max_bytes, require_keys, before_max_ms, after_max_ms = self.limits
             low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
@@ -127,7 +127,7 @@ class Route:
         return self._limits
 
     def target(self, broker: Broker, index: int) -> tuple[Partition, AnswerTemplate] | None:
-        """The partition and its answers; None if the topic has no such partition."""
+        """The partition and its answers; None if the topic does not have the partition."""
         target = self._targets.get(index)
         if target is None:
             partition = broker.partition(TopicPartition(self.topic, index))
@@ -137,7 +137,7 @@ class Route:
 
 
 class _Run(NamedTuple):
-    """Requests of one connection that are taken in together."""
+    """Requests of one connection that are handled together."""
 
     channel: Channel
     slot: int
@@ -148,7 +148,7 @@ class _Run(NamedTuple):
 
 
 class _Gathering:
-    """What was gathered for one partition: runs, and all their batches in memory of its own, with their headers.
+    """What was gathered for one partition: runs, and all their batches in separate memory, with their headers.
 
     ``last``: the last batch of each producer.
     """
@@ -163,13 +163,13 @@ class _Gathering:
 
 
 class ProduceRuns:
-    """The routes of all connections of one broker, and what was gathered from them in this turn."""
+    """The routes of all connections of one broker, and what was gathered from them in the current turn."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._routes: dict[Channel, list[Route]] = {}
         self.gathered: dict[Partition, _Gathering] = {}
-        """What waits for :meth:`settle`; always this one."""
+        """What waits for :meth:`settle`; always the same object."""
         self._gathered_bytes = 0
 
     def forget(self, channel: Channel | None = None) -> None:
@@ -180,7 +180,7 @@ class ProduceRuns:
             self._routes.pop(channel, None)
 
     def learn(self, context: RequestContext, request: ProduceRequest, frame: memoryview, body: int) -> None:
-        """Remember a request that the general way has just taken in, if the next one may be like it."""
+        """Remember a request that the general path has just accepted, if the next one may be like it."""
         channel, version = context.channel, context.api_version
         if version < FIRST_WITH_LOG_START:
             return
@@ -196,7 +196,7 @@ class ProduceRuns:
         partition = self._broker.partition(TopicPartition(name, topic.partition_data[0].index))
         if partition is None or name in INTERNAL_TOPICS or not partition.log.takes_batches_unchanged:
             return
-        # Without its records, which are a view into memory that is not ours.
+        # Without its records, which are a view of memory owned by others.
         learned = TopicProduceData(topic.name, topic.topic_id, [PartitionProduceData(0, None)])
         request = ProduceRequest(request.transactional_id, request.acks, request.timeout_ms, [learned])
         config = partition.log.config
@@ -206,7 +206,7 @@ class ProduceRuns:
             config.message_timestamp_before_max_ms,
             config.message_timestamp_after_max_ms,
         )
-        # The request that it is learned from may have held a plain batch, for which nobody asked this.
+        # The request it is learned from may have had a plain batch, for which this was not checked.
         txn_id = request.transactional_id
         may = txn_id is not None and allows(self._broker, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         del routes[ROUTES_KEPT - 1 :]
@@ -215,9 +215,9 @@ class ProduceRuns:
     def receive(
         self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
     ) -> int:
-        """Take a run of the requests in ``buffer[start:end]``; where it ends, ``start`` for none.
+        """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
 
-        All answers of a run go out as the one of ``slot``.
+        All answers of a run are sent as the one for ``slot``.
 
         :param gather: a short run may wait for :meth:`settle`.
         """
@@ -251,7 +251,7 @@ class ProduceRuns:
         return taken[-1].end
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
-        """A transaction's first batch, if it is small, goes the general way from its verification on."""
+        """Send a transaction's first batch, if it is small, down the general path from its verification on."""
         if self.gathered:
             self.settle(now_ms)
         channel, slot, route, template, found, begun_ns = run
@@ -292,7 +292,7 @@ class ProduceRuns:
         return end
 
     def _gather(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
-        """Keep what is certain to be taken in when the turn ends; where that ends, ``start`` for nothing."""
+        """Keep batches that are certain to be accepted until the turn ends; returns their end, ``start`` for none."""
         gathering = self.gathered.get(partition) or _Gathering()
         found, log = run.found, partition.log
         headers = [entry.header for entry in found]
@@ -329,7 +329,7 @@ class ProduceRuns:
         offsets = partition.append_run(batches, gathering.headers, now_ms)
         taken, log_start_offset = 0, partition.log.log_start_offset
         for run in runs:
-            if len(run.found) == 1 and taken < len(offsets):  # of a thousand connections each has sent one
+            if len(run.found) == 1 and taken < len(offsets):  # a thousand connections have sent one each
                 answers = [run.template.fill(run.found[0].correlation_id, offsets[taken], log_start_offset)]
                 taken += 1
                 self._answer(partition, run, answers, now_ms)
@@ -345,7 +345,7 @@ class ProduceRuns:
     def _one_by_one(
         partition: Partition, run: _Run, batches: Sequence[bytearray], first: int, now_ms: int
     ) -> Iterator[bytes]:
-        """The answers to the batches from ``first`` on, appended as the general way appends one."""
+        """The answers to the batches from ``first`` on, appended one by one as on the general path."""
         version, request = run.route.version, run.route.request
         for entry, batch in zip(run.found[first:], batches[first:], strict=True):
             result = partition.append_client(batch, now_ms)
@@ -360,14 +360,14 @@ class ProduceRuns:
         routes = self._routes.get(channel)
         if routes:
             if len(routes) == 1:
-                return routes[0]  # whether the request fits it the scan says, too
+                return routes[0]  # the scan also checks whether the request fits it
             for route in routes:
                 if route.shape.fits(buffer, start):
                     return route
         return None
 
     def _answer(self, partition: Partition, run: _Run, answers: Sequence[bytes], now_ms: int) -> None:
-        """Now where the batches are committed, else once they are, or it fails, or the producer's patience ends."""
+        """Answer now if the batches are committed, else once they are, on a failure, or at the producer's timeout."""
         channel, slot, route, _, taken, begun_ns = run
         log = partition.log
         log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
@@ -410,14 +410,14 @@ def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[byt
 
 
 def _failed(runs: Sequence[_Run], partition: Partition, error: Exception) -> None:
-    """What no rule foresees: their clients learn it, and nobody else."""
+    """Report an unforeseen error: only the clients of these runs are affected."""
     logger.error("PRODUCE to %s failed", partition, exc_info=error)
     for run in runs:
         run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
 
 
 def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:
-    """What comes before the first transactional batch, which needs a transactional id and the right to it."""
+    """The requests before the first transactional batch, which needs permission for a transactional id."""
     for position, entry in enumerate(found):
         if entry.header.attributes & TRANSACTIONAL_BIT:
             return found[:position]

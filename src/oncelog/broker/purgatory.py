@@ -1,8 +1,8 @@
 """Fetches that wait for more records (Kafka's ``DelayedFetch``): woken by a partition's advance or by time.
 
-A parked fetch looks again whenever the high watermark or the last stable offset of one of its partitions moves
-or a partition fails; it is answered with what there is when its ``max_wait_ms`` is over. One of many partitions comes
-to watch them, and leaves them, a piece at a time.
+A parked fetch tries again whenever the high watermark or the last stable offset of one of its partitions moves
+or a partition fails; when its ``max_wait_ms`` is over it is answered with what there is. A fetch of many partitions
+registers and unregisters with them piece by piece.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
 MOST_WATCHED = 250_000
-"""Partitions of all fetches that wait, half a kilobyte each. Beyond that who waits for most is answered at once."""
+"""Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it the fetch with most is answered."""
 LEFT_IN_A_PIECE = 200
 
 
 class ParkedFetch:
     """A fetch that waits.
 
-    ``attempt(final, woken)`` answers the request and returns True when there is enough, or in any case if ``final``;
-    ``woken`` is the one partition that is not what it was, None for any.
+    ``attempt(final, woken)`` answers the request and returns True if there is enough, or in any case if ``final``;
+    ``woken`` is the only partition that has changed, None for any.
     """
 
     __slots__ = ("attempt", "channel", "is_over", "partitions", "timer")
@@ -42,7 +42,7 @@ class ParkedFetch:
 
 
 class FetchPurgatory:
-    """Parked fetches by the partitions that they watch, in the order of parking."""
+    """Parked fetches by the partitions they watch, in the order of parking."""
 
     def __init__(self, timers: Timers, slices: Slices) -> None:
         self._timers = timers
@@ -55,13 +55,13 @@ class FetchPurgatory:
         return sum(len(parked) for parked in self._by_channel.values())
 
     def park(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """Have it wait for its partitions, and no longer than until then."""
+        """Make it wait for its partitions until the deadline at most."""
         partitions, fetch.partitions = fetch.partitions, []
         self.ends_at(fetch, deadline_ms)
         self.watch(fetch, partitions)
 
     def watch(self, fetch: ParkedFetch, partitions: Sequence[TopicPartition]) -> None:
-        """Have it wait for some partitions more; one that is over watches none. It may be over behind this."""
+        """Make it wait for more partitions; a finished fetch watches none. It may be finished after this call."""
         if fetch.is_over:
             return
         self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
@@ -73,7 +73,7 @@ class FetchPurgatory:
             self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
 
     def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """It watches all of its partitions, and waits no longer than until then."""
+        """It watches all of its partitions now, and waits until the deadline at most."""
         if not fetch.is_over:
             fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
 
@@ -87,7 +87,7 @@ class FetchPurgatory:
                 self.forget(fetch)
 
     def drop(self, channel: Channel) -> None:
-        """The connection ended: nobody wants its answers."""
+        """The connection ended: its answers are not needed."""
         for fetch in list(self._by_channel.get(channel.connection_id, ())):
             self.forget(fetch)
 
@@ -104,7 +104,7 @@ class FetchPurgatory:
         fetch.attempt(True, None)
 
     def forget(self, fetch: ParkedFetch) -> None:
-        """It is answered, or nobody wants its answer."""
+        """It is answered, or its answer is no longer needed."""
         if fetch.is_over:
             return
         fetch.is_over = True

@@ -1,4 +1,4 @@
-"""What client quotas may say; ``throttle`` holds clients to them, and the shell new connections of an address.
+"""Validation of client quotas; ``throttle`` enforces them for clients, and the server for new connections.
 
 Refusals are Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
 """
@@ -14,7 +14,7 @@ from oncelog.metadata.store import QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _ADDRESS = re.compile(r"[0-9a-fA-F:.]+|[a-zA-Z0-9._-]+")
-"""Addresses and host names by their looks: names are not resolved here."""
+"""Addresses and host names by their form only: names are not resolved here."""
 _OF_USERS = {
     "producer_byte_rate": True,
     "consumer_byte_rate": True,
@@ -22,9 +22,10 @@ _OF_USERS = {
     "controller_mutation_rate": False,
 }
 _OF_IPS = {"connection_creation_rate": True}
-"""Quota to whether it is a whole number."""
+"""Quota name to whether it is an integer."""
 _ORDER = ("consumer_byte_rate", "controller_mutation_rate", "request_percentage", "producer_byte_rate", *_OF_IPS)
-"""In which an entity's are told: what Kafka's hash table comes to for up to three, which clients' tests count on."""
+"""The order of an entity's quotas in answers: that of Kafka's hash table for up to three, which clients' tests rely
+on."""
 
 
 class QuotaChange(NamedTuple):
@@ -40,7 +41,7 @@ def in_order(keys: Iterable[str]) -> list[str]:
 
 
 def entity_of(parts: Sequence[tuple[str, str | None]]) -> QuotaEntity:
-    """The entity that the parts name; of two parts of one type the later one counts."""
+    """The entity that the parts name; of two parts of one type the later one wins."""
     return tuple(sorted(dict(parts).items()))
 
 

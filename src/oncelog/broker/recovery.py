@@ -1,10 +1,10 @@
-"""How far a start has come; read from other threads by those who wait for it."""
+"""Progress of a start, read from other threads that wait for it."""
 
 from __future__ import annotations
 
 
 class RecoveryProgress:
-    """``opened`` of the ``partitions`` that the data folder has are open; ``done`` once the broker can serve."""
+    """``opened`` of the data folder's ``partitions`` are open; ``done`` once the broker can serve requests."""
 
     __slots__ = ("coordinators_ns", "done", "opened", "partitions")
 
@@ -12,10 +12,10 @@ class RecoveryProgress:
         self.partitions = 0
         self.opened = 0
         self.coordinators_ns = 0
-        """What reading the coordinators' logs took."""
+        """How long reading the coordinators' logs took."""
         self.done = False
 
     @property
     def opened_at_start(self) -> int:
-        """Without those that were made later."""
+        """Opened partitions, not counting those created later."""
         return min(self.opened, self.partitions)

@@ -1,7 +1,7 @@
-"""OffsetCommits that differ from an earlier one of their connection in offset, leader epoch and correlation id only.
+"""OffsetCommits that differ from an earlier one of their connection only in offset, leader epoch and correlation id.
 
-Only a commit of one partition, in a flexible version, is learned (``apis/offset_commit.py`` is the general way). Who
-may commit is asked of the group each time. A property test holds both ways together.
+Only commits of one partition, in a flexible version, are learned (``apis/offset_commit.py`` is the general path). The
+group's permission is checked each time. A property test compares both paths.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARKS: Final = (-0x5A5A_0001_7E57_0006, -0x5A5A_0007)
 
 
 class _Known(NamedTuple):
-    """A commit without its offset, its answer around the correlation id, and which version it has."""
+    """A commit without its offset, its answer around the correlation id, and its version."""
 
     pattern: RequestPattern
     commit: OneCommit
@@ -41,12 +41,12 @@ class RepeatedCommits(RepeatedRequests[_Known]):
         super().__init__(broker, ApiKey.OFFSET_COMMIT)
 
     def learn(self, context: RequestContext, request: OffsetCommitRequest, frame: memoryview, body: int) -> None:
-        """Remember a commit that was just taken in, if the next one may be like it."""
+        """Remember a commit that was just accepted, if the next one may be like it."""
         version, channel, broker = context.api_version, context.channel, self._broker
         if version < FIRST_FLEXIBLE or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
             return
         if not broker.flushing.commits_at_once(CONSUMER_OFFSETS_TOPIC) or not self._may_learn(channel):
-            return  # an answer that has to wait is the general way's
+            return  # an answer that has to wait takes the general path
         asked = request.topics[0].partitions[0]
         given = asked.committed_offset, asked.committed_leader_epoch
         asked.committed_offset, asked.committed_leader_epoch = _MARKS

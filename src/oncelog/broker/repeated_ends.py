@@ -1,8 +1,8 @@
-"""EndTxn requests that differ from an earlier one of their connection in producer id, epoch and correlation id only.
+"""EndTxn requests that differ from an earlier one of their connection only in producer id, epoch and correlation id.
 
-With transaction version 2 each transaction has the next epoch, and all else stays (``apis/end_txn.py`` is the general
-way). Only the end of an open transaction by its owner is taken, which is answered at once where nothing waits for a
-sync; the coordinator decides about it as about any other. A property test holds both ways together.
+With transaction version 2 each transaction has the next epoch, and everything else stays (``apis/end_txn.py`` is the
+general path). Only the end of an open transaction by its owner is handled here, which is answered at once if nothing
+waits for a sync; the coordinator decides about it as about any other. A property test compares both paths.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 
 FIRST_WITH_EPOCH_BUMP: Final = 5
-"""Older ones have another answer, and nobody is in a hurry who asks for it."""
+"""Older versions have another answer, and their clients are not performance-critical."""
 _GAP: Final = Struct(">qh")
 _MARKS: Final = (-0x5A5A_0001_7E57_0006, -0x5A5A)
 
@@ -50,7 +50,7 @@ class RepeatedEnds(RepeatedRequests[_Known]):
         if version < FIRST_WITH_EPOCH_BUMP or not self._may_learn(channel):
             return
         if not self._broker.flushing.commits_at_once(TRANSACTION_STATE_TOPIC):
-            return  # an answer that has to wait is the general way's
+            return  # an answer that has to wait takes the general path
         from oncelog.protocol.generated.end_txn_response import EndTxnResponse  # which a start does not need
 
         mark = _GAP.pack(*_MARKS)
@@ -83,6 +83,6 @@ class RepeatedEnds(RepeatedRequests[_Known]):
             return None
         error, following, _ = transactions.end_txn(transactional_id, stamp, committed, now_ms, 2).value
         if error is not NONE:
-            return None  # the disk refused it: nothing was written, and the general way tries once more
+            return None  # the disk failed: nothing was written, and the general path tries once more
         correlation_id = bytes(buffer[start + CORRELATION_AT : start + CORRELATION_AT + 4])
         return [b"".join((size, correlation_id, between, _GAP.pack(*following), after))]

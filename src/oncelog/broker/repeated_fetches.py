@@ -1,8 +1,8 @@
-"""Fetches that differ from an earlier one of their connection in offset and correlation id alone.
+"""Fetches that differ from an earlier one of their connection only in offset and correlation id.
 
-Only a fetch without a session, of one partition, in a flexible version is learned (``apis/fetch.py`` is the general
-way), and only an answer that has records, and enough of them, is given here: waiting and every error (an offset out of
-range, another leader) are the general way's. A property test holds both ways together.
+Only fetches without a session, of one partition, in a flexible version are learned (``apis/fetch.py`` is the general
+path), and only an answer with records, and enough of them, is given here: waiting and every error (an offset out of
+range, another leader) take the general path. A property test compares both paths.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _NOT_ASKED: Final = b"\0"
 _ENDS: Final = b"\0\0\0"
 """Tags of the partition, its topic and the answer."""
 READ_HERE_BYTES: Final = 2048
-"""Records up to so many bytes are read once for all who ask for the same: many consumers of one tail."""
+"""Up to this many bytes of records are read once for all fetches of the same range: many consumers at one tail."""
 KEPT: Final = 256
-"""Of how many partitions."""
+"""For how many partitions such records are kept."""
 
 
 class _Known:
-    """A fetch, and its answer around what differs."""
+    """A fetch, and its answer around the parts that differ."""
 
     __slots__ = (
         "bound",
@@ -84,17 +84,17 @@ class _Known:
         )
         answer = FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, [data])]).encode(version)
         gap = answer.rindex(_OFFSETS.pack(*_MARKS))
-        self.head = encode_response_header(ApiKey.FETCH, version, 0, 0)[8:] + answer[:gap]  # behind the correlation id
+        self.head = encode_response_header(ApiKey.FETCH, version, 0, 0)[8:] + answer[:gap]  # after the correlation id
         self.tail = answer[gap + _OFFSETS.size + len(_NOT_ASKED) : -len(_ENDS) - 1]  # without the length of no records
         self.given_bytes = _CORRELATION_BYTES + len(self.head) + _OFFSETS.size + len(self.tail) + len(_ENDS)
-        """Of each answer, behind its size."""
+        """Bytes of each answer besides the records, after its size."""
 
 
 class RepeatedFetches(RepeatedRequests[_Known]):
     def __init__(self, broker: Broker) -> None:
         super().__init__(broker, ApiKey.FETCH)
         self._records: dict[Partition, tuple[LogRead, bytes]] = {}
-        """What was last read of a partition; good for as long as its log answers the same object."""
+        """What was last read of a partition; valid as long as its log returns the same object."""
 
     def forget(self, channel: Channel | None = None) -> None:
         super().forget(channel)
@@ -163,7 +163,7 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         return [b"".join((*before, records, _ENDS))]
 
     def _records_of(self, partition: Partition, read: LogRead) -> bytes | None:
-        """None if the disk refuses them, or has fewer: the connection is told so when they are to be sent."""
+        """The records; None if the disk fails or has fewer: that is reported when they are to be sent."""
         known = self._records.get(partition)
         if known is not None and known[0] is read:
             return known[1]

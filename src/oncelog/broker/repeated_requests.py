@@ -1,11 +1,11 @@
-"""Requests of one API that differ from an earlier one of their connection in a gap and the correlation id alone.
+"""Requests of one API that differ from an earlier one of their connection only in a gap and the correlation id.
 
 The base of :class:`~oncelog.broker.repeated_fetches.RepeatedFetches`,
 :class:`~oncelog.broker.repeated_commits.RepeatedCommits` and :class:`~oncelog.broker.repeated_ends.RepeatedEnds`, which
-:class:`~oncelog.broker.broker.Broker` calls for requests that lie whole in a connection's buffer. What went the general
-way, and was taken in there, is learned: its bytes and its answer. A request like it is compared instead of parsed.
-Whatever is not as it was is left to the general way, which sees the request from its first byte. What was learned is
-forgotten when anything changes that it was learned from (``Broker.forget_routes``).
+:class:`~oncelog.broker.broker.Broker` calls for complete requests in a connection's buffer. A request accepted on the
+general path is learned: its bytes and its answer. A request like it is compared instead of parsed. Any other request is
+left to the general path, which sees it from its first byte. What was learned is forgotten when anything it was learned
+from changes (``Broker.forget_routes``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 LEARNED_IN_VAIN: Final = 8
-"""So many requests in a row of which none was like the one before: nothing more is learned from their connection."""
+"""After this many requests in a row unlike the one before, nothing more is learned from their connection."""
 
 
 class Learned(Protocol):
@@ -37,7 +37,7 @@ LearnedT = TypeVar("LearnedT", bound=Learned)
 
 
 class RepeatedRequests(Generic[LearnedT]):
-    """What is remembered of all connections of one broker: the last such request of each."""
+    """What is remembered for all connections of one broker: the last such request of each."""
 
     def __init__(self, broker: Broker, api_key: ApiKey) -> None:
         self._broker = broker
@@ -46,7 +46,7 @@ class RepeatedRequests(Generic[LearnedT]):
         self._in_vain: dict[Channel, int] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
-        """Requests must be learned again: that of ``channel``, or all."""
+        """Forget learned requests: that of ``channel``, or all."""
         if channel is None:
             self._known.clear()
             self._in_vain.clear()
@@ -55,11 +55,11 @@ class RepeatedRequests(Generic[LearnedT]):
             self._in_vain.pop(channel, None)
 
     def learn(self, context: RequestContext, request: Any, frame: memoryview, body: int) -> None:
-        """Remember a request that the general way has just taken in, if the next one may be like it."""
+        """Remember a request that the general path has just accepted, if the next one may be like it."""
         raise NotImplementedError
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
-        """Answer the request at ``buffer[start:end]``; where it ends, ``start`` if it is one for the general way."""
+        """Answer the request at ``buffer[start:end]``; returns its end, ``start`` if it is for the general path."""
         known = self._known.get(channel)
         if known is None:
             return start
@@ -78,11 +78,11 @@ class RepeatedRequests(Generic[LearnedT]):
         return after
 
     def _answer(self, known: LearnedT, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
-        """Carry out the request at ``buffer[start]``, which is like ``known``; None: that is the general way's."""
+        """Carry out the request at ``buffer[start]``, which is like ``known``; None leaves it to the general path."""
         raise NotImplementedError
 
     def _may_learn(self, channel: Channel) -> bool:
-        """Whether another request is worth learning; counts as learned in vain until one like it comes."""
+        """Whether another request is worth learning; counts it as learned in vain until a similar one arrives."""
         in_vain = self._in_vain.get(channel, 0)
         if in_vain >= LEARNED_IN_VAIN:
             return False

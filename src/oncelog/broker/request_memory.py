@@ -1,9 +1,9 @@
-"""What the requests that are on their way may take of the memory (``queued.max.request.bytes``).
+"""Limits the memory of requests on their way (``queued.max.request.bytes``).
 
-Shared by all connections of a server. Counted are buffers of requests that are being received, as they grow, requests
-that wait for those before them, and, as far as it is estimated, what long requests become (``long_requests``). At the
-limit, who needs more waits, in the order of asking; who has begun a request of which nothing has come for long is cut
-off, the first one first. Small requests are not held up: they come through one buffer that all connections share.
+Shared by all connections of a server. It counts buffers of requests being received, as they grow, requests that wait
+for earlier ones, and an estimate of what long requests become (``long_requests``). At the limit, connections that need
+more wait in the order of asking; those whose half-received request has not grown for a while are closed, the oldest
+first. Small requests are not held up: they arrive through one buffer shared by all connections.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
-"""In force for ``queued.max.request.bytes=-1``; at least two of the largest requests find room in any case."""
+"""Applies if ``queued.max.request.bytes=-1``; at least two of the largest requests fit in any case."""
 STALLED_S = 5.0
-"""A request that has not grown for so long makes room for those that wait."""
+"""A request that has not grown for this long is closed to make room for waiting ones."""
 
 
 class Waiting(Protocol):
-    """A connection that needs more memory to go on."""
+    """A connection that needs more memory to continue."""
 
     def memory_granted(self) -> None: ...
 
@@ -27,32 +27,32 @@ class RequestMemory:
     """Counts bytes; allocates nothing."""
 
     def __init__(self, queued_max_request_bytes: int, socket_request_max_bytes: int) -> None:
-        """:param queued_max_request_bytes: 0 and below say nothing, as in Apache Kafka."""
+        """:param queued_max_request_bytes: 0 and below mean the default, as in Apache Kafka."""
         self.limit_bytes = queued_max_request_bytes
         if queued_max_request_bytes <= 0:
             self.limit_bytes = max(DEFAULT_LIMIT_BYTES, 2 * socket_request_max_bytes)
         self.held_bytes = 0
         self.estimated_bytes = 0
-        """What requests that came whole take, about; no reason to refuse what is there already."""
+        """About how much completely received requests take; no reason to refuse anything already received."""
         self.wanted_by_answers = 0
-        """What those take in addition that wait until there is room for their answers (``answer_memory``)."""
+        """What answers waiting for room (``answer_memory``) need in addition."""
         self._waiting: dict[Waiting, int] = {}
         self.released: Callable[[], None] = lambda: None
-        """Called when there is more memory than before, after those that wait here."""
+        """Called when memory has been released, after the connections waiting here."""
 
     @property
     def is_short(self) -> bool:
-        """Whether anybody waits."""
+        """Whether any connection waits."""
         return bool(self._waiting)
 
     @property
     def is_full_of_requests(self) -> bool:
-        """Whether the first one that waits would wait for ever, unless a request that is being received ends."""
+        """Whether the first waiter would wait for ever unless a request being received ends."""
         return self.held_bytes + next(iter(self._waiting.values()), 0) > self.limit_bytes
 
     @property
     def missing_bytes(self) -> int:
-        """What has to be released until all who wait can go on."""
+        """How much must be released so that all waiting connections can continue."""
         return self.taken_bytes + sum(self._waiting.values()) + self.wanted_by_answers - self.limit_bytes
 
     @property
@@ -63,7 +63,7 @@ class RequestMemory:
         return self._waiting.get(connection, 0)
 
     def reserve(self, connection: Waiting, size_bytes: int) -> bool:
-        """True: it is counted. False: ``connection.memory_granted`` comes later, when it is."""
+        """True: it is counted. False: ``connection.memory_granted`` is called later, when it is."""
         if not self._waiting and self.taken_bytes + size_bytes <= self.limit_bytes:
             self.held_bytes += size_bytes
             return True
@@ -71,15 +71,16 @@ class RequestMemory:
         return False
 
     def count(self, size_bytes: int) -> bool:
-        """Count what is there already, a part of a request or one that waits; False beyond all patience.
+        """Count memory already in use, a part of a request or a waiting one; False if that exceeds all limits.
 
-        A quarter more than the limit is for such small pieces, so that whoever waits for memory shuts nobody out.
+        A quarter above the limit is allowed for such small pieces, so that connections waiting for memory do not block
+        all others.
         """
         self.held_bytes += size_bytes
         return self.held_bytes <= self.limit_bytes + self.limit_bytes // 4
 
     def estimate(self, more_bytes: int) -> None:
-        """Requests that came whole take so much more, below zero: so much less."""
+        """Completely received requests take this much more, or less if negative."""
         self.estimated_bytes += more_bytes
         if more_bytes < 0:
             self._grant()
@@ -99,5 +100,5 @@ class RequestMemory:
         self.released()
 
     def forget(self, connection: Waiting) -> None:
-        """The connection ended; what it holds is to be released besides."""
+        """The connection ended; what it holds must be released separately."""
         self._waiting.pop(connection, None)

@@ -1,7 +1,7 @@
-"""What requests there were, how they ended and how long they took (Kafka's ``RequestChannel.Metrics``).
+"""Counts requests, their errors and their durations (Kafka's ``RequestChannel.Metrics``).
 
-Made by the shell where metrics are asked for; ``Broker`` and ``ProduceRuns`` tell it of each request, everything else
-is counted where the work is done anyway. Times are nanoseconds of the clock that it is given.
+Created by the server if metrics are wanted; ``Broker`` and ``ProduceRuns`` report each request, everything else
+is counted where the work is done anyway. Times are in nanoseconds of the given clock.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.protocol.wire import Message, Struct
 
 SUB_BUCKETS = 8
-"""Of each power of two: a quantile is right to an eighth."""
+"""For each power of two: a quantile is accurate to an eighth."""
 _BUCKETS = 48 * SUB_BUCKETS
 PRODUCE = int(ApiKey.PRODUCE)
 SOUND_PRODUCE = PRODUCE, 0
-"""Plain numbers: an enum's member takes long to be looked up."""
+"""Plain numbers, because looking up an enumeration's member takes long."""
 
 
 class Durations:
@@ -41,7 +41,7 @@ class Durations:
         self.now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
 
     def add(self, other: Durations, *, as_zero: bool = False) -> None:
-        """Take in what another one has recorded; ``as_zero``: its count alone, as durations of 0."""
+        """Add what another histogram has recorded; ``as_zero``: only its count, as durations of 0."""
         self.count += other.count
         self.sum_ns += 0 if as_zero else other.sum_ns
         if as_zero:
@@ -52,11 +52,11 @@ class Durations:
         self._before = [*map(operator.add, self._before, other._before)]
 
     def rotate(self) -> None:
-        """A minute is over: what is older than the last one is left out of quantiles from now on."""
+        """A minute is over: leave everything older than the last one out of quantiles."""
         self._before, self.now = self.now, [0] * _BUCKETS
 
     def quantiles_ms(self, wanted: Iterable[float]) -> Iterator[float]:
-        """For rising ``wanted`` between 0 and 1; 0 if there was nothing."""
+        """Quantiles for rising ``wanted`` between 0 and 1; 0 if nothing was recorded."""
         buckets = [now + before for now, before in zip(self.now, self._before, strict=True)]
         total, seen, index = sum(buckets), 0, -1
         for quantile in wanted:
@@ -67,7 +67,7 @@ class Durations:
 
 
 def _upper_ns(index: int) -> int:
-    """The end of a bucket."""
+    """The upper end of a bucket."""
     if index < 2 * SUB_BUCKETS:
         return index
     shift = index // SUB_BUCKETS - 1
@@ -82,18 +82,18 @@ class RequestMetrics:
         self._requests: dict[tuple[int, int], int] = {}
         self._errors: dict[tuple[int, int], int] = {}
         self._runs: dict[int, int] = {}
-        """Produce requests of runs by version, which ``_requests`` and ``_errors`` do not have yet."""
+        """Produce requests in runs, by version, not yet included in ``_requests`` and ``_errors``."""
         self._at_once: Durations | None = None
         self.defects: dict[int, int] = {}
-        """Requests whose connection ended without an answer, by API key."""
+        """Requests whose connection was closed without an answer, by API key."""
         self.at_once: dict[int, Durations] = {}
-        """Of requests whose answer was there when they had been worked on, by API key; nearly all are such."""
+        """Durations of requests answered as soon as they had been worked on, by API key; nearly all are."""
         self.local: dict[int, Durations] = {}
-        """Of the others, which waited; so ``remote`` and ``total``."""
+        """Durations of work on the other requests, which waited; likewise ``remote`` and ``total``."""
         self.remote: dict[int, Durations] = {}
         self.total: dict[int, Durations] = {}
         self.completions = Durations()
-        """From a transaction's prepared end to its markers on all partitions."""
+        """Durations from a transaction's prepared end to its markers on all partitions."""
 
     def handled(self, api_key: int, version: int, duration_ns: int, count: int = 1) -> None:
         """``count`` requests were worked on together; their answers may come later."""
@@ -102,15 +102,15 @@ class RequestMetrics:
         self._of(self.local, api_key).record(duration_ns // count, count)
 
     def handled_and_answered(self, api_key: int, version: int, duration_ns: int, response: Message | None) -> None:
-        """A request whose answer is there already."""
+        """A request was worked on and its answer is ready."""
         key = api_key, version
         self._requests[key] = self._requests.get(key, 0) + 1
         self._of(self.at_once, api_key).record(duration_ns)
         self._count_errors(api_key, response)
 
     def run_answered(self, version: int, duration_ns: int, count: int) -> None:
-        """The same of a run of ``count`` Produce requests, all of them taken in. The hottest of all: written out, and
-        counted by the version alone until somebody reads."""
+        """The same for a run of ``count`` accepted Produce requests. The hottest call of all: inlined, and counted only
+        by version until the metrics are read."""
         try:
             self._runs[version] += count
         except KeyError:
@@ -126,13 +126,13 @@ class RequestMetrics:
 
     @property
     def requests(self) -> dict[tuple[int, int], int]:
-        """By API key and version."""
+        """Requests by API key and version."""
         self._count_runs()
         return self._requests
 
     @property
     def errors(self) -> dict[tuple[int, int], int]:
-        """By API key and error code, 0 among them."""
+        """Errors by API key and error code, including 0."""
         self._count_runs()
         return self._errors
 
@@ -149,14 +149,14 @@ class RequestMetrics:
         self._count_errors(api_key, response)
 
     def answered_run(self, local_ns: int, total_ns: int, count: int, code: int) -> None:
-        """The answer to a run of ``count`` Produce requests that waited leaves."""
+        """The answer to a waiting run of ``count`` Produce requests is sent."""
         self._of(self.total, PRODUCE).record(total_ns, count)
         self._of(self.remote, PRODUCE).record(max(total_ns - local_ns, 0), count)
         key = PRODUCE, int(code)
         self._errors[key] = self._errors.get(key, 0) + count
 
     def times(self, api_key: int) -> tuple[Durations, Durations, Durations]:
-        """Worked on, waited, and both, of all requests of an API."""
+        """Time worked on, time waited, and their sum, for all requests of an API."""
         found = Durations(), Durations(), Durations()
         for durations, of_waiting in zip(found, (self.local, self.remote, self.total), strict=True):
             if api_key in of_waiting:
@@ -189,7 +189,7 @@ class RequestMetrics:
 
 
 def error_codes(response: Message) -> Iterable[int]:
-    """Every error code that an answer holds: its own, or those of its topics, partitions and so on."""
+    """Every error code in an answer: its own, or those of its topics, partitions and so on."""
     if isinstance(response, ProduceResponse):
         return [part.error_code for topic in response.responses for part in topic.partition_responses]
     if isinstance(response, FetchResponse):

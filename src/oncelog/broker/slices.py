@@ -1,9 +1,9 @@
-"""Requests that may take long are worked on a piece at a time, with everybody else's turns between the pieces.
+"""Works on requests that may take long piece by piece, with all other turns in between.
 
-A handler whose work grows with what a request names, or with all that the broker holds, is a generator that yields
-between pieces of a quarter to half of a millisecond. What needs few of them is answered in its own turn; the rest waits
-in line with others of its kind, and the shell calls ``step`` when nothing else is to be done, for a short while at a
-time. What yields a ``Deferred`` has no turn before that is resolved. What the pieces work counts as its
+A handler whose work grows with what a request names, or with everything the broker holds, is a generator that yields
+between pieces of a quarter to half of a millisecond. Work of a few pieces is finished in its own turn; the rest waits
+in a queue with others of its kind, and the server calls ``step`` when there is nothing else to do, for a short while at
+a time. Work that yields a ``Deferred`` gets no turn before that is resolved. The time of the pieces counts as their
 request's (quotas).
 """
 
@@ -20,19 +20,20 @@ T = TypeVar("T")
 U = TypeVar("U")
 V = TypeVar("V")
 Work = Generator[Any, None, T]
-"""Yields None, or a ``Deferred[None]`` to wait for; ``Any``, for otherwise mypy takes no ``yield`` without a value."""
+"""Yields None, or a ``Deferred[None]`` to wait for; ``Any``, because mypy otherwise rejects a ``yield`` without a
+value."""
 
 AT_ONCE = 20
 AT_ONCE_NS = 250_000
-"""Pieces that are done in the turn of the request, and the work after which no other one is begun in it."""
+"""Work in the request's own turn after which no further piece is begun in it."""
 AT_A_TIME = 64
-"""Works of a kind that go on side by side, since what each has made takes memory; later ones wait."""
+"""How many works of a kind run concurrently, because their intermediate results take memory; later ones wait."""
 SHORT = 100
-"""Pieces after which a work is one of the long ones, which have half of the turns: short ones do not wait for them."""
+"""After this many pieces a work counts as long; long ones get half of the turns, so that short ones need not wait."""
 GIVE_WAY = 1000
-"""After so many pieces a long one goes to the end of its line: it may wait for what a later one does."""
+"""After this many pieces a long work goes to the end of its queue: it may wait for what a later one does."""
 AT_ONCE_IN_A_CROWD = 2
-"""Pieces that are done in the turn of the request where so many are at work: most requests need no more."""
+"""Pieces done in the request's own turn if many works are under way: most requests need no more."""
 
 
 class _Piece:
@@ -50,7 +51,7 @@ class _Piece:
         self.waits_for: Deferred[None] | None = None
 
     def advance(self) -> bool:
-        """One more piece; True if it was the last one."""
+        """Do one more piece; returns True if it was the last one."""
         self.done += 1
         value: Any = None
         try:
@@ -63,7 +64,7 @@ class _Piece:
             return True
         else:
             return False
-        self.result.resolve(value)  # not above: a defect in it would be logged with the value, which may be a request
+        self.result.resolve(value)  # not above: a failure there would be logged with the value, which may be a request
         return True
 
     def _next_for(self, owner: RequestContext) -> Deferred[None] | None:
@@ -75,7 +76,7 @@ class _Piece:
 
 
 class _Room:
-    """Works of one kind: those that go on side by side, and the line before them."""
+    """Works of one kind: those running concurrently, and the queue in front of them."""
 
     def __init__(self) -> None:
         self.line: deque[_Piece] = deque()
@@ -85,7 +86,7 @@ class _Room:
         return len(self.line) + len(self.at_work)
 
     def admit(self) -> None:
-        """Whoever is next in line takes part, as far as there is room."""
+        """Start the next works in the queue, as far as there is room."""
         while self.line and len(self.at_work) < AT_A_TIME:
             self.at_work.append(self.line.popleft())
 
@@ -96,28 +97,29 @@ class _Room:
 
 
 class Slices:
-    """Work under way, in turn, and what waits in line for it.
+    """Works under way, taking turns, and the queues of those waiting.
 
     :param work_clock: nanoseconds that this thread has worked.
-    :param all_at_once: all of a request in its own turn: for a broker of several nodes, which answers as the one asked.
+    :param all_at_once: finish each request in its own turn: for a broker of several nodes, which answers as the one
+        asked.
     """
 
     def __init__(self, work_clock: Callable[[], int] = lambda: 0, *, all_at_once: bool = False) -> None:
         self._short, self._long = _Room(), _Room()
         self._waiting: dict[_Piece, None] = {}
         self.wanted: Callable[[], None] = lambda: None
-        """Called when one that waited can go on, in whosever turn that is."""
+        """Called when a work that waited can continue, whichever turn that happens in."""
         self._steps = 0
         self._for_whom: RequestContext | None = None
         self._work_clock = work_clock
         self._all_at_once = all_at_once
 
     def __len__(self) -> int:
-        """How many can go on."""
+        """How many works can continue."""
         return len(self._short) + len(self._long)
 
     def begins_for(self, owner: RequestContext) -> int:
-        """A request whose work counts is looked at, until :meth:`ends_for` is told what this answers."""
+        """Start counting work for a request, until :meth:`ends_for` is called with this result."""
         self._for_whom = owner
         return self._work_clock() - owner.work_ns
 
@@ -134,10 +136,10 @@ class Slices:
         owner: RequestContext | None = None,
         goes_on: bool = False,
     ) -> Deferred[T]:
-        """:param channel: whose end makes the work pointless; None: it changes something and is done in any case.
+        """:param channel: its end makes the work pointless; None: the work changes something and is done in any case.
 
-        :param owner: whose work it is, where it is not that of the request which is looked at.
-        :param goes_on: it is the second half of another one, and what that has made takes memory: it waits in no line.
+        :param owner: the request that the work belongs to, if not the current one.
+        :param goes_on: it is the second half of another work whose results take memory: it does not wait in a queue.
         """
         piece = _Piece(work, channel, owner or self._for_whom, self._work_clock)
         most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
@@ -156,7 +158,7 @@ class Slices:
         return piece.result
 
     def step(self) -> None:
-        """One piece of the work whose turn it is."""
+        """Do one piece of the work whose turn it is."""
         self._steps += 1
         short, long = self._short, self._long
         room = short if short.at_work and (self._steps % 2 or not long.at_work) else long
@@ -174,7 +176,7 @@ class Slices:
         long.admit()
 
     def _wait(self, piece: _Piece, until: Deferred[None]) -> None:
-        """It takes nobody's place meanwhile: it may wait for one that is behind it in the line."""
+        """Give up its place meanwhile: it may be waiting for a work behind it in the queue."""
         self._waiting[piece] = None
         until.then(lambda _: self._goes_on(piece))
 
@@ -187,7 +189,7 @@ class Slices:
             self.wanted()
 
     def drop(self, channel: Channel) -> None:
-        """The connection ended: nobody wants its answers."""
+        """The connection ended: its answers are not needed."""
         for piece in [piece for piece in self._waiting if piece.channel is channel]:
             del self._waiting[piece]
         if self:
@@ -195,7 +197,7 @@ class Slices:
             self._long.drop(channel)
 
     def finish(self) -> None:
-        """The broker stops."""
+        """Finish everything: the broker stops."""
         while self:
             self.step()
 
@@ -208,7 +210,7 @@ def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 def groups_in_parts(
     groups: Iterable[T], elements: Callable[[T], Sequence[U]], size: int
 ) -> Iterator[list[tuple[T, Sequence[U]]]]:
-    """Groups with their elements, about ``size`` elements at a time; a group without any counts like an element."""
+    """Groups with their elements, about ``size`` elements at a time; an empty group counts like an element."""
     part: list[tuple[T, Sequence[U]]] = []
     count = 0
     for group in groups:
@@ -225,7 +227,7 @@ def groups_in_parts(
 def each_in_pieces(
     groups: Iterable[T], elements: Callable[[T], Sequence[U]], answer: Callable[[T, U], V], size: int
 ) -> Work[list[tuple[T, list[V]]]]:
-    """Groups with the answers to their elements; ``size`` elements are a piece."""
+    """Groups with the answers for their elements; ``size`` elements are a piece."""
     found: list[tuple[T, list[V]]] = []
     last: T | None = None
     for part in groups_in_parts(groups, elements, size):
@@ -239,7 +241,7 @@ def each_in_pieces(
 
 
 def finished(work: Work[T]) -> T:
-    """Do all of it in this turn."""
+    """Do all of the work in this turn."""
     while True:
         try:
             next(work)

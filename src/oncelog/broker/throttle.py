@@ -1,12 +1,12 @@
-"""Client quotas in force: how long a client waits that has used more than its share (KIP-13, KIP-124, KIP-55).
+"""Client quotas in force: how long a client that has exceeded its share must wait (KIP-13, KIP-124, KIP-55).
 
-Made by the broker when there is any quota of users or client ids, so that without one a request costs one look. Each
-quota is a bucket (``broker.buckets``): what was left unused counts for the window (``quota.window.num`` times
-``quota.window.size.seconds``) and no longer. In the long run the rate is Apache Kafka's; where Kafka's samples end a
-window at once, this one is even.
+Created by the broker if there is any quota for users or client ids, so that otherwise a request costs only a test. Each
+quota is a bucket (``broker.buckets``): unused capacity is kept for the window (``quota.window.num`` times
+``quota.window.size.seconds``) and no longer. In the long run the rate is Apache Kafka's; while Kafka's samples end a
+window abruptly, this one is smooth.
 
-Which quota holds follows Kafka's ``ClientQuotaManager``: user and client id, user with any client id, user alone, then
-the same of the default user, then the client id alone.
+Which quota applies follows Kafka's ``ClientQuotaManager``: user and client id, user with any client id, user alone,
+then the same of the default user, then the client id alone.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _Owner = tuple[str, str | None, str | None]
 
 
 class Throttle:
-    """Counts what clients use against their quotas.
+    """Counts clients' usage against their quotas.
 
     :param quotas: all of them, by entity.
     :param window_part_ms: the longest wait for ``request_percentage``.
-    :param window_parts: as many of them a client may have saved up.
+    :param window_parts: how many of these a client may save up.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Throttle:
 
     @classmethod
     def by(cls, config: BrokerConfig) -> Throttle:
-        """Without quotas yet."""
+        """Create one that has no quotas yet."""
         part_ms = 1000 * int(config.text("quota.window.size.seconds") or 1)
         return cls({}, part_ms, int(config.text("quota.window.num") or 11))
 
@@ -58,11 +58,11 @@ class Throttle:
         self.buckets.clock_was_set(step_ms)
 
     def update(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
-        """These are the quotas from now on; what was used before still counts."""
+        """Use these quotas from now on; earlier usage still counts."""
         self._by_entity = {entity: values for entity, values in quotas.items() if "ip" not in dict(entity)}
 
     def count(self, context: RequestContext, response_bytes: int, now_ms: int) -> int:
-        """Count a request against the caller's quotas; for how long it is told to wait, which it does from now on."""
+        """Count a request against the caller's quotas; returns how long it must wait, which starts now."""
         caller = context.principal, context.client_id
         wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
         wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
@@ -75,7 +75,7 @@ class Throttle:
         return wait_ms if "throttle_time_ms" in response_type(context.api_key).__slots__ else 0
 
     def use(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
-        """Count ``amount`` (bytes, or seconds of work times 100) and tell for how many ms the client is to wait."""
+        """Count ``amount`` (bytes, or seconds of work times 100); returns for how many ms the client must wait."""
         user = principal.partition(":")[2]
         found = self._quota(key, user, client_id)
         if found is None:
@@ -84,8 +84,8 @@ class Throttle:
         return self.buckets.use(bucket, amount, limit, self._window_ms, now_ms)
 
     def take(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
-        """Count ``amount`` where the client has nothing to wait for; else count nothing, and tell for how long it has
-        to (Kafka's strict quota)."""
+        """Count ``amount`` if the client has nothing to wait for; else count nothing and return how long it must wait
+        (Kafka's strict quota)."""
         found = self._quota(key, principal.partition(":")[2], client_id)
         if found is None:
             return 0
@@ -96,7 +96,7 @@ class Throttle:
         return 0
 
     def _quota(self, key: str, user: str, client_id: str) -> tuple[float, _Owner] | None:
-        """The limit that holds, and who shares it."""
+        """The applicable limit, and the owner that shares it."""
         for entity, owner in (
             (((_CLIENT, client_id), (_USER, user)), (user, client_id)),
             (((_CLIENT, None), (_USER, user)), (user, client_id)),

@@ -1,7 +1,7 @@
-"""Topics of one broker: made, grown, changed, deleted, and the partitions that they have open.
+"""Topics of one broker: creates, extends, changes and deletes them, and keeps their open partitions.
 
-Called by the broker, by the APIs that are about topics, and by coordinators for the internal ones. The metadata store
-knows which topics there are; here is what of them is open.
+Called by the broker, by the APIs for topics, and by coordinators for the internal ones. The metadata store
+knows which topics exist; this module knows what is open.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CLOSED_IN_A_PIECE = 30
-"""Partitions of a deleted topic of which the files are put aside at a time."""
+"""How many partitions of a deleted topic have their files moved aside at a time."""
 
 COMPLETED_AGAIN_MS = 1000
-"""Until a topic that a full disk has left incomplete is looked at again."""
+"""How long until a topic that a full disk has left incomplete is tried again."""
 PARTITIONS_IN_A_PIECE = 1
-"""Of a new topic that are opened at a time: one's files cost some 0.3 ms, and several where the disk is busy."""
+"""How many partitions of a new topic are opened at a time: one takes about 0.3 ms, several times that on a busy
+disk."""
 
 
 class Topics:
@@ -41,11 +42,11 @@ class Topics:
         self._coordinators = coordinators
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
-        """What deleted partitions add to the counts of all."""
+        """Counts of deleted partitions, to be added to those of the others."""
         self._going: dict[str, Work[None]] = {}
-        """Topics that are deleted, of which some files still have to be put aside."""
+        """Deleted topics of which some files still have to be moved aside."""
         self._in_the_making: set[str] = set()
-        """Internal topics of which some partitions are still to come."""
+        """Internal topics of which some partitions are still missing."""
 
     def create(
         self,
@@ -55,9 +56,9 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int = -1,
     ) -> TopicInfo:
-        """Make a topic and lead its partitions; KafkaError if the metadata refuses it.
+        """Create a topic and lead its partitions; KafkaError if the metadata refuses it.
 
-        :param replicas: with several nodes, who holds each partition, or how many do (-1: the default).
+        :param replicas: with several nodes, which ones hold each partition, or how many do (-1: the default).
         """
         return finished(self.creating(name, partitions, overrides, now_ms, replicas))
 
@@ -69,9 +70,9 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int = -1,
     ) -> Work[TopicInfo]:
-        """:meth:`create` in pieces; the partitions are led one after the other.
+        """:meth:`create` in pieces; the partitions are led one after another.
 
-        An internal topic is made once, whether a coordinator or a client asked for it first, and coordinates then.
+        An internal topic is created once, whether a coordinator or a client asked for it first, and coordinates then.
         """
         if name not in INTERNAL_TOPICS:
             return (yield from self._creating(name, partitions, overrides, now_ms, replicas))
@@ -83,7 +84,7 @@ class Topics:
             info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
         finally:
             self._in_the_making.discard(name)
-        if self._broker.metadata.topic(name) is not None:  # it may have been deleted meanwhile
+        if self._broker.metadata.topic(name) is not None:  # it may have been deleted in the meantime
             self._coordinators.lead(name, now_ms)
         return info
 
@@ -97,7 +98,7 @@ class Topics:
     ) -> Work[TopicInfo]:
         yield from self._broker.metadata_sync.may_change()
         yield from self._broker.logs.forgetting(name)
-        while name in self._going:  # from before, or because another one was made and deleted meanwhile
+        while name in self._going:  # from before, or because another one was created and deleted meanwhile
             finished(self._going[name])
             yield from self._broker.logs.forgetting(name)
         info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
@@ -109,7 +110,7 @@ class Topics:
         except GeneratorExit:
             raise  # the broker stops; its next start opens what is missing
         except BaseException:
-            # Whatever it was: a topic is there whole or not at all.
+            # Whatever happened: a topic exists completely or not at all.
             if self._broker.metadata.topic_by_id(info.topic_id) is not None:
                 try:
                     self.delete(name, now_ms)
@@ -123,8 +124,8 @@ class Topics:
         return info
 
     def _complete_later(self, topic_id: bytes, now_ms: int) -> None:
-        """A topic could neither be made whole nor be forgotten, for a disk that is full takes neither: it is made whole
-        once there is room, as the next start would do."""
+        """A topic could neither be completed nor be forgotten, because a full disk allows neither: complete it
+        once there is room, as the next start would."""
 
         def again(at_ms: int) -> None:
             info = self._broker.metadata.topic_by_id(topic_id)
@@ -154,11 +155,12 @@ class Topics:
         return info
 
     def delete(self, name: str, now_ms: int) -> None:
-        """Forget a topic at once; its files go after ``file.delete.delay.ms``."""
+        """Forget a topic at once; its files are removed after ``file.delete.delay.ms``."""
         finished(self.deleting(name, now_ms))
 
     def deleting(self, name: str, now_ms: int) -> Work[None]:
-        """:meth:`delete`, and put its files aside in pieces; a new one of the name is not made before that is done."""
+        """:meth:`delete`, and move its files aside in pieces; a new one of the name is not created before that is
+        done."""
         broker = self._broker
         info = broker.metadata.topic(name)
         broker.metadata.delete_topic(name)
@@ -179,7 +181,7 @@ class Topics:
     def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
         try:
             yield from self._broker.metadata_sync.settling()
-        except StorageError as error:  # their files stay: nobody knows whether the next start has the topic
+        except StorageError as error:  # their files stay: it is unknown whether the next start will have the topic
             self._going.pop(name, None)
             for partition in gone:
                 self._broker.flushing.forget(partition)
@@ -199,14 +201,14 @@ class Topics:
             raise failure
 
     def _put_aside(self, partition: Partition, now_ms: int) -> None:
-        """Nobody is to wait for a partition whose topic was deleted; its files go later."""
+        """Release all waiters of a partition whose topic was deleted; its files are removed later."""
         self._broker.flushing.forget(partition)
         partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
         self._broker.logs.delete(partition.log, now_ms)
         self._broker.fetches.wake(partition.topic_partition)
 
     def config_changed(self, name: str) -> None:
-        """The effective settings of a topic are new: its logs follow at once."""
+        """A topic's effective settings have changed: apply them to its logs at once."""
         info = self._broker.metadata.topic(name)
         if info is not None:
             for index in range(info.partitions):
@@ -218,14 +220,14 @@ class Topics:
         self._broker.forget_routes()
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
-        """Make ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
+        """Create ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
         if name not in self._in_the_making:
             finished(self._making_internal(name, now_ms))
 
     def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
-        """:meth:`ensure_internal` in pieces, each time a wait for whoever makes it; it may turn out not to be there."""
+        """:meth:`ensure_internal` in pieces; callers wait for a creation under way. The topic may still be missing."""
         if self._broker.metadata.topic(name) is None and name not in self._in_the_making:
-            # By itself, whatever becomes of the connection that needed it first.
+            # Independently of the connection that needed it first.
             self._broker.slices.begin(self._making_internal(name, now_ms)).then(lambda _: None, _not_made(name))
         while name in self._in_the_making and not self._broker.logs.is_stuck:
             yield
@@ -236,7 +238,8 @@ class Topics:
             yield from self.creating(name, partitions, overrides, now_ms)
 
     def auto_creating(self, name: str, now_ms: int) -> Work[TopicInfo | Error]:
-        """A topic that a client named for the first time; the refusal if settings, its name or the disk forbid it."""
+        """Create a topic that a client named for the first time; an error if settings, its name or the disk forbid
+        it."""
         if name in INTERNAL_TOPICS:
             yield from self.ensuring_internal(name, now_ms)
             return self._broker.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -247,11 +250,11 @@ class Topics:
             failures.append(error)
             over.resolve(None)
 
-        # By itself, whatever becomes of the connection that named it first.
+        # Independently of the connection that named it first.
         making = self._broker.slices.begin(self.creating(name, self._broker.config.num_partitions, {}, now_ms))
         making.then(lambda _: over.resolve(None), failed)
         yield over
-        info = self._broker.metadata.topic(name)  # which somebody else may have made meanwhile
+        info = self._broker.metadata.topic(name)  # another request may have created it meanwhile
         if info is not None:
             return info
         error = failures[0] if failures else KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "it was deleted again")
@@ -269,7 +272,7 @@ class Topics:
             yield
 
     def _not_open(self, name: str, indexes: Sequence[int]) -> list[int]:
-        """Those of them that nobody has opened meanwhile: a second log would write to the same files."""
+        """Those that have not been opened meanwhile: a second log would write to the same files."""
         return [index for index in indexes if TopicPartition(name, index) not in self.partitions]
 
     def open(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:

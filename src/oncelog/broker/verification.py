@@ -1,7 +1,7 @@
-"""How an append is verified with its transaction coordinator (KIP-890): the one way, for Produce and TxnOffsetCommit.
+"""Verifies an append with its transaction coordinator (KIP-890): the only way, for Produce and TxnOffsetCommit.
 
 The guard is taken before the coordinator is asked and travels with the answer to the append: what was verified before
-a marker came does not let in what comes after it. Source: Kafka's ``AddPartitionsToTxnManager``.
+a marker arrived does not admit what comes after it. Source: Kafka's ``AddPartitionsToTxnManager``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What APIs ask before they act. Without an authorizer each question costs one look at ``broker.authorizer``.
+"""Authorization checks for APIs. Without an authorizer each check costs only a test of ``broker.authorizer``.
 
-A refusal goes to the security log, unless the question only filters an answer (``log=False``), as Kafka's
+A refusal goes to the security log, unless the check only filters an answer (``log=False``), like Kafka's
 ``logIfDenied``.
 """
 
@@ -37,7 +37,7 @@ def allows(broker: Broker, context: RequestContext, operation: int, kind: int, n
 
 
 def sees_topic(broker: Broker, context: RequestContext, topic: str) -> bool:
-    """Whether the caller is to know of a topic that it has not named."""
+    """Whether the caller may learn of a topic that it has not named."""
     return allows(broker, context, Operation.DESCRIBE, TOPIC, topic, log=False)
 
 
@@ -46,13 +46,13 @@ def allows_cluster(broker: Broker, context: RequestContext, operation: int, *, l
 
 
 def allows_some(broker: Broker, context: RequestContext, operation: int, kind: int) -> bool:
-    """Whether there is a resource of this type on which the caller may do ``operation``."""
+    """Whether there is any resource of this type on which the caller may do ``operation``."""
     authorizer = broker.authorizer
     return authorizer is None or authorizer.allows_some(context.principal, context.client_host, operation, kind)
 
 
 def authorized_operations(broker: Broker, context: RequestContext, kind: AclResourceType, name: str) -> int:
-    """What the caller may do with a resource, as a bit field of operation codes (KIP-430)."""
+    """The caller's authorized operations on a resource, as a bit field of operation codes (KIP-430)."""
     field = 0
     for operation in SUPPORTED_OPERATIONS[kind]:
         if allows(broker, context, operation, kind, name, log=False):

@@ -1,12 +1,13 @@
-"""May this principal do that? The rules of Apache Kafka's ``StandardAuthorizer``, as a pure decision.
+"""Decides whether a principal is authorized, by the rules of Apache Kafka's ``StandardAuthorizer``; pure.
 
-Called by the APIs for every resource that a request names, where ``authorizer.class.name`` is set; without it there is
-no authorizer and nothing is asked. Rules
+Called by the APIs for every resource that a request names, if ``authorizer.class.name`` is set; without it there is
+no authorizer and nothing is checked. Rules
 - A super user may do everything.
-- One ACL that denies outweighs all that allow. An ACL counts where its principal (or ``User:*``), its host (or ``*``),
-  its operation (or ALL) and its resource match: literally, by prefix, or the wildcard ``*``.
-- Where an ACL allows READ, WRITE, DELETE or ALTER, DESCRIBE is allowed too; ALTER_CONFIGS allows DESCRIBE_CONFIGS.
-- Where no ACL matches, it is refused; where the resource has no ACL at all, ``allow.everyone.if.no.acl.found`` says.
+- One denying ACL outweighs all allowing ones. An ACL applies if its principal (or ``User:*``), its host (or ``*``),
+  its operation (or ALL) and its resource match: literally, by prefix, or as the wildcard ``*``.
+- If an ACL allows READ, WRITE, DELETE or ALTER, DESCRIBE is allowed too; ALTER_CONFIGS allows DESCRIBE_CONFIGS.
+- If no ACL matches, the request is refused; if the resource has no ACL at all, ``allow.everyone.if.no.acl.found``
+decides.
 
 Invariant: answers are remembered until the ACLs change.
 """
@@ -36,7 +37,7 @@ STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 ANONYMOUS = "User:ANONYMOUS"
 EVERYBODY = "User:*"
 MOST_REMEMBERED = 100_000
-"""Answers kept; above it all are forgotten, so that made-up names cannot fill the memory."""
+"""Decisions kept; beyond this all are forgotten, so that invented names cannot fill the memory."""
 
 _IMPLIED_BY: dict[int, frozenset[int]] = {
     Operation.DESCRIBE: frozenset(
@@ -45,7 +46,7 @@ _IMPLIED_BY: dict[int, frozenset[int]] = {
     Operation.DESCRIBE_CONFIGS: frozenset({Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS}),
 }
 _SOME_RESOURCE = "hardcode"
-"""The name that Kafka asks for to learn whether a principal may use any resource of a type."""
+"""The name that Kafka checks to learn whether a principal may use any resource of a type."""
 
 
 class _Verdict(Enum):
@@ -56,7 +57,7 @@ class _Verdict(Enum):
 
 
 class Authorizer:
-    """Decides over the ACLs handed in by :meth:`change`.
+    """Decides by the ACLs given to :meth:`change`.
 
     :param super_users: principals, ``User:name``.
     :param allow_without_acls: ``allow.everyone.if.no.acl.found``.
@@ -72,7 +73,7 @@ class Authorizer:
         self.change(acls)
 
     def change(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
-        """Decide with these ACLs too, and without those, from now on; the work is that of the change."""
+        """Add and remove ACLs, effective now; the cost depends only on the size of the change."""
         for acl in removed:
             self._remove(acl)
         literal = self._literal
@@ -161,7 +162,7 @@ class Authorizer:
         return verdict
 
     def _matching(self, kind: int, name: str) -> Iterable[Iterable[Acl]]:
-        """The ACLs on patterns that the resource matches."""
+        """The ACLs whose pattern the resource matches."""
         for literal in dict.fromkeys((name, WILDCARD)):
             acls = self._literal.get((kind, literal))
             if acls:
@@ -197,9 +198,9 @@ def super_users_in(text: str) -> frozenset[str]:
 
 
 def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer | None:
-    """What ``authorizer.class.name`` asks for; None if it asks for nothing.
+    """The authorizer selected by ``authorizer.class.name``; None if that is empty.
 
-    :raises ConfigError: it names another class than Apache Kafka's own.
+    :raises ConfigError: it names a class other than Apache Kafka's own.
     """
     name = config.authorizer_class_name
     if not name:
@@ -214,5 +215,5 @@ def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer |
 
 
 def resource_name(kind: int) -> str:
-    """A resource type as the security log and Kafka's audit log write it."""
+    """A resource type as written in the security log and in Kafka's audit log."""
     return "".join(word.capitalize() for word in AclResourceType(kind).name.split("_"))

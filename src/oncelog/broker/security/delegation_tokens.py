@@ -1,7 +1,7 @@
-"""Delegation tokens (KIP-48): this broker issues none, and answers as Apache Kafka does without
+"""Delegation tokens (KIP-48): this broker issues none, and answers like Apache Kafka without
 ``delegation.token.secret.key``.
 
-Asked by the four APIs of tokens.
+Called by the four APIs for tokens.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECRET_KEY = "delegation.token.secret.key"
 
 
 def refusal_of_tokens(session: Session) -> Error:
-    """Only who has shown who they are may ask for a token, and then there are none."""
+    """The error: only an authenticated caller may ask for tokens, and even then there are none."""
     if session.gate is None and session.principal == ANONYMOUS:
         return Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return Error.DELEGATION_TOKEN_AUTH_DISABLED

@@ -1,8 +1,8 @@
-"""From a client's certificate to a principal: the subject as Java writes it, and ``ssl.principal.mapping.rules``.
+"""Turns a client's certificate into a principal: the subject as Java writes it, and ``ssl.principal.mapping.rules``.
 
-Called by the shell once a TLS handshake is done. The subject has the form of RFC 2253 with Java's choices
-(``X500Principal.getName``): the last name first, keywords for the nine types of RFC 2253, any other type by its number
-with its value in hex. Source of the rules: Kafka's ``SslPrincipalMapper``.
+Called by the server after a TLS handshake. The subject has the form of RFC 2253 with Java's choices
+(``X500Principal.getName``): the last name first, keywords for the nine types of RFC 2253, other types by number
+with a hex value. Source of the rules: Kafka's ``SslPrincipalMapper``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.1": "UID",
 }
 _ENCODINGS = {0x0C: "utf-8", 0x13: "ascii", 0x14: "latin-1", 0x16: "ascii", 0x1C: "utf-32-be", 0x1E: "utf-16-be"}
-"""Tags of the string types to their encodings."""
+"""Encodings of the string types, by tag."""
 _SUBJECT_POSITION = 4
-"""In a certificate's fields behind the optional version: serial number, signature, issuer, validity, subject."""
+"""Position among a certificate's fields after the optional version: serial number, signature, issuer, validity,
+subject."""
 
 
 class MalformedCertificate(Exception):
@@ -44,7 +45,7 @@ class _Element:
 def subject_of(certificate: bytes) -> str:
     """The subject's distinguished name of a certificate in DER.
 
-    :raises MalformedCertificate: it is no certificate.
+    :raises MalformedCertificate: it is not a certificate.
     """
     try:
         fields = list(_elements(next(_elements(next(_elements(certificate)).content)).content))
@@ -119,7 +120,7 @@ class _Rule:
         return text.lower() if self.case == "L" else text.upper() if self.case == "U" else text
 
     def _expanded(self, match: re.Match[str]) -> str:
-        """Java's replacement: ``$1`` for a group, a number that no group has stays as it is."""
+        """Java's replacement: ``$1`` for a group; the number of a group that does not exist stays as it is."""
         groups = self.pattern.groups
 
         def part(found: re.Match[str]) -> str:
@@ -151,7 +152,7 @@ class PrincipalMapper:
 
 
 def _parsed(rules: str) -> Iterator[_Rule | None]:
-    """The rules in their order, None for DEFAULT."""
+    """The rules in order; None stands for DEFAULT."""
     position, text = 0, rules.strip()
     while position < len(text):
         if text[position] == ",":

@@ -1,6 +1,6 @@
 """``sasl.jaas.config`` of a listener: one login module with its options, as Java's ``Configuration`` writes it.
 
-Errors never show the text: it holds passwords.
+Errors never show the text, because it contains passwords.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a caller is answered who may not make a request at all: the error in the places where each API has it.
+"""Answers for callers that may not make a request at all: the error in each place where the API has one.
 
 Called by ``request_rules``. Source: the ``getErrorResponse`` of Kafka's requests.
 """
@@ -26,13 +26,13 @@ MESSAGES = {
     Error.INVALID_REQUEST: "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
 }
-"""What Kafka says with an error where nothing more is known."""
+"""Kafka's default message for an error."""
 FIRST_ADD_PARTITIONS_FROM_BROKERS = 4
 FIRST_JOIN_WITH_NULL_PROTOCOL = 7
 
 
 def refusal(context: RequestContext, request: Any, error: Error) -> Message:
-    """The answer of the request's API with ``error`` and nothing else."""
+    """The answer of the request's API with only ``error``."""
     api_key = ApiKey(context.api_key)
     responses = import_module(f"oncelog.protocol.generated.{api_key.name.lower()}_response")
     build = _SHAPES.get(api_key)
@@ -238,4 +238,4 @@ _SHAPES: dict[ApiKey, Callable[[Any, RequestContext, Any, Error], Any]] = {
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _describe_users,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_users,
 }
-"""Where the error is not one of the whole answer alone."""
+"""For APIs whose error is not only one for the whole answer."""

@@ -1,6 +1,6 @@
-"""What a caller must be allowed to make a request at all, asked before its handler runs if there is an authorizer.
+"""Permissions needed to make a request at all, checked before its handler runs if there is an authorizer.
 
-``apis.registry`` says which API needs which rights; ``Broker.receive`` has them asked.
+``apis.registry`` says which API needs which permissions; ``Broker.receive`` has them checked.
 Sources: Kafka's ``KafkaApis``, ``ControllerApis``, and ``getErrorResponse`` of each request for the shape of a refusal.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FIRST_ADD_PARTITIONS_FROM_BROKERS = 4
 Right = Callable[["Broker", "RequestContext", Any], Error]
-"""Asks whether the caller may make the request: NONE, or the error of whoever may not."""
+"""Checks whether the caller may make the request: NONE, or the error if it may not."""
 
 
 def group(operation: Operation) -> Right:
@@ -66,8 +66,8 @@ def _may_act_as(broker: Broker, context: RequestContext, operation: Operation, n
 
 
 def idempotent_write(broker: Broker, context: RequestContext, request: Any) -> Error:
-    """InitProducerId: who may write to any topic may do so idempotently (KIP-679); two-phase commit is a right of its
-    own, for whoever has it may hold readers back without end (KIP-939)."""
+    """InitProducerId: a caller that may write to any topic may do so idempotently (KIP-679); two-phase commit needs a
+    permission of its own, because it allows holding up readers without limit (KIP-939)."""
     if request.transactional_id is not None:
         refused = _may_write_as(broker, context, request.transactional_id)
         if refused is Error.NONE and request.enable_2pc:
@@ -81,7 +81,7 @@ def idempotent_write(broker: Broker, context: RequestContext, request: Any) -> E
 
 
 def transactional_id_or_broker(broker: Broker, context: RequestContext, request: Any) -> Error:
-    """AddPartitionsToTxn: from version 4 on brokers alone send it."""
+    """AddPartitionsToTxn: from version 4 on only brokers send it."""
     if context.api_version >= FIRST_ADD_PARTITIONS_FROM_BROKERS:
         allowed = allows_cluster(broker, context, Operation.CLUSTER_ACTION)
         return Error.NONE if allowed else Error.CLUSTER_AUTHORIZATION_FAILED
@@ -89,7 +89,7 @@ def transactional_id_or_broker(broker: Broker, context: RequestContext, request:
 
 
 def cluster_action_or_alter(broker: Broker, context: RequestContext, request: Any) -> Error:
-    """WriteTxnMarkers: brokers, and whoever may alter the cluster (KIP-664)."""
+    """WriteTxnMarkers: for brokers, and for callers that may alter the cluster (KIP-664)."""
     if allows_cluster(broker, context, Operation.ALTER, log=False) or allows_cluster(
         broker, context, Operation.CLUSTER_ACTION
     ):
@@ -98,7 +98,7 @@ def cluster_action_or_alter(broker: Broker, context: RequestContext, request: An
 
 
 def refused_request(broker: Broker, context: RequestContext, request: Any, rights: tuple[Right, ...]) -> Message | None:
-    """The answer to a caller who may not make this request at all; None lets it go on to its handler."""
+    """The answer to a caller that may not make this request at all; None if it may."""
     for right in rights:
         error = right(broker, context, request)
         if error is not Error.NONE:

@@ -1,11 +1,11 @@
-"""The login of one connection: nothing but ApiVersions, SaslHandshake and SaslAuthenticate passes before it is done.
+"""The login of one connection: before it is done, only ApiVersions, SaslHandshake and SaslAuthenticate pass.
 
-Called by ``Broker.receive`` with every frame of a connection whose listener asks for a login. Pure: it answers on the
-channel and closes it. After a login, a SaslHandshake begins the next one (KIP-368): until it has succeeded no other
-request passes, and the principal may not change; a session that has ended ends its connection at the next request.
+Called by ``Broker.receive`` with every frame of a connection whose listener requires a login. Pure: it answers on the
+channel and closes it. After a login, a SaslHandshake begins the next one (KIP-368): until that has succeeded no other
+request passes, and the principal must not change; if a session has expired, the next request closes its connection.
 Source: Kafka's ``SaslServerAuthenticator``.
 
-The exchange of SaslHandshake 0 carries bare tokens; from 1 on tokens lie in SaslAuthenticate requests (KIP-152).
+With SaslHandshake 0 the exchange consists of bare tokens; from 1 on tokens are in SaslAuthenticate requests (KIP-152).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from oncelog.broker.context import Channel
 
 SHORTEST_SESSION_MS = 1000
-"""A login begins again at the earliest this long after it last did; the first time at once (Kafka's
+"""A login may begin again only this long after the last one, except for the first time (Kafka's
 ``MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
 
 _MECHANISM = re.compile(r"[A-Z0-9_-]{1,20}")
 
 
 class State(Enum):
-    """How far the login is."""
+    """The progress of the login."""
 
     HANDSHAKE_OR_VERSIONS = "waits for ApiVersions or SaslHandshake"
     HANDSHAKE = "waits for SaslHandshake"
@@ -54,10 +54,10 @@ class State(Enum):
 
 @dataclass(slots=True)
 class Login:
-    """What a listener asks for; one object for all its connections, so that a change counts from the next login on.
+    """A listener's login settings; one object for all its connections, so that a change applies from the next login on.
 
     :param mechanisms: ``sasl.enabled.mechanisms``; each value makes the server's side of one exchange.
-    :param max_reauth_ms: by mechanism, ``connections.max.reauth.ms``; 0 or absent: a session has no end of its own.
+    :param max_reauth_ms: ``connections.max.reauth.ms`` by mechanism; 0 or absent: a session does not expire by itself.
     :param largest_token: ``sasl.server.max.receive.size``.
     """
 
@@ -67,7 +67,7 @@ class Login:
     failure_delay_ms: int
 
     def become(self, other: Login) -> None:
-        """Ask for the same as ``other`` from now on."""
+        """Use the settings of ``other`` from now on."""
         self.mechanisms, self.max_reauth_ms = other.mechanisms, other.max_reauth_ms
         self.largest_token, self.failure_delay_ms = other.largest_token, other.failure_delay_ms
 
@@ -85,7 +85,7 @@ class SaslGate:
         self._begun_again_ms: int | None = None
         self._wrong_mechanism = ""
         self.has_been_open = False
-        """Whether there was a login that succeeded; another one may be under way."""
+        """Whether a login has succeeded; another one may be under way."""
         self._session_ends_ms: int | None = None
 
     @property
@@ -94,22 +94,22 @@ class SaslGate:
 
     @property
     def largest_frame(self) -> int:
-        """How large a frame may be that comes before the login is done."""
+        """The largest frame allowed before the login is done."""
         return self._login.largest_token
 
     def lets_pass(self, now_ms: int) -> bool:
-        """Whether :meth:`takes` would answer False for any frame but one that begins a login."""
+        """Whether :meth:`takes` would return False for any frame except one that begins a login."""
         return self.state is State.OPEN and (self._session_ends_ms is None or now_ms <= self._session_ends_ms)
 
     def clock_was_set(self, step_ms: int) -> None:
-        """The session lasts as long as it was to."""
+        """Keep the session's remaining time."""
         if self._begun_again_ms is not None:
             self._begun_again_ms += step_ms
         if self._session_ends_ms is not None:
             self._session_ends_ms += step_ms
 
     def takes(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
-        """Handle a frame that belongs to the login; False for one that may go on to the APIs."""
+        """Handle a frame that belongs to the login; False if it is for the APIs."""
         if self.state is State.OPEN:
             if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_begin_again(now_ms):
                 self._again = True
@@ -173,7 +173,7 @@ class SaslGate:
             self._take_token(broker, channel, slot, header, bytes(authenticate.auth_bytes), now_ms)
 
     def _refuse_request(self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, now_ms: int) -> None:
-        """A request that has no place here; only one that comes for a token is told so."""
+        """Refuse a request out of place; only one that should carry a token gets an answer."""
         known = header.api_key in set(ApiKey)
         name = ApiKey(header.api_key).name if known else f"of API key {header.api_key}"
         served = SERVED[ApiKey.SASL_HANDSHAKE]
@@ -191,12 +191,12 @@ class SaslGate:
         make = enabled.get(name)
         if make is None:
             answer = SaslHandshakeResponse(error_code=Error.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(enabled))
-            # What is no mechanism's name (RFC 4422) may be anything of a client that lost its place: a password too.
+            # A name that is no mechanism's (RFC 4422) may be anything from a client out of step, even a password.
             told = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
             self._end(broker, channel, now_ms, f"the SASL mechanism {told} is not enabled", (slot, header, answer))
             return
         if self._again and name != self._name:
-            # The handshake is answered, what comes next ends the connection: as Kafka does.
+            # Answer the handshake; the next request closes the connection, as in Kafka.
             self._wrong_mechanism = f"another SASL mechanism, {name}, to go on with a session of {self._name}"
         else:
             self._name = name
@@ -235,7 +235,7 @@ class SaslGate:
         _answer(channel, slot, header, response)
 
     def _respond(self, channel: Channel, token: bytes, now_ms: int) -> bytes:
-        """The mechanism's answer; where it was the last one, the session begins."""
+        """The mechanism's answer; if it is the last one, the session begins."""
         mechanism = self._mechanism
         if mechanism is None:
             raise LoginRefused("a token before the handshake")
@@ -265,7 +265,7 @@ class SaslGate:
         reason: str,
         answer: tuple[int, RequestHeader, Message] | None = None,
     ) -> None:
-        """Refuse the login; the answer and the end come ``connection.failed.authentication.delay.ms`` later."""
+        """Refuse the login; answer and close after ``connection.failed.authentication.delay.ms``."""
         self.state = State.ENDED
         how = f" with {self._name}" if self._name else ""
         broker.security_log.refused_login(channel, f"{reason}{how}", now_ms)

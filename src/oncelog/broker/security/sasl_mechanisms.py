@@ -1,7 +1,7 @@
 """The server's side of SASL exchanges as pure state machines: bytes in, bytes out.
 
-Called by ``sasl_gate``. A failure is a ``LoginRefused``; its message goes to the client, so it never says more than
-Kafka's does, and no password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677 (SCRAM), RFC 7628
+Called by ``sasl_gate``. A failure is a ``LoginRefused``; its message goes to the client, so it never contains more than
+Kafka's, nor any password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677 (SCRAM), RFC 7628
 (OAUTHBEARER), Kafka's ``PlainSaslServer``, ``ScramSaslServer`` and ``OAuthBearerSaslServer``.
 """
 
@@ -21,7 +21,7 @@ from oncelog.scram import HASH_OF_MECHANISM, ScramCredential
 PLAIN = "PLAIN"
 OAUTHBEARER = "OAUTHBEARER"
 SCRAM_MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-"""Name of a mechanism to Kafka's number of it."""
+"""Kafka's number of each mechanism, by name."""
 NONCE_BYTES = 18
 _CONTROL_A = b"\x01"
 
@@ -29,8 +29,8 @@ _CONTROL_A = b"\x01"
 class LoginRefused(Exception):
     """The login failed.
 
-    :param public: what the client is told; None if Kafka tells it no more than that the credentials are invalid.
-    :param reason: what the security log says.
+    :param public: the message for the client; None if Kafka only says that the credentials are invalid.
+    :param reason: the message for the security log.
     """
 
     def __init__(self, reason: str, public: str | None = None) -> None:
@@ -41,14 +41,14 @@ class LoginRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoggedIn:
-    """The end of an exchange: who it is, and until when the credential holds (None: it does not end)."""
+    """The result of an exchange: the user, and until when the credential is valid (None: indefinitely)."""
 
     user: str
     expires_ms: int | None = None
 
 
 class Mechanism(Protocol):
-    """One exchange. ``respond`` raises LoginRefused; ``outcome`` is there once it has succeeded."""
+    """One exchange. ``respond`` raises LoginRefused; ``outcome`` is set once it has succeeded."""
 
     outcome: LoggedIn | None
 
@@ -58,7 +58,7 @@ class Mechanism(Protocol):
 class Plain:
     """User and password in one message (RFC 4616).
 
-    :param passwords: of the users that may log in.
+    :param passwords: of the users that may log in, by name.
     """
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
@@ -75,7 +75,7 @@ class Plain:
             if not value:
                 raise LoginRefused(f"{name} not specified", f"Authentication failed: {name} not specified")
         known = self._passwords.get(user)
-        # Compared in any case, so that the time does not tell whether the user exists.
+        # Compared in any case, so that the time taken does not reveal whether the user exists.
         same = hmac.compare_digest(password.encode(), (known if known is not None else "").encode())
         if known is None or not same:
             raise LoginRefused(
@@ -102,7 +102,7 @@ _CLIENT_FINAL = re.compile(
 
 
 class Scram:
-    """Challenge and response without the password on the wire (RFC 5802), no channel binding, as Kafka has it.
+    """Challenge and response without the password on the wire (RFC 5802), without channel binding, as in Kafka.
 
     :param name: ``SCRAM-SHA-256`` or ``SCRAM-SHA-512``.
     :param credentials: by user and Kafka's number of the mechanism.
@@ -146,7 +146,7 @@ class Scram:
 
     def _verdict(self, text: str, credential: ScramCredential) -> bytes:
         final = _CLIENT_FINAL.fullmatch(text)
-        # librdkafka before 2.6.1 puts its own nonce before it once more; Apache Kafka looks at the end alone too.
+        # librdkafka before 2.6.1 repeats its own nonce before it; Apache Kafka also compares only the end.
         if final is None or not final["nonce"].endswith(self._nonce):
             raise LoginRefused(f"an invalid last SCRAM message of {self._user!r}")
         if final["without_proof"].split(",", 1)[0] != f"c={self._header}":
@@ -178,14 +178,14 @@ _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +(?P<token>[-_~+/.a-zA-Z0-9]+=*)
 
 
 class InvalidToken(Exception):
-    """A token that does not hold; the message says why and never has the token."""
+    """An invalid token; the message says why, and never contains the token."""
 
 
 class OAuthBearer:
-    """A signed token (RFC 7628). A token that does not hold is answered with a JSON status; the client's next message
+    """A signed token (RFC 7628). An invalid token is answered with a JSON status; the client's next message
     then ends the exchange.
 
-    :param validate: token and time to its principal and expiry; raises InvalidToken.
+    :param validate: returns principal and expiry for a token and the time; raises InvalidToken.
     """
 
     def __init__(self, validate: Callable[[str, int], LoggedIn]) -> None:

@@ -1,7 +1,7 @@
-"""One line for each refusal, and no more than a few a second: the logger ``oncelog.security``.
+"""Logs one line for each refusal, but only a few per second, with the logger ``oncelog.security``.
 
-Called by the gate, by the checks of the APIs and by the shell. What a client made up is written with ``repr``, so that
-it cannot forge a line; passwords, proofs and tokens never come here.
+Called by the gate, by the APIs' checks and by the server. Text from clients is written with ``repr``, so that
+it cannot forge a line; passwords, proofs and tokens are never passed here.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ PERIOD_MS = 10_000
 
 
 class Peer(Protocol):
-    """Who was refused."""
+    """The refused peer."""
 
     @property
     def client_host(self) -> str: ...
 
 
 class SecurityLog:
-    """Writes refusals; past ``LINES_IN_A_PERIOD`` it counts them and tells the number in the next period."""
+    """Writes refusals; beyond ``LINES_IN_A_PERIOD`` it only counts them, and logs their number in the next period."""
 
     def __init__(self) -> None:
         self._period_ends_ms = 0
@@ -34,7 +34,7 @@ class SecurityLog:
         self._left_out = 0
 
     def clock_was_set(self, step_ms: int) -> None:
-        """The period lasts as long as it was to."""
+        """Keep the period's remaining time."""
         self._period_ends_ms += step_ms
 
     def refused_login(self, peer: Peer, reason: str, now_ms: int) -> None:

@@ -1,8 +1,8 @@
-"""Who is at the other end of a connection, and where it came in.
+"""The caller at the other end of a connection, and the listener that it used.
 
-Made by the shell for each connection; read by the core for each request. On a listener without SASL the principal is
-known before the first request (``ANONYMOUS``, or the name in the client's certificate); on one with SASL the gate sets
-it, and lets nothing else through before.
+Created by the server for each connection; read by the core for each request. On a listener without SASL the principal
+is known before the first request (``ANONYMOUS``, or the name in the client's certificate); with SASL the gate sets it,
+and lets nothing else through before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SecurityProtocol(Enum):
-    """Kafka's ``SecurityProtocol``: whether a listener encrypts, and whether it asks for a login."""
+    """Kafka's ``SecurityProtocol``: whether a listener encrypts, and whether it requires a login."""
 
     PLAINTEXT = "PLAINTEXT"
     SSL = "SSL"
@@ -39,9 +39,9 @@ class SecurityProtocol(Enum):
 class Session:
     """One connection's caller.
 
-    ``node`` is this broker as the connection's listener advertises it; None if there is one listener alone.
-    ``gate`` is the login that every frame passes; None if the listener asks for none. ``software`` is what the
-    client says that it is, name and version (KIP-511).
+    ``node`` is this broker as advertised by the connection's listener; None if there is only one listener.
+    ``gate`` is the login that every frame passes through; None if the listener requires none. ``software`` is name and
+    version of the client's software, as it states them (KIP-511).
     """
 
     principal: str = ANONYMOUS

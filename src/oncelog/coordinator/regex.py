@@ -1,14 +1,14 @@
 """Regular expressions in the syntax of RE2, matched in linear time.
 
 A SubscribedTopicRegex and the filter of ListTransactions come from clients and are matched on the thread that serves
-everybody, so an expression must not be able to stop it: no backtracking, and a bound on its size and on all the work
+all of them, so an expression must not be able to block it: no backtracking, and a limit on its size and on all the work
 that it may cause. Back references and look-around, which RE2 does not have either, are refused. A name matches as a
 whole. Called by ``group.consumer_draft``, ``group.consumer_protocol`` and ``transaction.coordinator``.
 
-An expression becomes a program for Thompson's machine; sets of its states are remembered, so that each character of a
-name costs one look-up once the sets are known. Characters beyond ASCII that the expression does not name count as one.
-(The library google-re2 would be the field's answer, but it is compiled C++ for a few platforms, and the core installs
-without any.)
+An expression becomes a program for Thompson's machine; sets of its states are cached, so that each character of a
+name costs one look-up once the sets are known. All non-ASCII characters that the expression does not name count as one.
+(The library google-re2 would be the usual choice, but it is compiled C++ for a few platforms, and the core installs
+without any compiled dependency.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oncelog.coordinator.regex_syntax import BEYOND, OTHER, WORD, InvalidRegex, 
 
 MAX_PROGRAM = 6_000
 MAX_STEPS = 50_000
-"""States looked at while sets of states are found, for all names together: about a hundredth of a second."""
+"""States visited while state sets are computed, for all names together: about a hundredth of a second."""
 STEPS_IN_A_PIECE = 2_000
 
 
@@ -30,8 +30,8 @@ __all__ = ["InvalidRegex", "LinearRegex"]
 
 
 class _Op(NamedTuple):
-    """``char``: a set of characters; ``split``: go on at all of ``goto``, from here; ``assert``: a place in the name;
-    ``match``: the end.
+    """``char``: a set of characters; ``split``: continue at all of ``goto``, relative to here; ``assert``: a position
+    in the name; ``match``: the end.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class _Op(NamedTuple):
 
 
 class _Compiler:
-    """Lays a tree out as a program. What is repeated is laid out once: each part is the same wherever it lies."""
+    """Compiles a tree into a program. Repeated parts are compiled once: each is the same wherever it is placed."""
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser
@@ -90,7 +90,7 @@ class _Compiler:
 
     def _repeat(self, part: list[_Op], low: int, high: int) -> list[_Op]:
         if not part:
-            return part  # of nothing, however often
+            return part  # a repetition of nothing
         size = len(part)
         if high == -1:
             self._check(size * (low + 1) + 2)
@@ -105,7 +105,7 @@ class _Compiler:
 
 @dataclass(slots=True)
 class LinearRegex:
-    """A compiled expression; raises ``InvalidRegex``, :meth:`matches` too where it takes too much work."""
+    """A compiled expression; raises ``InvalidRegex``, also in :meth:`matches` if that takes too much work."""
 
     text: str
     _program: list[_Op] = field(init=False)
@@ -131,7 +131,7 @@ class LinearRegex:
                 return bool(end.value)
 
     def matching(self, name: str) -> Generator[None, None, bool]:
-        """As :meth:`matches`, with a pause after so much work, which goes on from one name to the next."""
+        """As :meth:`matches`, with a pause after a certain amount of work, counted across names."""
         states, before = frozenset((0,)), -1
         for char in name:
             code = ord(char) if char < BEYOND else self._foreign.get(char, OTHER)
@@ -154,7 +154,7 @@ class LinearRegex:
         return frozenset(s + 1 for s in reached if self._program[s].kind == "char" and self._program[s].mask & bit)
 
     def _closure(self, states: frozenset[int], before: int, after: int) -> set[int]:
-        """Every state that is reached without a character, between ``before`` and ``after`` (-1: nothing there)."""
+        """Every state reachable without a character, between ``before`` and ``after`` (-1: none)."""
         seen: set[int] = set()
         todo = list(states)
         if self._work > MAX_STEPS:

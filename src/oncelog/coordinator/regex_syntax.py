@@ -1,7 +1,6 @@
-"""The syntax of RE2: an expression's text becomes a tree. Called by ``regex`` alone.
+"""Parses an expression in the syntax of RE2 into a tree. Called only by ``regex``.
 
-What an expression may ask for is bounded here where it would take long to read, in ``regex`` where it would take long
-to lay out or to match.
+What takes long to parse is limited here; what takes long to compile or to match is limited in ``regex``.
 """
 
 from __future__ import annotations
@@ -11,12 +10,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_REPEAT = 1000
-"""For repetitions within each other: the product of their counts, as RE2/J has it."""
+"""For nested repetitions: limit on the product of their counts, as in RE2/J."""
 MAX_DEPTH = 100
 MAX_PARTS = 3_000
-"""Branches, groups, classes and repetitions: each takes microseconds to read. Runs of plain characters count as one."""
+"""Branches, groups, classes and repetitions: each takes microseconds to parse. A run of plain characters counts as
+one."""
 MAX_FOREIGN = 256
-"""Different characters beyond ASCII in one expression."""
+"""Different non-ASCII characters in one expression."""
 
 OTHER = 128
 _ALL = (1 << (OTHER + 1 + MAX_FOREIGN)) - 1
@@ -66,7 +66,7 @@ _MOST_DIGITS = 9
 
 
 class InvalidRegex(Exception):
-    """The expression is not one of RE2's, or too large; the text says what is wrong."""
+    """The expression is not valid in RE2, or too large; the text says what is wrong."""
 
 
 @dataclass(slots=True, eq=False)
@@ -80,12 +80,12 @@ class Node:
     low: int = 0
     high: int = 0
     repeats: int = 1
-    """The largest product of counts of repetitions within each other."""
+    """The largest product of counts of nested repetitions."""
 
 
 _EMPTY = Node("cat")
 _PLAIN = re.compile(r"[^\\.+*?()|\[{^$]+")
-"""Characters that stand for themselves, as far as one may be taken without a look at the next."""
+"""Characters that stand for themselves and can be taken without examining the next one."""
 
 
 def _together(kind: str, children: list[Node]) -> Node:
@@ -107,7 +107,7 @@ class Parser:
         self._flags = _Flags()
         self._depth = 0
         self.foreign = {char: OTHER + 1 + index for index, char in enumerate(sorted(set(text) - _ASCII))}
-        """The bits of the characters beyond ASCII that the expression names."""
+        """The bits of the non-ASCII characters that the expression names."""
         if len(self.foreign) > MAX_FOREIGN:
             raise self.error("too many different characters beyond ASCII")
         self._parts = 0
@@ -191,7 +191,7 @@ class Parser:
         return node
 
     def _quantifier(self) -> tuple[int, int] | None:
-        """Bounds of the repetition that comes next; None if ``{`` is just a character."""
+        """Bounds of the repetition that follows; None if ``{`` is just a character."""
         simple = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}.get(self._peek())
         if simple is not None:
             self._at += 1
@@ -266,7 +266,7 @@ class Parser:
         return node
 
     def _inline_flags(self) -> bool:
-        """``(?flags)``, which holds to the end of the enclosing group: True; ``(?flags:``: False."""
+        """True for ``(?flags)``, which applies up to the end of the enclosing group; False for ``(?flags:``."""
         values, on = self._flags._asdict(), True
         names = {"i": "ignore_case", "m": "multi_line", "s": "dot_all"}
         while True:
@@ -298,7 +298,7 @@ class Parser:
         return self._literal(self._escaped_char(char))
 
     def _escaped_char(self, char: str) -> str:
-        """The character that an escape stands for, in and out of brackets."""
+        """The character that an escape stands for, inside and outside brackets."""
         if char in _CONTROL:
             return _CONTROL[char]
         if char == "0":

@@ -1,11 +1,11 @@
-"""Append, apply, release: how both coordinators turn decisions into durable state.
+"""Append, apply, release: how both coordinators make their decisions durable.
 
 A coordinator's state is a fold over its internal topic. ``write`` appends the decided records, applies them with
-the very function that replays them at start, and resolves only when they are committed (below the high
+the same function that replays them at start, and resolves only when they are committed (below the high
 watermark, which under the flush policy ``commit`` means on stable storage). A failed append applies nothing.
-A caller that has the new state at hand says so with ``apply`` (Kafka's ``replayRecords``); there are three: a
-transaction's value, of which the log does not keep all, a classic group, whose members are ahead of the log, and
-committed offsets, which there are many of.
+A caller that already has the new state passes ``apply`` (Kafka's ``replayRecords``). There are three cases: a
+transaction's value, of which the log does not keep everything; a classic group, whose members are ahead of the log; and
+committed offsets, because there are many.
 
 Callers: ``coordinator.transaction`` and ``coordinator.group``. The broker implements :class:`CoordinatorHost`
 and calls ``load``/``unload`` when it gains or loses the leadership of an internal partition.
@@ -38,11 +38,11 @@ LOG_ERRORS: Final[Mapping[Error, Error]] = {
     Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
     Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
 }
-"""What a client is told if the record of its request could not be written (``CoordinatorOperationExceptionHelper``)."""
+"""Errors for clients if the record of their request could not be written (``CoordinatorOperationExceptionHelper``)."""
 
 
 def client_error(error: Error) -> Error:
-    """The log's error in the words of a coordinator."""
+    """The log's error as a coordinator reports it."""
     return LOG_ERRORS.get(error, error)
 
 
@@ -54,7 +54,7 @@ class CoordinatorRecord(NamedTuple):
 
 
 class LoggedRecord(NamedTuple):
-    """A record as the log holds it; ``producer`` is ``NO_PRODUCER`` outside a transaction."""
+    """A record as stored in the log; ``producer`` is ``NO_PRODUCER`` outside a transaction."""
 
     offset: int
     timestamp_ms: int
@@ -64,7 +64,7 @@ class LoggedRecord(NamedTuple):
 
 
 class LoggedMarker(NamedTuple):
-    """The end of a producer's transaction on this internal partition."""
+    """The end of a producer's transaction in this internal partition."""
 
     offset: int
     producer: ProducerIdAndEpoch
@@ -72,7 +72,7 @@ class LoggedMarker(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """Outcome of an append: where the records are, and when they are safe.
+    """Outcome of an append: where the records are, and when they are committed.
 
     ``error`` other than NONE: nothing was written and ``committed`` is already resolved with it.
     """
@@ -83,7 +83,7 @@ class Appended(NamedTuple):
 
 
 class CoordinatorHost(Protocol):
-    """What a coordinator needs of the broker that it lives in."""
+    """What a coordinator needs from its broker."""
 
     timers: Timers
 
@@ -95,14 +95,14 @@ class CoordinatorHost(Protocol):
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
-        """One batch with acks=all; a ``producer`` makes it transactional (no sequence, TxnOffsetCommit).
+        """Append one batch with acks=all; a ``producer`` makes it transactional (no sequence, TxnOffsetCommit).
 
-        :param guard: what the verification of the producer's transaction gave (KIP-890).
+        :param guard: from the verification of the producer's transaction (KIP-890).
         """
         ...
 
     def in_pieces(self, work: Generator[None, None, None]) -> None:
-        """Do work that grows with what there is: now as far as it is little, else with others' turns at its pauses."""
+        """Do work that grows with the amount of state: now if it is little, else with other turns at its pauses."""
         ...
 
 
@@ -116,11 +116,11 @@ class Shard(Protocol):
     def replay_marker(self, marker: LoggedMarker) -> None: ...
 
     def loaded(self, now_ms: int) -> None:
-        """All of the log was replayed and this broker is the coordinator: start timers, finish what is unfinished."""
+        """The whole log was replayed and this broker coordinates: start timers, finish what is unfinished."""
         ...
 
     def unloaded(self) -> None:
-        """Another broker is the coordinator now: cancel timers, answer what waits with NOT_COORDINATOR."""
+        """Another broker coordinates now: cancel timers, answer all waiting requests with NOT_COORDINATOR."""
         ...
 
 
@@ -137,7 +137,7 @@ class CoordinatorRuntime(Generic[S]):
         partitions: int,
         new_shard: Callable[[TopicPartition, int], S],
     ) -> None:
-        """:param new_shard: makes a partition's empty state from it and its leader epoch (the coordinator epoch)."""
+        """:param new_shard: creates a partition's empty state from its leader epoch (the coordinator epoch)."""
         self.host = host
         self.topic = topic
         self.partitions = partitions
@@ -145,16 +145,16 @@ class CoordinatorRuntime(Generic[S]):
         self._shards: dict[int, S] = {}
         self._unreadable: set[int] = set()
         self.serves: Callable[[int], bool] | None = None
-        """Of a broker with several nodes: whether the one that was asked coordinates a partition."""
+        """For a broker with several nodes: whether the node that was asked coordinates a partition."""
 
     def partition_for(self, key: str) -> TopicPartition:
-        """Owner of a transactional id or group id."""
+        """The partition that owns a transactional id or group id."""
         return TopicPartition(self.topic, java_hash_partition(key, self.partitions))
 
     def shard_for(self, key: str) -> S | Error:
         """The shard that owns ``key``, or NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE if it cannot be read.
 
-        Never COORDINATOR_LOAD_IN_PROGRESS: all is loaded before anybody is served.
+        Never COORDINATOR_LOAD_IN_PROGRESS: everything is loaded before any request is served.
         """
         partition = java_hash_partition(key, self.partitions)
         if self.serves is not None and not self.serves(partition):
@@ -166,32 +166,32 @@ class CoordinatorRuntime(Generic[S]):
 
     @property
     def unreadable(self) -> int:
-        """How many partitions could not be read."""
+        """The number of partitions that could not be read."""
         return len(self._unreadable)
 
     def shard(self, partition: int) -> S | None:
         return self._shards.get(partition)
 
     def shards(self) -> Iterator[S]:
-        """Every loaded shard, in the order of partitions."""
+        """Every loaded shard, in partition order."""
         for partition in sorted(self._shards):
             yield self._shards[partition]
 
     def served_shards(self) -> Iterator[S]:
-        """Those that the node that was asked coordinates."""
+        """The shards that the node that was asked coordinates."""
         for partition in sorted(self._shards):
             if self.serves is None or self.serves(partition):
                 yield self._shards[partition]
 
     def load(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker], now_ms: int) -> None:
-        """Become the coordinator of a partition: replay its log, then let it act."""
+        """Become the coordinator of a partition: replay its log, then start acting."""
         if self.replay(partition, epoch, log):
             self.begin(partition, now_ms)
 
     def replay(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker]) -> bool:
-        """The first half of :meth:`load`: know what the log knows.
+        """The first half of :meth:`load`: replay the log.
 
-        False if it cannot be read: whom the partition owns is answered COORDINATOR_NOT_AVAILABLE, all others are
+        False if it cannot be read: keys that the partition owns get COORDINATOR_NOT_AVAILABLE, all others are
         served.
         """
         self._unreadable.discard(partition)
@@ -205,7 +205,7 @@ class CoordinatorRuntime(Generic[S]):
                     shard.replay_marker(entry)
                 else:
                     shard.replay(entry)
-        except Exception:  # whatever a damaged record makes of its reader
+        except Exception:  # whatever a damaged record causes in its reader
             logger.exception(
                 "%s cannot be read at or after offset %d: its groups or transactional ids have no coordinator until "
                 "the broker is started again with its folder restored from a copy (dump-log shows what is whole)",
@@ -218,7 +218,7 @@ class CoordinatorRuntime(Generic[S]):
         return True
 
     def begin(self, partition: int, now_ms: int) -> None:
-        """The second half: start timers, finish what is unfinished."""
+        """The second half of :meth:`load`: start timers, finish what is unfinished."""
         self._shards[partition].loaded(now_ms)
 
     def unload(self, partition: int) -> None:
@@ -236,10 +236,10 @@ class CoordinatorRuntime(Generic[S]):
         guard: VerificationGuard | None = None,
         apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:
-        """Append, apply, and resolve with NONE once committed, or with why nothing was written.
+        """Append, apply, and resolve with NONE once committed, or with the reason why nothing was written.
 
-        No records: nothing is appended and the answer is NONE at once. Errors are those of the log; coordinators
-        answer them as :func:`client_error` says.
+        Without records nothing is appended and the result is NONE at once. Errors are those of the log; coordinators
+        return them to clients by way of :func:`client_error`.
 
         :param apply: called with the first record's offset once they are appended, instead of replaying them.
         """

@@ -1,4 +1,4 @@
-"""The records of ``__transaction_state`` and ``__consumer_offsets`` as names and values that JSON has.
+"""Decodes the records of ``__transaction_state`` and ``__consumer_offsets`` into names and JSON values.
 
 Called by the command line (``consume``, ``dump-log``, ``transactions history``) and the console. Pure.
 """
@@ -24,7 +24,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 
 def decode_internal_record(topic: str, record: Record) -> tuple[Any, Any] | None:
-    """Key and value of a record of one of the two topics; None for another topic and for what cannot be read."""
+    """Key and value of a record of one of the two topics; None for other topics and unreadable records."""
     try:
         if topic == TRANSACTION_STATE_TOPIC:
             return decode_transaction_record(record)
@@ -38,7 +38,7 @@ def decode_internal_record(topic: str, record: Record) -> tuple[Any, Any] | None
 def transition(record: Record) -> tuple[str, Txn | None] | None:
     """The transactional id and its state in a record of ``__transaction_state``; the state is None in a tombstone.
 
-    None for a kind of record that is not known.
+    None for an unknown kind of record.
     """
     transactional_id = decode_key(record.key or b"")
     if transactional_id is None:
@@ -47,7 +47,7 @@ def transition(record: Record) -> tuple[str, Txn | None] | None:
 
 
 def decode_transaction_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__transaction_state``, the state under its name; None for the value of a tombstone."""
+    """Key and value of ``__transaction_state``, with the state's name; None as value of a tombstone."""
     key = decode_transaction_key(record.key or b"")
     if isinstance(key, Unknown):
         return {"unknownType": key.record_type}, json_bytes(record.value)
@@ -60,7 +60,7 @@ def decode_transaction_record(record: Record) -> tuple[Any, Any]:
 
 
 def decode_offsets_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__consumer_offsets``, with the kind of the record; None for the value of a tombstone."""
+    """Key and value of ``__consumer_offsets``, with the kind of record; None as value of a tombstone."""
     found = decode_group_record(record.key or b"", record.value)
     if isinstance(found, Unknown):
         return {"unknownType": found.record_type}, json_bytes(record.value)
@@ -69,7 +69,7 @@ def decode_offsets_record(record: Record) -> tuple[Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A message as names and values that JSON has."""
+    """A message as names and JSON values."""
     if isinstance(value, Struct):
         return {name: _plain(getattr(value, name)) for name in value.__slots__}
     if isinstance(value, list):

@@ -1,8 +1,8 @@
 """Server-side assignors of the consumer protocol: which member reads which partition (KIP-848).
 
-Pure functions from members, their subscriptions and their present target to a new target; called by
-``consumer_draft``. Every partition of a topic that somebody subscribes to is assigned, to exactly one subscriber.
-Members and topics are looked at in a fixed order, so the same input gives the same target. The aims are those of
+Pure functions from members, their subscriptions and their current target to a new target; called by
+``consumer_draft``. Every partition of a subscribed topic is assigned, to exactly one subscriber.
+Members and topics are processed in a fixed order, so the same input gives the same target. The goals are those of
 Kafka's ``RangeAssignor`` and ``UniformAssignor``; among equally good targets the choice may differ from Kafka's.
 """
 
@@ -18,12 +18,12 @@ PartitionCounts = Mapping[TopicId, int]
 Owned = dict[TopicId, set[int]]
 
 BALANCE_ROUNDS = 16
-"""How often the uniform assignor goes over the topics to even out members with different subscriptions."""
+"""How often the uniform assignor goes over the topics to balance members with different subscriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberSpec:
-    """What an assignor knows of a member: existing topics that it subscribes to, and its present target."""
+    """What an assignor knows of a member: its existing subscribed topics, and its current target."""
 
     topics: frozenset[TopicId]
     current: Assignment
@@ -35,7 +35,7 @@ Assignor = Callable[[Members, PartitionCounts], dict[str, Assignment]]
 
 
 def range_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assignment]:
-    """Of each topic a run of consecutive partitions to each subscriber, earlier ones one more.
+    """A run of consecutive partitions of each topic for each subscriber; earlier subscribers get one more.
 
     Members keep their order from topic to topic (static ones first, by instance id), so that equally partitioned
     topics are co-partitioned: a member gets the same numbers of each.
@@ -60,10 +60,10 @@ def range_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assig
 
 
 def uniform_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assignment]:
-    """As even as the subscriptions allow, moving as few partitions as possible.
+    """As even as the subscriptions allow, with as few moves as possible.
 
-    Members with equal subscriptions get counts that differ by at most one, and lose a partition only where they
-    have too many. With different subscriptions the least loaded subscriber gets what is free, then partitions move
+    Members with equal subscriptions get counts that differ by at most one, and lose a partition only if they
+    have too many. With different subscriptions the least loaded subscriber gets free partitions, then partitions move
     from more to less loaded subscribers of the same topic.
     """
     kept = _kept(members, counts)
@@ -86,7 +86,7 @@ def _subscribed(members: Members) -> set[TopicId]:
 
 
 def _kept(members: Members, counts: PartitionCounts) -> dict[str, Owned]:
-    """What each member has and may keep: still subscribed to, still existing, claimed by nobody before it."""
+    """What each member has and may keep: still subscribed, still existing, and not claimed by an earlier member."""
     taken: set[tuple[TopicId, int]] = set()
     kept: dict[str, Owned] = {}
     for member_id in sorted(members):
@@ -102,7 +102,7 @@ def _kept(members: Members, counts: PartitionCounts) -> dict[str, Owned]:
 
 
 def _free(members: Members, counts: PartitionCounts, kept: Mapping[str, Owned]) -> dict[TopicId, list[int]]:
-    """Partitions that nobody has, by topic in order of ids."""
+    """Partitions without an owner, by topic in order of ids."""
     free = {topic: set(range(counts[topic])) for topic in sorted(_subscribed(members))}
     for owned in kept.values():
         for topic, partitions in owned.items():
@@ -115,7 +115,7 @@ def _load(owned: Owned) -> int:
 
 
 def _fill_equal(members: Members, counts: PartitionCounts, kept: dict[str, Owned]) -> None:
-    """Equal subscriptions: a quota for each, one more for some, first for those who have one more already."""
+    """For equal subscriptions: a quota each, and one more for some, preferably those that have one more already."""
     total = sum(counts[topic] for topic in _subscribed(members))
     quota, extra = divmod(total, len(members))
     quotas: dict[str, int] = {}
@@ -136,7 +136,7 @@ def _fill_equal(members: Members, counts: PartitionCounts, kept: dict[str, Owned
 
 
 def _fill_by_load(members: Members, counts: PartitionCounts, kept: dict[str, Owned]) -> None:
-    """Topics with the most partitions for each subscriber first, each partition to the least loaded subscriber."""
+    """Topics with the most partitions per subscriber first, each partition to the least loaded subscriber."""
     subscribers = _subscribers(members)
     free = _free(members, counts, kept)
     loads = {member_id: _load(owned) for member_id, owned in kept.items()}
@@ -167,9 +167,10 @@ def _balance(members: Members, kept: dict[str, Owned]) -> None:
 
 
 def _even_out(topic: TopicId, subscribers: Sequence[str], kept: dict[str, Owned], loads: dict[str, int]) -> bool:
-    """Move one topic's partitions; whether any was. Of as much loaded ones the last gives, and the first takes.
+    """Move one topic's partitions; returns whether any moved. Among equally loaded members the last gives, the first
+    takes.
 
-    Both heaps may hold what a member's load was before: only what it is counts.
+    Both heaps may contain outdated loads of a member: only its current load counts.
     """
     givers = [(-loads[member_id], -n) for n, member_id in enumerate(subscribers) if kept[member_id].get(topic)]
     takers = [(loads[member_id], n) for n, member_id in enumerate(subscribers)]

@@ -16,12 +16,12 @@ from oncelog.coordinator.group.subscription import PROTOCOL_TYPE, subscribed_top
 from oncelog.errors import InvariantError
 
 Protocols = Mapping[str, bytes]
-"""Protocols a member knows, by name in its order of preference, with what it tells the leader in each."""
+"""Protocols that a member supports, by name in its order of preference, with its metadata for each."""
 
 
 @dataclass(slots=True)
 class ClassicMember:
-    """One member. ``awaiting_join`` and ``awaiting_sync`` say that a request of its is parked."""
+    """One member. ``awaiting_join`` and ``awaiting_sync`` say that one of its requests is parked."""
 
     member_id: str
     instance_id: str | None
@@ -35,11 +35,11 @@ class ClassicMember:
     awaiting_join: bool = False
     awaiting_sync: bool = False
     is_new: bool = False
-    """It joined and has not been answered: it cannot send heartbeats, for it does not know its id."""
+    """It has joined and not been answered: it cannot send heartbeats, because it does not know its id."""
 
     @property
     def waits(self) -> bool:
-        """A parked request proves that the member is alive; a new member has no such credit."""
+        """Whether a parked request proves that the member is alive; a new member's does not."""
         return not self.is_new and (self.awaiting_join or self.awaiting_sync)
 
     def vote(self, candidates: Iterable[str]) -> str:
@@ -51,7 +51,7 @@ class ClassicMember:
         raise InvariantError(f"member {self.member_id} knows none of the protocols {sorted(allowed)}")
 
     def same_protocols(self, protocols: Protocols) -> bool:
-        """Same names in the same order with the same metadata."""
+        """Whether names, order and metadata are the same."""
         return list(self.protocols.items()) == list(protocols.items())
 
 
@@ -70,13 +70,13 @@ class ClassicGroup:
     members: dict[str, ClassicMember] = field(default_factory=dict)
     static_members: dict[str, str] = field(default_factory=dict)
     pending_joins: set[str] = field(default_factory=set)
-    """Ids that were handed out with MEMBER_ID_REQUIRED and did not come back yet."""
+    """Ids handed out with MEMBER_ID_REQUIRED whose members have not joined yet."""
     pending_syncs: set[str] = field(default_factory=set)
-    """Members that got the generation's JoinGroup answer and did not send SyncGroup yet."""
+    """Members that got the generation's JoinGroup answer and have not sent SyncGroup yet."""
     new_member_added: bool = False
-    """A member came during the initial delay, which is therefore extended."""
+    """A member joined during the initial delay, which is therefore extended."""
     subscribed_topics: frozenset[str] | None = None
-    """Topics that the members read; None if the coordinator cannot know."""
+    """Topics that the members read; None if unknown to the coordinator."""
     _protocol_counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -85,7 +85,7 @@ class ClassicGroup:
 
     @property
     def simple(self) -> bool:
-        """Only a place for offsets: no member ever joined (Kafka's simple consumer group)."""
+        """Whether it is only a place for offsets: no member ever joined (Kafka's simple consumer group)."""
         return self.protocol_type is None and self.empty and not self.pending_joins
 
     @property
@@ -102,11 +102,11 @@ class ClassicGroup:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of the members'."""
+        """The longest rebalance timeout of its members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def reads(self, topic: str) -> bool:
-        """Whether a member may read ``topic``; where the subscriptions cannot be read, every topic counts as read."""
+        """Whether a member may read ``topic``; if the subscriptions cannot be read, every topic counts as read."""
         if self.subscribed_topics is None:
             return self.consumer_type
         return topic in self.subscribed_topics
@@ -117,7 +117,7 @@ class ClassicGroup:
         self.previous_state, self.state, self.state_timestamp_ms = self.state, state, now_ms
 
     def add(self, member: ClassicMember) -> None:
-        """The first member fixes the protocol type and leads."""
+        """Add a member; the first one determines the protocol type and becomes the leader."""
         if member.instance_id is not None:
             if member.instance_id in self.static_members:
                 raise InvariantError(f"group {self.group_id} has two members with instance id {member.instance_id}")
@@ -131,7 +131,7 @@ class ClassicGroup:
         self.pending_joins.discard(member.member_id)
 
     def remove(self, member_id: str) -> ClassicMember | None:
-        """Forget a member or a pending id; the next member leads where the leader goes."""
+        """Forget a member or a pending id; if the leader goes, the next member leads."""
         self.pending_joins.discard(member_id)
         self.pending_syncs.discard(member_id)
         member = self.members.pop(member_id, None)
@@ -158,7 +158,7 @@ class ClassicGroup:
     def update(
         self, member: ClassicMember, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int
     ) -> None:
-        """What a member says of itself when it joins again."""
+        """Update what a member states about itself when it joins again."""
         self._count(member.protocols, -1)
         self._count(protocols, 1)
         member.protocols = protocols
@@ -166,7 +166,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def supports(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Whether a member with these protocols can be in the group: one of them is known to all its members."""
+        """Whether a member with these protocols fits into the group: all its members support one of them."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and any(True for _ in protocols)
         return protocol_type == self.protocol_type and any(
@@ -174,7 +174,8 @@ class ClassicGroup:
         )
 
     def choose_protocol(self) -> str:
-        """Every member votes for its first choice among the protocols that all know; ties go to the first voted for."""
+        """Every member votes for its preferred protocol among those that all support; the first one voted for wins
+        ties."""
         candidates = [name for name, count in self._protocol_counts.items() if count == len(self.members)]
         votes: dict[str, int] = {}
         for member in self.members.values():
@@ -183,7 +184,7 @@ class ClassicGroup:
         return max(votes, key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:
-        """Keep the leader if it joined, else take the first member that did; False if there is none."""
+        """Keep the leader if it joined, else make the first member that did the leader; False if there is none."""
         if self.leader_id is not None and self.members[self.leader_id].awaiting_join:
             return True
         for member in self.members.values():
@@ -201,7 +202,7 @@ class ClassicGroup:
         self.enter(ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, now_ms)
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
-        """From the members' subscriptions, where these are of Kafka's consumers and well formed."""
+        """The topics in the members' subscriptions, if those are from Kafka's consumers and well formed."""
         if not self.consumer_type:
             return None
         if not self.members:

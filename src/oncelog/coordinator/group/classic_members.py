@@ -1,8 +1,8 @@
-"""Members of the classic protocol in a group of the consumer protocol, while it is being migrated (KIP-848).
+"""Members that use the classic protocol in a group of the consumer protocol, during a migration (KIP-848).
 
-Called by ``coordinator`` through :class:`ClassicMembers` when JoinGroup, SyncGroup, Heartbeat or LeaveGroup name a
+Called by ``coordinator`` through :class:`ClassicMembers` if JoinGroup, SyncGroup, Heartbeat or LeaveGroup name a
 consumer group. Such a member's epoch is its generation; the coordinator assigns for it, so it never leads. It learns of
-a new assignment by REBALANCE_IN_PROGRESS, and joins to get on. Source: Kafka's ``GroupMetadataManager`` (4.3.1).
+a new assignment by REBALANCE_IN_PROGRESS, and joins again to get it. Source: Kafka's ``GroupMetadataManager`` (4.3.1).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MEMBER_ID_REQUIRED_FROM = 4
 
 
 class ClassicMembers:
-    """The classic protocol's requests to the consumer groups of one shard."""
+    """Handles classic requests to the consumer groups of one shard."""
 
     def __init__(self, environment: Environment, consumer: ConsumerProtocol) -> None:
         self._env = environment
@@ -49,7 +49,7 @@ class ClassicMembers:
     def join(
         self, group: ConsumerGroup, request: JoinGroupRequest, caller: Caller, now_ms: int
     ) -> Deferred[JoinGroupResponse]:
-        """Answered at once with the member's epoch as generation; nobody leads."""
+        """Answer at once with the member's epoch as generation; no member leads."""
         new = not request.member_id
         member_id = request.member_id or self._env.random_id()
         protocols: dict[str, bytes] = {}
@@ -125,7 +125,7 @@ class ClassicMembers:
         )
 
     def _joined(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        """It has its rebalance timeout to send SyncGroup."""
+        """Wait for the member's SyncGroup, for its rebalance timeout."""
         self._env.timers.cancel(("join", group_id, member.member_id))
         self._consumer.start_session(group_id, member, now_ms)
         self._consumer.fence_at("sync", group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
@@ -142,7 +142,7 @@ class ClassicMembers:
         return Error.NONE
 
     def _member(self, draft: Draft, member_id: str, instance_id: str | None, new: bool) -> ConsumerMember | Error:
-        """The member that joins, in the draft."""
+        """The joining member, in the draft."""
         if instance_id is None:
             return draft.group.members.get(member_id, ConsumerMember(member_id))
         static = draft.group.static_member(instance_id)
@@ -163,7 +163,7 @@ class ClassicMembers:
     # --- SyncGroup and Heartbeat
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest, now_ms: int) -> Deferred[SyncGroupResponse]:
-        """The assignment that the coordinator made; what the request carries is ignored."""
+        """The coordinator's assignment; the request's own one is ignored."""
         member = _known(group, request.member_id, request.group_instance_id)
         if isinstance(member, Error):
             return Deferred.of(SyncGroupResponse(error_code=member))
@@ -189,7 +189,7 @@ class ClassicMembers:
         )
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> Error:
-        """REBALANCE_IN_PROGRESS where joining again would get the member on."""
+        """REBALANCE_IN_PROGRESS if joining again would advance the member."""
         member = _known(group, request.member_id, request.group_instance_id)
         if isinstance(member, Error):
             return member
@@ -208,7 +208,7 @@ class ClassicMembers:
         return Error.NONE
 
     def _expect_join(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        """From the first time it was told to, the member has its rebalance timeout to join again."""
+        """From the first time it is told to join again, the member has its rebalance timeout to do so."""
         if ("join", group_id, member.member_id) not in self._env.timers:
             self._consumer.fence_at("join", group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
 
@@ -245,7 +245,7 @@ class ClassicMembers:
 
 
 def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember | Error:
-    """The member that sent a request, if it uses the classic protocol."""
+    """The sender of a request, if it uses the classic protocol."""
     member = group.members.get(member_id)
     if instance_id is not None:
         member = group.static_member(instance_id)
@@ -259,12 +259,12 @@ def _generation_error(member: ConsumerMember, generation: int) -> Error:
 
 
 def _protocol(member: ConsumerMember) -> str:
-    """The member's own first choice: nobody else's assignor runs."""
+    """The member's own preferred protocol: no other assignor runs."""
     return "" if member.classic is None else next(iter(member.classic.protocols), "")
 
 
 def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
-    """Whether a partition of the member's target still belongs to somebody else."""
+    """Whether a partition of the member's target still belongs to another member."""
     return any(
         partition not in member.assigned.get(topic_id, {}) and group.owner_epoch(topic_id, partition) != -1
         for topic_id, partitions in group.target(member.member_id).items()

@@ -1,10 +1,10 @@
-"""The classic protocol at work: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, their parked answers and timers.
+"""Runs the classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, their parked answers and timers.
 
-Called by ``shard``. ``classic_rules`` says what a request means; this module carries it out: it changes the group,
+Called by ``shard``. ``classic_rules`` decides what a request means; this module carries that out: it changes the group,
 starts and stops timers, parks and answers requests, and has the group's metadata written. Members, generations and
 assignments live in memory and are stored when a rebalance completes (SyncGroup of the leader), when a group becomes
-empty and when a static member gets another id; a crash between returns to the last stored generation, whose members
-find out by their heartbeats. A disconnect does nothing: a member is gone when its session ends.
+empty and when a static member gets another id; a crash in between returns to the last stored generation, whose members
+notice by their heartbeats. A disconnect has no effect: a member is removed when its session ends.
 Source: Kafka's ``GroupMetadataManager`` (4.3.1).
 """
 
@@ -30,13 +30,13 @@ from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""How long a member that was never answered is waited for: it cannot send heartbeats yet."""
+"""How long to wait for a member that has not been answered yet: it cannot send heartbeats."""
 LEAST_JOIN_WAIT_MS = 1000
-"""How long at least a group waits again for members none of whom joined: with no rebalance timeout it would be for ever
-in one turn."""
+"""Shortest renewed wait of a group none of whose members joined: with a rebalance timeout of 0 it would wait again in
+the same turn for ever."""
 LEAST_SYNC_WAIT_MS = 1000
-"""How long members are given to sync at least: with no rebalance timeout (kafkajs, without a setting, sends 0) a
-member would be removed before its request can arrive. Apache Kafka has no such bound, but its timers leave some time.
+"""Shortest time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a
+member would be removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.
 """
 
 MEMBER_ID_REQUIRED_FROM = 4
@@ -73,7 +73,7 @@ class ClassicProtocol:
     def _store_new_group(
         self, group: ClassicGroup, answer: Deferred[JoinGroupResponse], now_ms: int
     ) -> Deferred[JoinGroupResponse]:
-        """Write a new group's empty metadata; where that fails there is no group."""
+        """Write a new group's empty metadata; if that fails the group does not exist."""
         written = self._env.write([records.empty_group_metadata(group)], now_ms, apply=members_are_ahead)
         if not written.done or written.value is Error.NONE:
             return answer
@@ -157,7 +157,7 @@ class ClassicProtocol:
         return verdict.error
 
     def leave(self, group: ClassicGroup, request: LeaveGroupRequest, now_ms: int) -> list[MemberResponse] | Error:
-        """Each member's outcome, or why none was looked at."""
+        """Each member's outcome, or an error for all of them."""
         if group.state is ClassicState.DEAD:
             return Error.COORDINATOR_NOT_AVAILABLE
         answers: list[MemberResponse] = []
@@ -198,7 +198,7 @@ class ClassicProtocol:
                 self._complete_join(group, now_ms)
 
     def _drop(self, group: ClassicGroup, member_id: str) -> bool:
-        """Forget a member or pending id, and answer what it has parked; True if it was a member."""
+        """Forget a member or pending id, and answer its parked requests; True if it was a member."""
         self._env.timers.cancel(("session", group.group_id, member_id))
         member = group.remove(member_id)
         if member is None:
@@ -244,7 +244,7 @@ class ClassicProtocol:
         caller: Caller,
         now_ms: int,
     ) -> Deferred[JoinGroupResponse]:
-        """The instance is back as a new process: in STABLE it takes its place without a rebalance (KIP-345)."""
+        """The instance is back as a new process: in STABLE it resumes without a rebalance (KIP-345)."""
         instance_id = request.group_instance_id or ""
         old_id, leader_before = group.static_members[instance_id], group.leader_id
         before = self._take_over(group, instance_id, new_id, now_ms)
@@ -284,7 +284,8 @@ class ClassicProtocol:
     def _take_over(
         self, group: ClassicGroup, instance_id: str, new_id: str, now_ms: int
     ) -> tuple[Mapping[str, bytes], int, int]:
-        """Change an instance's member id, fence what its former process has parked; its former subscription."""
+        """Change an instance's member id and fence its former process's parked requests; returns its old
+        subscription."""
         old = group.members[group.static_members[instance_id]]
         before = (old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms)
         self._env.timers.cancel(("session", group.group_id, old.member_id))
@@ -302,7 +303,7 @@ class ClassicProtocol:
             self._prepare_rebalance(group, now_ms)
 
     def _maybe_complete_join(self, group: ClassicGroup, now_ms: int) -> None:
-        """An initial rebalance is completed by its timer alone."""
+        """Complete the join phase if all have joined; an initial rebalance is completed only by its timer."""
         joining = group.state is ClassicState.PREPARING_REBALANCE and group.previous_state is not ClassicState.EMPTY
         if joining and group.all_joined:
             self._complete_join(group, now_ms)
@@ -323,7 +324,7 @@ class ClassicProtocol:
             self._schedule_join_timeout(group, now_ms)
 
     def _delay_initial(self, group_id: str, delay_ms: int, remaining_ms: int, now_ms: int) -> None:
-        """Wait for more members; each round in which one came starts another, as long as time remains."""
+        """Wait for more members; each round in which one joins starts another, as long as time remains."""
 
         def over(now_ms: int) -> None:
             group = self._env.groups.get(group_id)
@@ -347,7 +348,8 @@ class ClassicProtocol:
         self._env.timers.schedule(("join", group.group_id, ""), now_ms + wait_ms, over)
 
     def _complete_join(self, group: ClassicGroup, now_ms: int) -> None:
-        """Open the next generation for those that joined; dynamic members that did not are out, static ones stay."""
+        """Begin the next generation with those that joined; of the others, dynamic members are removed, static ones
+        stay."""
         self._env.timers.cancel(("join", group.group_id, ""))
         late = [m for m in group.members.values() if not m.awaiting_join and m.instance_id is None]
         for member in late:
@@ -388,7 +390,7 @@ class ClassicProtocol:
         self._env.timers.schedule(("sync", group.group_id, ""), now_ms + wait_ms, over)
 
     def _distribute(self, group: ClassicGroup, given: Mapping[str, bytes], now_ms: int) -> None:
-        """Store the leader's assignment, then answer everybody that waits for it."""
+        """Store the leader's assignment, then answer all members that wait for it."""
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
         generation = group.generation
 
@@ -416,7 +418,7 @@ class ClassicProtocol:
     def _answer_syncs(
         self, group: ClassicGroup, response: Callable[[ClassicMember], SyncGroupResponse], now_ms: int
     ) -> None:
-        """Whoever waited starts a new session: the old one may have run out meanwhile."""
+        """Answer waiting members and restart their sessions, which may have run out meanwhile."""
         for member in list(group.members.values()):
             if member.awaiting_sync:
                 self.alive(group, member, now_ms)
@@ -443,20 +445,20 @@ class ClassicProtocol:
     # --- load, unload, migration
 
     def adopt(self, group: ClassicGroup, *, rebalance: bool, now_ms: int) -> None:
-        """Take over a group that was one of the consumer protocol."""
+        """Take over a group converted from the consumer protocol."""
         for member in group.members.values():
             self.alive(group, member, now_ms)
         if rebalance:
             self._prepare_rebalance(group, now_ms)
 
     def release(self, group: ClassicGroup, error: Error) -> None:
-        """Answer everything that is parked in a group that is not ours any more."""
+        """Answer all parked requests of a group that this coordinator no longer owns."""
         for member in list(group.members.values()):
             self._answer_join(group, member, _join_error(error, member.member_id))
             self._answer_sync(group, member, SyncGroupResponse(error_code=error))
 
     def loaded(self, group: ClassicGroup, now_ms: int) -> None:
-        """Give every member a session; a group above the limit rebalances, which leaves the last ones out."""
+        """Give every member a session; a group above the size limit rebalances, which leaves out the last ones."""
         for member in group.members.values():
             self.alive(group, member, now_ms)
         if len(group.members) > self._env.config.group_max_size:
@@ -483,7 +485,7 @@ def _join_error(error: Error, member_id: str) -> JoinGroupResponse:
 
 
 def _generation(group: ClassicGroup, member_id: str) -> JoinGroupResponse:
-    """The current generation; the leader alone learns who the members are."""
+    """The current generation; only the leader learns who the members are."""
     members: list[JoinGroupResponseMember] = []
     if group.leader_id == member_id and group.protocol_name is not None:
         members = [
@@ -507,4 +509,4 @@ def _assignment(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse
 
 
 def members_are_ahead(_: int) -> None:
-    """What is done instead of replaying a group's metadata: its members are in memory, and ahead of the log."""
+    """Applied instead of replaying a group's metadata: its members are in memory, and ahead of the log."""

@@ -1,7 +1,7 @@
 """What a request means to a group of the classic protocol: one table, event by state.
 
-A rule looks and decides; ``classic_protocol`` carries the verdict out. Whoever asks when the coordinator answers
-ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS finds it here, and in ``docs/reference/group-states.md``, which is drawn
+A rule examines and decides; ``classic_protocol`` carries the verdict out. When the coordinator returns
+ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS is answered here, and in ``docs/reference/group-states.md``, which is drawn
 from :data:`RULES`. Source: Kafka's ``GroupMetadataManager`` and ``ClassicGroup`` (4.3.1); KIP-345, KIP-394, KIP-447,
 KIP-559.
 """
@@ -19,7 +19,7 @@ from oncelog.errors import Error
 
 
 class Step(Enum):
-    """What is to be done with a request that is not simply refused."""
+    """What to do with a request that is not simply refused."""
 
     REFUSE = "answer the error"
     ASSIGN_ID = "hand out a member id and ask to join with it"
@@ -36,7 +36,7 @@ class Step(Enum):
 
 
 class Verdict(NamedTuple):
-    """``error`` is what the answer says; with ALIVE it may be an error as well."""
+    """``error`` is the error in the answer; even ALIVE may have one."""
 
     step: Step
     error: Error = Error.NONE
@@ -125,7 +125,7 @@ Event = JoinNew | JoinKnown | Sync | Heartbeat | Leave | Commit | TxnCommit | De
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A cell of the table: how it reads in the documentation, and the decision."""
+    """A cell of the table: its text in the documentation, and the decision."""
 
     label: str
     decide: Callable[[ClassicGroup, Any], Verdict]
@@ -141,7 +141,8 @@ def refuse(error: Error) -> Rule:
 
 
 def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> Error:
-    """Whether the caller is who it says: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID (another process has the instance)."""
+    """Whether the caller is that member: UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if another process has the
+    instance."""
     if instance_id is not None:
         owner = group.static_members.get(instance_id)
         if owner is None:
@@ -160,7 +161,7 @@ def _current(group: ClassicGroup, event: Heartbeat | Sync | Commit | TxnCommit) 
 
 
 def _full_while_joining(group: ClassicGroup, member_id: str, max_size: int) -> bool:
-    """Counted by those that wait, so that the last to come back are those that have to go."""
+    """Whether the group is full, counting waiting members, so that the last ones to rejoin are left out."""
     member = group.members.get(member_id)
     return not (member is not None and member.awaiting_join) and group.awaiting_joins >= max_size
 
@@ -184,7 +185,7 @@ def _join_new(group: ClassicGroup, event: JoinNew) -> Verdict:
 
 
 def _join_known(known: Callable[[ClassicGroup, JoinKnown], Verdict]) -> Callable[[ClassicGroup, JoinKnown], Verdict]:
-    """What all states check first, then ``known`` for a member of the group."""
+    """The checks common to all states, then ``known`` for a member of the group."""
 
     def decide(group: ClassicGroup, event: JoinKnown) -> Verdict:
         if _full(group, event.member_id, event.max_size):
@@ -204,13 +205,13 @@ def _rejoin(group: ClassicGroup, event: JoinKnown) -> Verdict:
 
 
 def _rejoin_if_changed(group: ClassicGroup, event: JoinKnown) -> Verdict:
-    """The same subscription again: the answer was lost, and is repeated."""
+    """If the subscription is the same, the answer was lost: repeat it."""
     same = group.members[event.member_id].same_protocols(event.protocols)
     return Verdict(Step.CURRENT if same else Step.REJOIN)
 
 
 def _rejoin_stable(group: ClassicGroup, event: JoinKnown) -> Verdict:
-    """The leader comes back for what the coordinator cannot see, such as new partitions."""
+    """The leader rejoins for reasons that the coordinator cannot see, such as new partitions."""
     return Verdict(Step.REJOIN) if group.leader_id == event.member_id else _rejoin_if_changed(group, event)
 
 
@@ -250,7 +251,7 @@ def _leave(group: ClassicGroup, event: Leave) -> Verdict:
 
 
 def _commit_empty(group: ClassicGroup, event: Commit | TxnCommit) -> Verdict:
-    """Without a generation: an administrator, or a consumer that does not use groups."""
+    """Accept a commit without a generation: from an administrator, or a consumer that does not use groups."""
     if event.generation < 0:
         return Verdict(Step.ACCEPT)
     error = _current(group, event)
@@ -270,7 +271,7 @@ def _commit(step: Step) -> Callable[[ClassicGroup, Commit], Verdict]:
 
 
 def _txn_commit(group: ClassicGroup, event: TxnCommit) -> Verdict:
-    """Requests older than version 3 name no member, and are taken whatever the state."""
+    """Requests older than version 3 name no member, and are accepted in any state."""
     if event.generation < 0 and not event.member_id and event.instance_id is None:
         return Verdict(Step.ACCEPT)
     error = _current(group, event)
@@ -278,7 +279,7 @@ def _txn_commit(group: ClassicGroup, event: TxnCommit) -> Verdict:
 
 
 def _delete_offsets(group: ClassicGroup, event: DeleteOffsets) -> Verdict:
-    """Of topics that nobody reads, which can only be known of consumers."""
+    """Accept deletion for topics that no member reads, which is known only for groups of consumers."""
     return Verdict(Step.ACCEPT) if group.consumer_type else refused(Error.NON_EMPTY_GROUP)
 
 
@@ -336,9 +337,9 @@ RULES: Mapping[type[Event], Mapping[ClassicState, Rule]] = {
     | dict.fromkeys((_P, _C, _S), refuse(Error.NON_EMPTY_GROUP))
     | {_D: refuse(Error.GROUP_ID_NOT_FOUND)},
 }
-"""Total over events and states. Every rule but those of DEAD first checks who is asking."""
+"""Total over events and states. Every rule except those of DEAD first checks the caller."""
 
 
 def decide(group: ClassicGroup, event: Event) -> Verdict:
-    """Say what ``event`` means for ``group``; change nothing."""
+    """Decide what ``event`` means for ``group``; changes nothing."""
     return RULES[type(event)][group.state].decide(group, event)

@@ -1,4 +1,4 @@
-"""A change to a group of the consumer protocol, worked out on a copy, with the records that make it so.
+"""A change to a group of the consumer protocol, prepared on a copy together with the records that make it.
 
 ``consumer_protocol`` and ``classic_members`` take a draft of a group, change it step by step and write its records in
 one batch; applying them turns the real group into the draft. Each method changes the copy exactly as its record will
@@ -32,13 +32,13 @@ logger = logging.getLogger(__name__)
 
 
 class Draft:
-    """What a group is going to be. ``written`` are the records, in the order in which they apply.
+    """The group as it is going to be. ``written`` are the records, in the order in which they apply.
 
-    ``regex_waits`` says that an expression was left for the next heartbeat; ``may_describe``, which topics are matched.
+    ``regex_waits``: an expression was left for the next heartbeat. ``may_describe``: which topics may match.
     """
 
     def __init__(self, env: Environment, group: ConsumerGroup, before: Iterable[CoordinatorRecord] = ()) -> None:
-        """:param before: records that must come first, because they make the group what it is."""
+        """:param before: records that must come first, because they create the group as it is."""
         self.group = group.copy()
         self.written: list[CoordinatorRecord] = list(before)
         self.regex_waits = False
@@ -62,7 +62,7 @@ class Draft:
         self.written += records.member_tombstones(self.group.group_id, member.member_id)
 
     def replace_static(self, old: ConsumerMember, new_member_id: str) -> ConsumerMember:
-        """The instance's new process takes over subscription, target and partitions of the old one."""
+        """The instance's new process takes over the subscription, target and partitions of the old one."""
         new = replace(old, member_id=new_member_id, epoch=0, previous_epoch=0)
         target = self.group.target(old.member_id)
         self.remove(old)
@@ -74,9 +74,9 @@ class Draft:
     # --- subscriptions
 
     def resolve_regexes(self, look_again: bool, now_ms: int, *, not_yet: str | None = None) -> bool:
-        """Match the members' expressions with the topics, forget unused ones; True if a set of topics changed.
+        """Match the members' expressions against the topics, forget unused ones; True if a set of topics changed.
 
-        :param look_again: also those that were matched before, because topics came or went.
+        :param look_again: also match expressions that were matched before, because topics came or went.
         :param not_yet: an expression to leave for later, unless it was matched before.
         """
         group, changed = self.group, False
@@ -100,9 +100,9 @@ class Draft:
         return changed
 
     def _matching(self, regex: str) -> frozenset[str]:
-        """The topics of an expression that the caller may describe.
+        """The topics matching an expression that the caller may describe.
 
-        None if that takes too much work: it may be the turn of another member.
+        Empty if that takes too much work: the current turn may be another member's.
         """
         matches = LinearRegex(regex).matches
         try:
@@ -112,14 +112,14 @@ class Draft:
             return frozenset()
 
     def forget_regexes(self) -> None:
-        """Those that no member subscribes to any more."""
+        """Forget expressions that no member subscribes to any more."""
         used = self.group.used_regexes
         for regex in sorted(self.group.regexes.keys() - used):
             del self.group.regexes[regex]
             self.written.append(records.regex_tombstone(self.group.group_id, regex))
 
     def bump_epoch(self, *, always: bool) -> None:
-        """Start a new group epoch, where ``always`` or because the subscribed topics are not what they were."""
+        """Begin a new group epoch if ``always``, or if the subscribed topics have changed."""
         group = self.group
         metadata_hash = self.metadata_hash()
         if always or metadata_hash != group.metadata_hash:
@@ -142,7 +142,7 @@ class Draft:
     # --- assignment
 
     def assign_targets(self, now_ms: int) -> None:
-        """Bring the target assignment to the group's epoch, unless the last one is too recent."""
+        """Compute a target assignment for the group's epoch, unless the last one is too recent."""
         group, env = self.group, self._env
         interval_ms = env.consumer_setting(group.group_id, "consumer.assignment.interval.ms")
         too_soon = group.assignment_timestamp_ms and 0 <= now_ms - group.assignment_timestamp_ms < interval_ms
@@ -150,7 +150,7 @@ class Draft:
             return
         counts: dict[TopicId, int] = {}
         members: dict[str, MemberSpec] = {}
-        known: dict[frozenset[str], frozenset[TopicId]] = {}  # most members subscribe to the same
+        known: dict[frozenset[str], frozenset[TopicId]] = {}  # most members have the same subscription
         for member in group.members.values():
             names = group.topics_of(member)
             topics = known.get(names)
@@ -168,7 +168,7 @@ class Draft:
         self.written.append(records.target_epoch(group.group_id, group.epoch, now_ms))
 
     def reconcile(self, member: ConsumerMember, reported: Reported, subscription_changed: bool) -> ConsumerMember:
-        """The member's next step towards its target; raises ``MustRejoin``."""
+        """The member's next step towards its target; may raise ``MustRejoin``."""
         goal = Goal(
             self.group.assignment_epoch,
             self.group.target(member.member_id),

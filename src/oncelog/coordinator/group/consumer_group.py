@@ -1,7 +1,7 @@
 """The state of a group of the consumer protocol (KIP-848): a fold over its records.
 
-Everything here changes through :meth:`ConsumerGroup.put_member` and its likes, called by ``shard`` when it applies a
-record, live or at load. ``consumer_protocol`` decides which records to write. Topics are known by their ids.
+Everything here changes through :meth:`ConsumerGroup.put_member` and similar methods, called by ``shard`` when it
+applies a record, live or at load. ``consumer_protocol`` decides which records to write. Topics are identified by id.
 Invariants: a partition is owned (assigned, or pending revocation) by at most one member; an instance id maps to one
 member. Source: Kafka's ``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMember`` (4.3.1).
 """
@@ -18,7 +18,7 @@ from oncelog.coordinator.group.states import ConsumerState, MemberState
 LEAVE_EPOCH = -1
 """Member epoch with which a member leaves for good."""
 STATIC_LEAVE_EPOCH = -2
-"""Member epoch of a static member that will be back: it keeps its assignment until its session ends."""
+"""Member epoch of a static member that will return: it keeps its assignment until its session ends."""
 
 TopicId = bytes
 Assignment = Mapping[TopicId, frozenset[int]]
@@ -31,7 +31,7 @@ NO_ASSIGNMENT: Assignment = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ClassicMembership:
-    """What a member of the classic protocol in a consumer group is known by, besides what all members have."""
+    """Data of a member that uses the classic protocol in a consumer group, besides what all members have."""
 
     session_timeout_ms: int
     protocols: Mapping[str, bytes]
@@ -39,7 +39,7 @@ class ClassicMembership:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMember:
-    """One member. ``assigned`` it may read; ``revoking`` it was told to give up and has not confirmed."""
+    """One member. It may read ``assigned``; ``revoking`` it was told to give up and has not confirmed yet."""
 
     member_id: str
     epoch: int = 0
@@ -58,7 +58,7 @@ class ConsumerMember:
     classic: ClassicMembership | None = None
 
     def at_epoch(self, epoch: int) -> ConsumerMember:
-        """The member, advanced: its epoch so far becomes the previous one."""
+        """The member at a new epoch; its current epoch becomes the previous one."""
         return replace(self, epoch=epoch, previous_epoch=self.epoch)
 
     def reconciled_to(self, assignment_epoch: int) -> bool:
@@ -67,7 +67,7 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRegex:
-    """The topics that a regular expression matched, with the time of the look."""
+    """The topics that a regular expression matched, and when."""
 
     topics: frozenset[str]
     version: int
@@ -79,7 +79,7 @@ UNRESOLVED = ResolvedRegex(frozenset(), -1, -1)
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """One group. A new one starts at epoch 1, so that its first change makes epoch 2."""
+    """One group. A new one starts at epoch 1, so that its first change begins epoch 2."""
 
     group_id: str
     epoch: int = 1
@@ -91,15 +91,15 @@ class ConsumerGroup:
     static_members: dict[str, str] = field(default_factory=dict)
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
     has_partition_metadata: bool = False
-    """An older version wrote the subscription's partitions as a record, which is to be removed."""
+    """An older version wrote the subscription's partitions as a record, which must be removed."""
     metadata_stale: bool = True
-    """Topics changed, or may have while this broker did not look: compare the metadata hash. Never stored."""
+    """Topics have changed, or may have without this broker noticing: compare the metadata hash. Never stored."""
     classic_members: int = 0
-    """How many members are of the classic protocol."""
+    """How many members use the classic protocol."""
     _owner_epochs: dict[tuple[TopicId, int], int] = field(default_factory=dict)
     _topics: Counter[str] = field(default_factory=Counter)
     _regexes: Counter[str] = field(default_factory=Counter)
-    """How many members subscribe by a name, and by an expression: who joins does not look at all others."""
+    """How many members subscribe to each name and each expression, so that a join need not examine all the others."""
 
     @property
     def empty(self) -> bool:
@@ -116,7 +116,7 @@ class ConsumerGroup:
         return ConsumerState.RECONCILING
 
     def owner_epoch(self, topic_id: TopicId, partition: int) -> int:
-        """The member epoch at which somebody owns the partition, or -1 if it is free."""
+        """The member epoch at which a member owns the partition, or -1 if it is free."""
         return self._owner_epochs.get((topic_id, partition), -1)
 
     def static_member(self, instance_id: str) -> ConsumerMember | None:
@@ -127,7 +127,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, NO_ASSIGNMENT)
 
     def topics_of(self, member: ConsumerMember) -> frozenset[str]:
-        """What the member subscribes to by name and, where its expression is resolved, by expression."""
+        """Topics that the member subscribes to by name and, once its expression is resolved, by expression."""
         resolved = self.regexes.get(member.regex) if member.regex else None
         return member.topics if resolved is None else member.topics | resolved.topics
 
@@ -136,21 +136,22 @@ class ConsumerGroup:
 
     @property
     def used_regexes(self) -> Set[str]:
-        """The expressions that members subscribe by."""
+        """The expressions that members subscribe with."""
         return self._regexes.keys()
 
     def topics(self) -> set[str]:
-        """What all members together subscribe to."""
+        """All topics that any member subscribes to."""
         resolved = [self.regexes[regex].topics for regex in self._regexes if regex in self.regexes]
         return set(self._topics).union(*resolved)
 
     def preferred_assignor(self, members: Iterable[ConsumerMember]) -> str | None:
-        """The assignor that most of ``members`` ask for, None if nobody asks; of as many, the one that Kafka takes."""
+        """The assignor that most of ``members`` ask for, None if none asks; of equally many, the one that Kafka
+        picks."""
         votes = Counter(member.assignor for member in members if member.assignor is not None)
         return max(sorted(votes, reverse=True), key=votes.__getitem__) if votes else None
 
     def copy(self) -> ConsumerGroup:
-        """To try changes on."""
+        """A copy to try changes on."""
         return replace(
             self,
             members=dict(self.members),
@@ -197,7 +198,7 @@ class ConsumerGroup:
                     del counted[name]
 
     def _release(self, member: ConsumerMember | None) -> None:
-        """Free what the member owned, unless another one got it at another epoch meanwhile."""
+        """Free what the member owned, unless another member has got it at another epoch meanwhile."""
         if member is None:
             return
         for owned in (member.assigned, member.revoking):

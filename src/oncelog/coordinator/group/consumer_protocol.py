@@ -1,9 +1,9 @@
-"""The consumer protocol at work: ConsumerGroupHeartbeat, leaving, and the timers of members (KIP-848).
+"""Runs the consumer protocol: ConsumerGroupHeartbeat, leaving, and the members' timers (KIP-848).
 
-Called by ``coordinator`` and ``shard``. Everything that a group is comes from its records; this module decides which
-to write, and answers when they are committed. Timers live in memory and start again at load. Members of the classic
-protocol in such a group are ``classic_members``' business; changes of a whole group's protocol are ``migration``'s.
-Source: Kafka's ``GroupMetadataManager`` (4.3.1).
+Called by ``coordinator`` and ``shard``. The state of a group comes from its records; this module decides which ones to
+write, and answers when they are committed. Timers live in memory and start again at load. ``classic_members`` handles
+members of the classic protocol in such a group, ``migration`` changes of a whole group's protocol. Source: Kafka's
+``GroupMetadataManager`` (4.3.1).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from oncelog.protocol.generated.consumer_group_heartbeat_response import (
 )
 
 RETRY_FENCING_MS = 1000
-"""When a member whose removal could not be written is tried again."""
+"""Delay before trying again to remove a member whose removal could not be written."""
 FENCED_AT_ONCE, FENCED_BYTES = 100, 100_000
-"""How many members are removed together whose time has come, with so long names at most: they share a batch."""
+"""How many due members are removed together, with at most this many bytes of names: they share a batch."""
 
 
 class ConsumerProtocol:
@@ -54,7 +54,7 @@ class ConsumerProtocol:
     def heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ConsumerGroupHeartbeatResponse]:
-        """Join or stay: take what the member says, bump epochs, compute the target, move the member on."""
+        """Join or stay: apply the member's request, bump epochs, compute the target, advance the member."""
         settled = self._settled(request, caller)
         if settled is not None:
             self.start_session(request.group_id, settled, now_ms)
@@ -92,7 +92,7 @@ class ConsumerProtocol:
         return written.map(lambda error: answer if error is Error.NONE else _error_answer(client_error(error), None))
 
     def _settled(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember | None:
-        """The member, if it says nothing new and nothing waits to be done about it: nearly every heartbeat."""
+        """The member, if it reports nothing new and nothing is pending for it: nearly every heartbeat."""
         group = self._env.groups.get(request.group_id)
         if not isinstance(group, ConsumerGroup) or group.metadata_stale or group.epoch > group.assignment_epoch:
             return None
@@ -103,7 +103,7 @@ class ConsumerProtocol:
         return member if same else None
 
     def _open(self, group_id: str, joining: bool) -> Draft | Refusal:
-        """A draft of the group; joining makes it, and turns a classic one into it."""
+        """A draft of the group; joining creates the group, or converts a classic one."""
         group = self._env.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return Draft(self._env, group)
@@ -126,7 +126,7 @@ class ConsumerProtocol:
     def _heartbeat(
         self, draft: Draft, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> tuple[ConsumerMember, ConsumerMember] | Refusal:
-        """The member before and after, with all that changes in the draft."""
+        """The member before and after, with all changes in the draft."""
         group, instance_id, max_size = draft.group, request.instance_id, self._env.config.group_consumer_max_size
         if len(group.members) >= max_size and request.member_id not in group.members:
             return Refusal(
@@ -146,17 +146,17 @@ class ConsumerProtocol:
         updated = _updated(member, request, caller)
         draft.may_describe = caller.may_describe
         if updated.regex and updated.regex != member.regex:
-            LinearRegex(updated.regex)  # refused before anything is decided
+            LinearRegex(updated.regex)  # refused before anything else is decided
         changed = self.take_subscription(draft, member, updated, now_ms)
         draft.assign_targets(now_ms)
         return member, draft.reconcile(updated, reported, changed)
 
     @staticmethod
     def take_subscription(draft: Draft, member: ConsumerMember, updated: ConsumerMember, now_ms: int) -> bool:
-        """Note what the member says of itself, and start a new epoch where that, or the topics, changed.
+        """Store the member's subscription, and begin a new epoch if that, or the topics, changed.
 
-        A new expression beside topics that are named is matched at the group's next heartbeat: Kafka's coordinator
-        matches beside its answers, so the topics that are named come first, and clients count on it.
+        A new expression in addition to named topics is matched at the group's next heartbeat: Kafka's coordinator
+        matches asynchronously, so the named topics come first, and clients rely on it.
         """
         stale = draft.group.metadata_stale
         if updated != member:
@@ -173,7 +173,8 @@ class ConsumerProtocol:
     def _answer(
         self, request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, after: ConsumerMember
     ) -> ConsumerGroupHeartbeatResponse:
-        """With the assignment when the member cannot know it: it joins, tells everything again, or it changed."""
+        """Answer, with the assignment if the member cannot know it: it joins, reports everything again, or it
+        changed."""
         subscribed = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         full = request.rebalance_timeout_ms != -1 and subscribed and request.topic_partitions is not None
         tell = request.member_epoch == JOIN_EPOCH or full or before.assigned != after.assigned
@@ -187,7 +188,7 @@ class ConsumerProtocol:
     # --- leaving
 
     def leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Deferred[ConsumerGroupHeartbeatResponse]:
-        """For good (epoch -1), or for a static member until its session ends (-2), keeping its partitions."""
+        """Leave for good (epoch -1), or as a static member until its session ends (-2), keeping its partitions."""
         group = self._env.groups.get(request.group_id)
         if not isinstance(group, ConsumerGroup):
             kind = "not found" if group is None else "is not a consumer group"
@@ -214,7 +215,8 @@ class ConsumerProtocol:
         return self._answered(written, answer)
 
     def fence(self, group: ConsumerGroup, members: Collection[ConsumerMember], now_ms: int) -> Deferred[Error]:
-        """Remove members and start a new epoch; where only members of the classic protocol stay, go back to it."""
+        """Remove members and begin a new epoch; if only members of the classic protocol remain, convert the group
+        back."""
         if not members:
             return self._env.write([], now_ms)
         gone = {member.member_id for member in members}
@@ -236,7 +238,7 @@ class ConsumerProtocol:
     def downgrade(
         self, group: ConsumerGroup, converted: ClassicGroup, *, rebalance: bool, now_ms: int
     ) -> Deferred[Error]:
-        """Put a classic group in the place of ``group``: its records go, the other's one comes."""
+        """Replace ``group`` by a classic group: its records are removed, the other's one is written."""
         group_id = group.group_id
         assignments = {member.member_id: member.assignment for member in converted.members.values()}
         written_records: list[CoordinatorRecord] = [
@@ -245,7 +247,7 @@ class ConsumerProtocol:
         ]
 
         def replace_group(_: int) -> None:
-            """Its members are in memory, and know more than the record does."""
+            """The classic group's members are in memory, and know more than the record does."""
             self._env.groups[group_id] = converted
 
         written = self._env.write(written_records, now_ms, apply=replace_group)
@@ -264,13 +266,13 @@ class ConsumerProtocol:
                 self._start_revocation(group.group_id, member, now_ms)
 
     def metadata_changed(self) -> None:
-        """Topics came, went or grew: every group compares what it knew of them at its next heartbeat."""
+        """Topics came, went or grew: every group compares its metadata at its next heartbeat."""
         for group in self._env.groups.values():
             if isinstance(group, ConsumerGroup):
                 group.metadata_stale = True
 
     def start_session(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        """Remove the member unless it is heard of before its session timeout."""
+        """Remove the member unless it sends a heartbeat within its session timeout."""
         if member.classic is not None:
             timeout_ms = member.classic.session_timeout_ms
         else:
@@ -278,7 +280,7 @@ class ConsumerProtocol:
         self.fence_at("session", group_id, member.member_id, now_ms + timeout_ms)
 
     def fence_at(self, kind: str, group_id: str, member_id: str, at_ms: int) -> None:
-        """Remove a member at a time, unless the timer is started again or cancelled before."""
+        """Remove a member at a given time, unless the timer is restarted or cancelled before."""
 
         def over(now_ms: int) -> None:
             group = self._env.groups.get(group_id)
@@ -294,7 +296,8 @@ class ConsumerProtocol:
         self._env.timers.schedule((kind, group_id, member_id), at_ms, over)
 
     def _due_too(self, kind: str, group: ConsumerGroup, now_ms: int) -> list[ConsumerMember]:
-        """Others whose time has come as well: a copy of the group and an epoch for each of thousands take long."""
+        """Other members that are due as well: copying the group and a new epoch for each of thousands would take
+        long."""
         found: list[ConsumerMember] = []
         size = len(group.group_id)
         for member_id in self._env.timers.due(kind, group.group_id, now_ms):
@@ -306,7 +309,7 @@ class ConsumerProtocol:
         return found
 
     def _watch_revocation(self, group_id: str, before: ConsumerMember, after: ConsumerMember, now_ms: int) -> None:
-        """A member has its rebalance timeout to give partitions up."""
+        """Give a member its rebalance timeout to give up partitions."""
         if after.state is not MemberState.UNREVOKED_PARTITIONS:
             self._env.timers.cancel(("rebalance", group_id, after.member_id))
         elif (after.epoch, after.assigned, after.revoking) != (before.epoch, before.assigned, before.revoking):
@@ -320,14 +323,14 @@ class ConsumerProtocol:
             self._env.timers.cancel((kind, group_id, member_id))
 
     def _converted(self, classic: ClassicGroup, group: ConsumerGroup, now_ms: int) -> None:
-        """A classic group became this one: whoever waited in it joins again, and all members get sessions here."""
+        """A classic group became this one: waiting members join again, and all members get sessions here."""
         self._classic.release(classic, Error.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
             self.start_session(group.group_id, member, now_ms)
 
 
 def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember:
-    """What the request says; what it leaves out stays."""
+    """The member as updated by the request; fields left out stay."""
     return replace(
         member,
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,

@@ -1,7 +1,7 @@
-"""Who may do what in a group of the consumer protocol: heartbeats, commits and fetches (KIP-848).
+"""What is allowed in a group of the consumer protocol: heartbeats, commits and fetches (KIP-848).
 
-Pure decisions, called by ``consumer_protocol`` and ``offset_requests``. A heartbeat is judged by two things: what the
-member claims with its epoch, and what it is to the group; :data:`HEARTBEAT_RULES` says what follows, for each pair.
+Pure decisions, called by ``consumer_protocol`` and ``offset_requests``. Two things decide about a heartbeat: what the
+member claims with its epoch, and its standing in the group; :data:`HEARTBEAT_RULES` has the verdict for each pair.
 Source: Kafka's ``GroupCoordinatorService``, ``GroupMetadataManager`` and ``ConsumerGroup`` (4.3.1); KIP-1251 (commits
 with an older epoch).
 """
@@ -28,18 +28,18 @@ JOIN_EPOCH = 0
 NO_GENERATION = -1
 MEMBER_ID_FROM_CLIENT_FROM = 1
 COMMIT_BY_EPOCH_FROM = 9
-"""OffsetCommit: the first version that members of the consumer protocol may use."""
+"""The first version of OffsetCommit that members of the consumer protocol may use."""
 
 
 class Refusal(NamedTuple):
-    """An error with the sentence that goes with it."""
+    """An error and its message."""
 
     error: Error
     message: str
 
 
 class Claim(Enum):
-    """What the epoch of a heartbeat says."""
+    """What a heartbeat claims with its epoch."""
 
     JOIN = "joins (epoch 0)"
     CURRENT = "is at the member's epoch"
@@ -49,7 +49,7 @@ class Claim(Enum):
 
 
 class Standing(Enum):
-    """What the sender is to the group."""
+    """The sender's standing in the group."""
 
     UNKNOWN = "not a member"
     MEMBER = "a member"
@@ -60,7 +60,7 @@ class Standing(Enum):
 
 
 class Verdict(Enum):
-    """What becomes of a heartbeat."""
+    """What to do with a heartbeat."""
 
     ADD = "add it"
     REPLACE = "give it the instance's place"
@@ -93,7 +93,7 @@ HEARTBEAT_RULES: Mapping[Standing, Mapping[Claim, Verdict]] = {
 
 
 def standing(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Standing, ConsumerMember | None]:
-    """What the sender is, and the member whose place it has or asks for."""
+    """The sender's standing, and the member whose place it has or asks for."""
     if instance_id is None:
         member = group.members.get(member_id)
         return (Standing.UNKNOWN if member is None else Standing.MEMBER), member
@@ -120,13 +120,13 @@ def claim(epoch: int, member: ConsumerMember | None, reported: Reported) -> Clai
 def judge(
     group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int, reported: Reported
 ) -> tuple[Verdict, ConsumerMember | None]:
-    """What becomes of a heartbeat that does not leave, and the member it is about."""
+    """What to do with a heartbeat that does not leave, and the member that it concerns."""
     what, member = standing(group, member_id, instance_id)
     return HEARTBEAT_RULES[what][claim(epoch, member, reported)], member
 
 
 def explain(verdict: Verdict, group_id: str, member_id: str, instance_id: str | None) -> str:
-    """The sentence for a refused heartbeat."""
+    """The message for a refused heartbeat."""
     match verdict:
         case Verdict.UNKNOWN if instance_id is not None:
             return f"Instance id {instance_id} is unknown."
@@ -149,7 +149,7 @@ def explain(verdict: Verdict, group_id: str, member_id: str, instance_id: str | 
 def invalid_heartbeat(
     request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
 ) -> Refusal | None:
-    """What is wrong with a request by itself, in Kafka's words."""
+    """What is wrong with a request itself, in Kafka's words."""
     epoch = request.member_epoch
     needs_id = api_version >= MEMBER_ID_FROM_CLIENT_FROM or epoch > JOIN_EPOCH or epoch == LEAVE_EPOCH
     empty = (
@@ -194,7 +194,7 @@ def any_partition(topic_id: TopicId, partition: int) -> Error:
 
 
 def may_commit(group: ConsumerGroup, member_id: str, epoch: int, api_version: int) -> CommitCheck | Error:
-    """OffsetCommit. With an older epoch a member may commit what it has owned since then (KIP-1251)."""
+    """OffsetCommit. With an older epoch a member may commit partitions that it has owned since then (KIP-1251)."""
     if epoch < 0 and not group.members:
         return any_partition
     member = group.members.get(member_id)
@@ -221,7 +221,7 @@ def may_commit_in_transaction(
 
 
 def may_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> Error:
-    """OffsetFetch: an administrator gives neither, a member both (version 9 on)."""
+    """OffsetFetch: an administrator gives neither member nor epoch, a member both (version 9 on)."""
     if member_id is None and epoch < 0:
         return Error.NONE
     member = group.members.get(member_id or "")

@@ -1,8 +1,8 @@
-"""The group coordinator: every request about groups and their offsets, each to the shard that owns the group.
+"""The group coordinator: passes every request about groups and their offsets to the shard that owns the group.
 
 Called by the handlers in ``broker.apis``, with decoded requests and the time, and by the broker, which hosts it and
-tells it of topics. Answers come as ``Deferred``: a write is answered when it is committed, a read when everything that
-it saw is. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordinatorService`` (4.3.1).
+reports changes of topics. Answers are ``Deferred``: a write is answered when it is committed, a read when everything
+that it saw is. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordinatorService`` (4.3.1).
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class GroupCoordinator:
     def __init__(
         self, host: GroupHost, settings: Callable[[], BrokerConfig], random: Random, partitions: int | None = None
     ) -> None:
-        """:param settings: the broker's, as they are when they are asked for.
-        :param partitions: of ``__consumer_offsets`` where it exists; a new one gets what is configured."""
+        """:param settings: returns the broker's current settings.
+        :param partitions: the number of partitions of ``__consumer_offsets``, or as configured if it does not exist."""
         self._host = host
         self._settings = settings
         self._random = random
@@ -73,24 +73,24 @@ class GroupCoordinator:
     # --- topics
 
     def on_metadata_change(self) -> None:
-        """Topics came or grew, or rights changed: consumer protocol groups look again at their next heartbeat."""
+        """Topics came or grew, or permissions changed: consumer groups check again at their next heartbeat."""
         for shard in self.runtime.shards():
             shard.consumer.metadata_changed()
 
     def on_topic_deleted(self, topic: str, now_ms: int) -> None:
-        """Committed offsets of the topic are removed."""
+        """Remove committed offsets of the topic."""
         for shard in self.runtime.shards():
             shard.topic_deleted(topic, now_ms)
 
     def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
-        """End sessions at once, for tests; the members' ids."""
+        """End sessions at once, for tests; returns the members' ids."""
         shard = self.runtime.shard(self.runtime.partition_for(group_id).partition)
         return shard.expire_members(group_id, member_id, now_ms) if shard is not None else []
 
     # --- the classic protocol
 
     def join_group(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Deferred[JoinGroupResponse]:
-        """Answered when the rebalance lets the member in, or at once with an error or the current generation."""
+        """Answered when the rebalance admits the member, or at once with an error or the current generation."""
 
         def refused(error: Error) -> Deferred[JoinGroupResponse]:
             return Deferred.of(JoinGroupResponse(error_code=error, member_id=request.member_id, protocol_name=None))
@@ -103,7 +103,7 @@ class GroupCoordinator:
         shard = self.runtime.shard_for(request.group_id)
         if isinstance(shard, Error):
             return refused(shard)
-        if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout counts
+        if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout applies
             request = request.replace(rebalance_timeout_ms=request.session_timeout_ms)
         group = shard.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
@@ -149,7 +149,7 @@ class GroupCoordinator:
         return shard.classic.heartbeat(group, request, now_ms)
 
     def leave_group(self, request: LeaveGroupRequest, now_ms: int) -> Deferred[LeaveGroupResponse]:
-        """One outcome for each of ``request.members``, in which older versions' single member is the only one."""
+        """One outcome for each of ``request.members``; a request of an older version has a single member."""
 
         def refused(error: Error) -> Deferred[LeaveGroupResponse]:
             return Deferred.of(LeaveGroupResponse(error_code=error))
@@ -170,7 +170,7 @@ class GroupCoordinator:
         if isinstance(left, Error):
             return refused(left)
         answer = LeaveGroupResponse(members=left)
-        # The last member's leave is in the log; it may not come back after the answer.
+        # The last member's departure is written; after the answer it must not come back.
         return shard.write([], now_ms).map(
             lambda error: answer if error is Error.NONE else LeaveGroupResponse(error_code=client_error(error))
         )
@@ -180,7 +180,7 @@ class GroupCoordinator:
     def consumer_group_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ConsumerGroupHeartbeatResponse]:
-        """Join, stay or leave; answered once what it changed is committed (KIP-848)."""
+        """Join, stay or leave; answered once its changes are committed (KIP-848)."""
 
         def refused(error: Error, message: str | None = None) -> Deferred[ConsumerGroupHeartbeatResponse]:
             return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=error, error_message=message))
@@ -202,27 +202,27 @@ class GroupCoordinator:
     def commit_offsets(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Pieces[Deferred[OffsetCommitResponse]]:
-        """Topics carry both name and id; the handler has looked them up. With pauses where partitions are many."""
+        """Topics have both name and id, looked up by the handler. With pauses if there are many partitions."""
         return self._offsets.commit(request, caller, now_ms)
 
     def one_commit(self, request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
-        """A commit of one partition that was taken in, for :meth:`commit_again`, and its answer."""
+        """An accepted commit of one partition, for :meth:`commit_again`, and its answer."""
         return self._offsets.one(request, caller)
 
     def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
-        """The same commit with another offset; False: it is to be asked for as any other one, and nothing was done."""
+        """Repeat a commit with another offset; False: it must take the general path, and nothing was done."""
         return self._offsets.again(commit, offset, leader_epoch, now_ms)
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Pieces[Deferred[TxnOffsetCommitResponse]]:
-        """The offsets stay pending until the transaction's marker; verified with the transaction first (KIP-890)."""
+        """The offsets stay pending until the transaction's marker; they are verified first (KIP-890)."""
         return self._offsets.commit_in_transaction(request, caller, now_ms)
 
     def fetch_offsets(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
     ) -> Pieces[FetchedOffsets]:
-        """One group of an OffsetFetch; topics of None are all topics."""
+        """One group of an OffsetFetch; None as topics means all topics."""
         return self._offsets.fetch(request, require_stable, now_ms)
 
     def delete_offsets(self, request: OffsetDeleteRequest, now_ms: int) -> Deferred[OffsetDeleteResponse]:
@@ -231,7 +231,7 @@ class GroupCoordinator:
     # --- groups
 
     def describe_groups(self, group_ids: Sequence[str], caller: Caller, now_ms: int) -> Deferred[list[DescribedGroup]]:
-        """Groups of the classic protocol; to this API every other one is dead."""
+        """Groups of the classic protocol; this API reports every other group as dead."""
 
         def one(group_id: str) -> Deferred[DescribedGroup]:
             shard = self.runtime.shard_for(group_id)
@@ -261,11 +261,11 @@ class GroupCoordinator:
 
     @property
     def count(self) -> int:
-        """Of the groups that :meth:`list_groups` looks at."""
+        """How many groups :meth:`list_groups` examines."""
         return sum(len(shard.groups) for shard in self.runtime.served_shards())
 
     def list_groups(self, request: ListGroupsRequest) -> Generator[None, None, list[ListedGroup]]:
-        """All groups here. With pauses: there may be many."""
+        """All groups here. With pauses, because there may be many."""
         states = {state.strip().lower() for state in request.states_filter}
         types = {group_type.lower() for group_type in request.types_filter}
         listed: list[ListedGroup] = []
@@ -284,7 +284,7 @@ class GroupCoordinator:
         return listed
 
     def delete_groups(self, group_ids: Sequence[str], now_ms: int) -> Deferred[list[DeletableGroupResult]]:
-        """Empty groups with all their offsets; the others stay, NON_EMPTY_GROUP."""
+        """Delete empty groups with all their offsets; others stay, with NON_EMPTY_GROUP."""
 
         def one(group_id: str) -> Deferred[DeletableGroupResult]:
             shard = self.runtime.shard_for(group_id)
@@ -312,5 +312,5 @@ def _deletion(shard: GroupShard, group_id: str) -> list[CoordinatorRecord] | Err
 
 
 def _settled(shard: GroupShard, value: R, failed: Callable[[Error], R], now_ms: int) -> Deferred[R]:
-    """``value`` once everything that it was read from is committed."""
+    """``value`` once everything it was read from is committed."""
     return shard.write([], now_ms).map(lambda error: value if error is Error.NONE else failed(client_error(error)))

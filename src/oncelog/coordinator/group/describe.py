@@ -1,4 +1,4 @@
-"""How groups look from outside: ListGroups, DescribeGroups and ConsumerGroupDescribe.
+"""Descriptions of groups for clients: ListGroups, DescribeGroups and ConsumerGroupDescribe.
 
 Called by ``coordinator``; reads only. Source: Kafka's ``GroupMetadataManager`` and ``ConsumerGroup`` (4.3.1).
 """
@@ -17,7 +17,7 @@ from oncelog.protocol.generated.describe_groups_response import DescribedGroup, 
 from oncelog.protocol.generated.list_groups_response import ListedGroup
 
 GROUP_ID_NOT_FOUND_FROM = 6
-"""DescribeGroups: what used to be a dead group without an error (KIP-1043)."""
+"""From this version of DescribeGroups on: earlier ones return a dead group without an error (KIP-1043)."""
 
 CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
 
@@ -29,7 +29,7 @@ def listed(group: Group) -> ListedGroup:
 
 
 def classic_group(group_id: str, group: Group | None, api_version: int) -> DescribedGroup:
-    """Members' subscriptions are told of stable groups only."""
+    """Members' subscriptions are returned only for stable groups."""
     if not isinstance(group, ClassicGroup):
         answer = DescribedGroup(group_id=group_id, group_state=ClassicState.DEAD.value)
         if api_version >= GROUP_ID_NOT_FOUND_FROM:
@@ -100,7 +100,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, host: GroupHost) -> de
 
 
 def _assignment(partitions: Mapping[bytes, Iterable[int]], host: GroupHost) -> described.Assignment:
-    """Topics that do not exist any more are left out."""
+    """Topics that no longer exist are left out."""
     topics: list[described.TopicPartitions] = []
     for topic_id in sorted(partitions):
         name = host.topic_name(topic_id)

@@ -1,6 +1,6 @@
-"""What the parts of the group coordinator share: the host, the clock's timers by name, and the log of the shard.
+"""What the parts of the group coordinator share: the host, timers by name, and the shard's log.
 
-``shard.GroupShard`` makes one for each partition of ``__consumer_offsets`` and hands it to the classic protocol, the
+``shard.GroupShard`` creates one for each partition of ``__consumer_offsets`` and passes it to the classic protocol, the
 consumer protocol and the offsets. Nothing here knows a protocol's rules.
 """
 
@@ -26,7 +26,7 @@ Records = Sequence[CoordinatorRecord]
 
 
 class GroupHost(CoordinatorHost, Protocol):
-    """What the group coordinator needs of the broker, besides a log: transactions and topics."""
+    """What the group coordinator needs from the broker besides a log: transactions and topics."""
 
     def verify_transaction(
         self,
@@ -36,14 +36,14 @@ class GroupHost(CoordinatorHost, Protocol):
         operation: TransactionSupportedOperation,
         now_ms: int,
     ) -> Deferred[Verification]:
-        """Whether the producer's transaction covers ``partition``, which ADD_PARTITION sees to (KIP-890).
+        """Whether the producer's transaction contains ``partition``; with ADD_PARTITION it is added (KIP-890).
 
-        What is then written carries the guard.
+        Records then written carry the guard.
         """
         ...
 
     def topic_partitions(self, topic: str) -> int | None:
-        """How many partitions, or None if there is no such topic."""
+        """The number of partitions, or None if the topic does not exist."""
         ...
 
     def topic_id(self, topic: str) -> bytes | None: ...
@@ -55,19 +55,19 @@ class GroupHost(CoordinatorHost, Protocol):
         ...
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
-        """What was set for one group (the GROUP resource of IncrementalAlterConfigs); checked when it was set."""
+        """Settings of one group (the GROUP resource of IncrementalAlterConfigs); validated when they were set."""
         ...
 
 
 def everything(topic: str) -> bool:
-    """Nothing is hidden from who has not asked through an authorizer."""
+    """Allows every topic, for callers without an authorizer."""
     return True
 
 
 class Caller(NamedTuple):
-    """Who sent a request, and in which version. ``client_host`` is the bare address.
+    """The sender of a request, and its version. ``client_host`` is the bare address.
 
-    ``may_describe`` tells whether a topic's existence is the caller's business.
+    ``may_describe`` says whether the caller may learn that a topic exists.
     """
 
     api_version: int
@@ -86,7 +86,7 @@ TimerName = tuple[str, str, str]
 
 
 class NamedTimers:
-    """Timers of which there is one by each name: scheduling it again replaces it."""
+    """Timers identified by name: scheduling one again replaces it."""
 
     def __init__(self, timers: Timers) -> None:
         self._timers = timers
@@ -111,7 +111,7 @@ class NamedTimers:
             timer.cancel()
 
     def fire(self, name: TimerName, now_ms: int) -> bool:
-        """Have a timer's time come now; False if there is none of that name."""
+        """Fire a timer now; False if none has that name."""
         timer = self._forget(name)
         if timer is None or timer.callback is None:
             return False
@@ -121,7 +121,7 @@ class NamedTimers:
         return True
 
     def due(self, kind: str, group_id: str, now_ms: int) -> Iterator[str]:
-        """The members of a group whose time of this kind has come."""
+        """The members of a group whose timer of this kind is due."""
         for (found, _, member_id), timer in self._by_group.get(group_id, {}).items():
             if found == kind and timer.at_ms <= now_ms:
                 yield member_id
@@ -147,9 +147,9 @@ class NamedTimers:
 
 class Write(Protocol):
     def __call__(self, records: Records, now_ms: int, *, apply: Callable[[int], None] | None = None) -> Deferred[Error]:
-        """Append and apply; resolves with NONE once committed, or with the log's error.
+        """Append and apply; resolves with NONE once committed, else with the log's error.
 
-        :param apply: instead of replaying the records (:meth:`CoordinatorRuntime.write`).
+        :param apply: called instead of replaying the records (:meth:`CoordinatorRuntime.write`).
         """
         ...
 
@@ -168,21 +168,21 @@ class Environment:
 
     @property
     def config(self) -> BrokerConfig:
-        """What is in force now."""
+        """The settings currently in force."""
         return self.settings()
 
     def consumer_setting(self, group_id: str, name: str) -> int:
-        """A number set for one consumer group, or else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""
+        """A number set for one consumer group, else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""
         own = self.host.group_settings(group_id).get(name)
         return int(own if own is not None else self.config.text(f"group.{name}") or 0)
 
     @property
     def migration_policy(self) -> str:
-        """Whether groups change their protocol while they have members: disabled, upgrade, downgrade, bidirectional."""
+        """Whether groups may change protocol while they have members: disabled, upgrade, downgrade, bidirectional."""
         return (self.config.text("group.consumer.migration.policy") or "").lower()
 
     def random_id(self) -> str:
-        """A version 4 UUID in 22 characters, as Kafka's own ``Uuid`` writes it; it does not start with a dash."""
+        """A version 4 UUID in 22 characters, in the form of Kafka's ``Uuid``; it never starts with a dash."""
         while True:
             text = encode_uuid(self._random_uuid())
             if not text.startswith("-"):
@@ -195,6 +195,6 @@ class Environment:
         return bytes(token)
 
     def random_uuid(self) -> str:
-        """A version 4 UUID as Java writes it, which Kafka appends to the ids of classic members."""
+        """A version 4 UUID in Java's form, which Kafka appends to the ids of classic members."""
         text = self._random_uuid().hex()
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -1,8 +1,8 @@
-"""A live group changes its protocol: classic to consumer when the first member of the new protocol joins, back when
-only members of the old one are left (KIP-848, ``group.consumer.migration.policy``).
+"""Changes the protocol of a live group: classic to consumer when the first member with the new protocol joins, back
+when only members with the old one are left (KIP-848, ``group.consumer.migration.policy``).
 
-Pure conversions of one state into the other; ``consumer_protocol`` writes them. Only groups of Kafka's consumers can
-change, for only their subscriptions and assignments can be read. Source: Kafka's ``ConsumerGroup.fromClassicGroup``,
+Pure conversions between the two states; ``consumer_protocol`` writes them. Only groups of Kafka's consumers can change,
+because only their subscriptions and assignments can be read. Source: Kafka's ``ConsumerGroup.fromClassicGroup``,
 ``ClassicGroup.fromConsumerGroup`` and ``GroupMetadataManager`` (4.3.1).
 """
 
@@ -25,7 +25,7 @@ DOWNGRADE_POLICIES = frozenset({"downgrade", "bidirectional"})
 
 
 def to_consumer_group(classic: ClassicGroup, env: Environment) -> ConsumerGroup | str:
-    """The group with all its members, at the epoch of its generation; or the sentence that says why it cannot be."""
+    """The group with all its members, at the epoch of its generation; or a message why it cannot be converted."""
     prefix = f"Cannot upgrade classic group {classic.group_id} to consumer group because"
     if env.migration_policy not in UPGRADE_POLICIES:
         return f"{prefix} online upgrade is disabled."
@@ -72,7 +72,7 @@ def to_consumer_group(classic: ClassicGroup, env: Environment) -> ConsumerGroup 
 
 
 def may_downgrade(group: ConsumerGroup, env: Environment) -> bool:
-    """Whether ``group``, as it would be, has members of the classic protocol alone and may become theirs."""
+    """Whether ``group``, as it would be, has only members of the classic protocol and may be converted back."""
     return (
         0 < len(group.members) <= env.config.group_max_size
         and group.classic_members == len(group.members)
@@ -81,9 +81,9 @@ def may_downgrade(group: ConsumerGroup, env: Environment) -> bool:
 
 
 def to_classic_group(group: ConsumerGroup, env: Environment, now_ms: int) -> ClassicGroup | None:
-    """A stable group at the generation of the group's epoch, each member with its target; None if it cannot be.
+    """A stable group with the group epoch as generation and each member's target; None if it cannot be converted.
 
-    Records that were damaged may hold members that no group can have together.
+    Damaged records may contain members that cannot be in a group together.
     """
     instance_ids = [member.instance_id for member in group.members.values() if member.instance_id is not None]
     if len(set(instance_ids)) < len(instance_ids):

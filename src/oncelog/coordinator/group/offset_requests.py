@@ -1,8 +1,8 @@
-"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete: who may, what is written, what is answered.
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete: authorizes, writes and answers.
 
-Called by ``coordinator`` alone. The groups' rules say whether the caller may commit; ``offsets`` holds the state. An
-error of the group is every partition's error, since these answers have no place for it (OffsetFetch and OffsetDelete
-have). Source: Kafka's ``OffsetMetadataManager`` (4.3.1).
+Called only by ``coordinator``. The groups' rules decide whether the caller may commit; ``offsets`` holds the state. An
+error of the group is returned for every partition, because these answers have no field for it (those of OffsetFetch and
+OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.3.1).
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ from oncelog.protocol.wire import ZERO_UUID, Pieces
 from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
 
 GROUP_ID_NOT_FOUND_FROM = 9
-"""OffsetCommit: what used to be ILLEGAL_GENERATION where the group does not exist."""
+"""From this version of OffsetCommit on: earlier ones return ILLEGAL_GENERATION if the group does not exist."""
 GENERIC_ERROR_FROM = 4
 ADD_PARTITION_FROM = 5
-"""TxnOffsetCommit: versions that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
+"""Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
 
 NO_OFFSET = -1
 PARTITIONS_IN_A_PIECE = 200
@@ -88,23 +88,23 @@ class _Commits(NamedTuple):
 
 @dataclass(slots=True)
 class _Decided:
-    """What to write, each partition's outcome if it is written, in the order of the request, and what it comes to."""
+    """What to write, each partition's outcome if it is written, in request order, and the resulting offsets."""
 
     written: list[CoordinatorRecord] = field(default_factory=list)
     outcomes: list[list[Error]] = field(default_factory=list)
     committed: list[tuple[Place, CommittedOffset]] = field(default_factory=list)
     paused: bool = False
-    """Others had their turns meanwhile."""
+    """Others had turns meanwhile."""
 
 
 class FetchedOffsets(NamedTuple):
-    """A group's part of an OffsetFetch, and whether what it tells is in the log for good."""
+    """A group's part of an OffsetFetch, and whether its contents are committed in the log."""
 
     answer: OffsetFetchResponseGroup
     settled: Deferred[Error]
 
     def known(self, error: Error) -> OffsetFetchResponseGroup:
-        """The answer once it is ``settled``, with ``error`` or not."""
+        """The answer once it is ``settled``, with ``error`` if there is one."""
         if error is NONE:
             return self.answer
         return OffsetFetchResponseGroup(self.answer.group_id, [], Error.NOT_COORDINATOR)
@@ -114,7 +114,7 @@ _SETTLED = Deferred.of(NONE)
 
 
 class OneCommit(NamedTuple):
-    """A commit of one partition outside a transaction, that may come again with another offset."""
+    """A commit of one partition outside a transaction that may be repeated with another offset."""
 
     request: OffsetCommitRequest
     caller: Caller
@@ -139,7 +139,7 @@ class OffsetRequests:
     def commit(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Pieces[Deferred[OffsetCommitResponse]]:
-        """With pauses where there are many partitions; what is committed is one append in one turn."""
+        """With pauses if there are many partitions; everything is committed with one append in one turn."""
         topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
         checked = self._checked(request, caller, now_ms)
         if isinstance(checked, Error):
@@ -148,7 +148,7 @@ class OffsetRequests:
         expire_ms = -1 if retention_ms == -1 else min(now_ms + retention_ms, LAST_TIMESTAMP_MS)
         decided = yield from self._decide(request.group_id, topics, now_ms, expire_ms)
         answer = yield from _commit_answer(topics, decided.outcomes)
-        # From here on in one go.
+        # No pauses from here on.
         checked = self._checked(request, caller, None) if decided.paused else checked
         if isinstance(checked, Error):
             return Deferred.of(_all_refused(answer, checked))
@@ -157,7 +157,7 @@ class OffsetRequests:
         if refused is not NONE:
             return Deferred.of(_all_refused(answer, refused))
         apply = None
-        if retention_ms == -1:  # else the record is of an older version, which does not hold all of the value
+        if retention_ms == -1:  # else the record has an older version, which cannot hold the whole value
             apply = partial(shard.offsets_committed, decided.committed, NO_PRODUCER_ID)
         written = shard.write(decided.written, now_ms, apply=apply)
         return written.map(lambda error: _all_refused(answer, client_error(error)))
@@ -172,7 +172,8 @@ class OffsetRequests:
         return check if isinstance(check, Error) else (shard, check)
 
     def _refused(self, decided: _Decided, topics: Sequence[_Commits], check: CommitCheck) -> Error:
-        """What refuses all of a commit: a partition that the member may not commit, or a topic that is gone."""
+        """The error that refuses a whole commit: a partition that the member may not commit, or a topic that is
+        gone."""
         if check is not consumer_rules.any_partition:
             ids = {topic.topic: topic.topic_id for topic in topics}
             for (_, topic, index), _ in decided.committed:
@@ -185,7 +186,7 @@ class OffsetRequests:
 
     @staticmethod
     def one(request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
-        """What :meth:`again` needs of a commit of one partition that was just taken in, and its answer."""
+        """What :meth:`again` needs of an accepted commit of one partition, and its answer."""
         (topic,) = request.topics
         (partition,) = topic.partitions
         place = request.group_id, topic.name, partition.partition_index
@@ -195,8 +196,8 @@ class OffsetRequests:
         return commit, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name, topic.topic_id, [answer])])
 
     def again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
-        """What :meth:`commit` does, with another offset, if that is answered NONE at once; else nothing is done and the
-        answer is False.
+        """Do what :meth:`commit` does, with another offset, if it would be answered NONE at once; else do nothing and
+        return False.
 
         Neither the topic nor the settings may have changed since ``commit`` was made.
         """
@@ -219,7 +220,7 @@ class OffsetRequests:
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Pieces[Deferred[TxnOffsetCommitResponse]]:
-        """With pauses where there are many partitions; what is committed is one append in one turn."""
+        """With pauses if there are many partitions; everything is committed with one append in one turn."""
         topics = [
             _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
             for topic in request.topics
@@ -233,7 +234,7 @@ class OffsetRequests:
         answer = yield from _txn_commit_answer(topics, decided.outcomes)
 
         def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
-            """The transaction covers the partition; the shard may have moved while that was found out."""
+            """The transaction contains the partition; the shard may have moved during the verification."""
             error, guard = verification
             shard = self._runtime.shard(partition.partition)
             if error is not NONE or shard is None:
@@ -255,9 +256,9 @@ class OffsetRequests:
     def _may_commit(
         self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
     ) -> CommitCheck | Error:
-        """How to check each partition, or why the whole commit is refused. A group that commits is alive.
+        """The check for each partition, or why the whole commit is refused. A group that commits is alive.
 
-        :param now_ms: None after a pause, in which the clock may have been set; its session has begun again before.
+        :param now_ms: None after a pause, in which the clock may have been set; its session has been restarted before.
         """
         member_id, instance_id, epoch = (
             request.member_id,
@@ -280,7 +281,7 @@ class OffsetRequests:
         return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)
 
     def _may_commit_in_transaction(self, shard: GroupShard, request: TxnOffsetCommitRequest) -> CommitCheck | Error:
-        """Older requests name no member and are taken as they are; newer ones prove membership (KIP-447)."""
+        """Older requests name no member and are accepted; newer ones prove membership (KIP-447)."""
         member_id, instance_id, epoch = request.member_id, request.group_instance_id, request.generation_id
         group = shard.groups.get(request.group_id)
         if group is None:
@@ -299,7 +300,7 @@ class OffsetRequests:
         expire_ms: int,
         with_topic_id: bool = True,
     ) -> Pieces[_Decided]:
-        """One record for each partition; metadata that is too long spoils its partition."""
+        """One record for each partition; metadata that is too long fails its partition."""
         decided = _Decided()
         looked_at = 0
         for topic in topics:
@@ -327,9 +328,9 @@ class OffsetRequests:
     # --- looks
 
     def fetch(self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int) -> Pieces[FetchedOffsets]:
-        """What is committed; a pending offset hides its partition's if that is asked for.
+        """The committed offsets; with ``require_stable`` a pending offset hides that of its partition.
 
-        All of one moment, though there are pauses where many are asked for.
+        All as of one moment, although there are pauses if many are requested.
         """
 
         def refused(error: Error) -> FetchedOffsets:
@@ -373,7 +374,7 @@ class OffsetRequests:
     # --- deletion
 
     def delete(self, request: OffsetDeleteRequest, now_ms: int) -> Deferred[OffsetDeleteResponse]:
-        """Offsets of topics that no member reads (KIP-496)."""
+        """Delete offsets of topics that no member reads (KIP-496)."""
 
         def refused(error: Error) -> OffsetDeleteResponse:
             return OffsetDeleteResponse(error_code=error)
@@ -406,7 +407,7 @@ class OffsetRequests:
 
 
 def _java_length(text: str) -> int:
-    """The length that Java sees: UTF-16 code units."""
+    """The length in Java: UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -452,7 +453,7 @@ def _tell(
     add: Callable[[_Commits], list[Told]],
     partition_told: Callable[[int, Error], Told],
 ) -> Pieces[None]:
-    """Each partition's outcome, in the list that ``add`` makes for its topic."""
+    """Report each partition's outcome, in the list that ``add`` makes for its topic."""
     looked_at = 0
     for number, topic in enumerate(topics):
         errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
@@ -468,7 +469,7 @@ Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)
 
 
 def _all_refused(answer: Answer, error: Error) -> Answer:
-    """The answer, where nothing is to be written, or could be."""
+    """The answer if nothing is to be written, or nothing could be."""
     if error is not NONE:
         for topic in answer.topics:
             for partition in topic.partitions:

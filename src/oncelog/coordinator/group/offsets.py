@@ -1,9 +1,9 @@
-"""Committed offsets, those of open transactions, and when both go away.
+"""Committed offsets, pending offsets of open transactions, and the expiry of both.
 
 A fold over the offset records of one shard: :meth:`OffsetStore.replay` and :meth:`OffsetStore.replay_marker` are the
-only changes. A record outside a transaction is the committed offset at once; one inside waits for its producer's
-marker: COMMIT makes it the committed offset unless a record that lies later in the log was committed meanwhile, ABORT
-drops it. Pending offsets never expire, and keep their group. Called by ``shard`` and ``coordinator``.
+only changes. A record outside a transaction becomes the committed offset at once; one inside waits for its producer's
+marker: COMMIT makes it the committed offset unless a record later in the log was committed meanwhile, ABORT
+drops it. Pending offsets never expire, and keep their group alive. Called by ``shard`` and ``coordinator``.
 Source: Kafka's ``OffsetMetadataManager`` and ``OffsetAndMetadata`` (4.3.1); KIP-211 (expiry), KIP-447 (stable offsets).
 """
 
@@ -23,14 +23,14 @@ from oncelog.types import NO_PRODUCER_ID
 
 
 class CommittedOffset(NamedTuple):
-    """A position that a group has reached in a partition. ``record_offset`` is where ``__consumer_offsets`` says so."""
+    """A group's committed offset in a partition. ``record_offset`` is the position of its record in the log."""
 
     offset: int
     leader_epoch: int
     metadata: str
     commit_timestamp_ms: int
     expire_timestamp_ms: int
-    """When it goes away by the client's own wish (OffsetCommit 2 to 4), else -1."""
+    """When it expires by the client's own request (OffsetCommit 2 to 4), else -1."""
     topic_id: bytes
     record_offset: int
 
@@ -41,7 +41,7 @@ Place = tuple[str, str, int]
 
 
 class GroupOffsets(NamedTuple):
-    """A group's committed offsets by topic, and the partitions of which open transactions hold offsets."""
+    """A group's committed offsets by topic, and the partitions with offsets in open transactions."""
 
     committed: Mapping[str, Partitions]
     pending: Collection[tuple[str, int]]
@@ -54,7 +54,7 @@ class OffsetStore:
         self._committed: dict[str, dict[str, Partitions]] = {}
         self._pending: dict[int, dict[Place, CommittedOffset]] = {}
         self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
-        """By group and partition the producers whose transactions hold a pending offset of it."""
+        """By group and partition, the producers whose transactions hold a pending offset."""
 
     # --- changes, from records alone
 
@@ -89,7 +89,7 @@ class OffsetStore:
                     self.commit(place, pending)
 
     def commit(self, place: Place, committed: CommittedOffset) -> None:
-        """A record outside a transaction, or its transaction's end, is in the log."""
+        """A record outside a transaction, or the end of its transaction, is in the log."""
         group_id, topic, partition = place
         self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
 
@@ -130,22 +130,22 @@ class OffsetStore:
         return self._committed.get(group_id, {}).get(topic, {}).get(partition)
 
     def topics(self, group_id: str) -> Iterator[tuple[str, Partitions]]:
-        """All committed offsets of a group by topic, in order of names."""
+        """All committed offsets of a group by topic, in name order."""
         topics = self._committed.get(group_id, {})
         for topic in sorted(topics):
             yield topic, topics[topic]
 
     def now(self, group_id: str) -> GroupOffsets:
-        """All of a group's at this moment, which later changes do not touch."""
+        """A snapshot of a group's offsets, unaffected by later changes."""
         committed = self._committed.get(group_id, {})
         return GroupOffsets({name: dict(committed[name]) for name in committed}, set(self._open.get(group_id, ())))
 
     def of(self, group_id: str) -> GroupOffsets:
-        """The same to be looked at in this turn alone: it is not copied."""
+        """The same without a copy, to be used only in this turn."""
         return GroupOffsets(self._committed.get(group_id, {}), self._open.get(group_id, {}))
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether an open transaction holds an offset of this partition: what is committed may change soon."""
+        """Whether an open transaction holds an offset of this partition: the committed one may change soon."""
         return (topic, partition) in self._open.get(group_id, {})
 
     def has_pending(self, group_id: str) -> bool:
@@ -160,7 +160,7 @@ class OffsetStore:
         return [records.offset_tombstone(group_id, topic, partition) for topic, partition in sorted(places)]
 
     def delete(self, group_id: str, topic: str, partition: int) -> list[CoordinatorRecord]:
-        """A tombstone, where there is something to remove."""
+        """A tombstone if there is something to remove."""
         if self.get(group_id, topic, partition) is None and not self.is_pending(group_id, topic, partition):
             return []
         return [records.offset_tombstone(group_id, topic, partition)]
@@ -178,7 +178,7 @@ class OffsetStore:
         return [records.offset_tombstone(*place) for place in sorted(places)]
 
     def expired(self, group: Group, now_ms: int, retention_ms: int) -> tuple[list[CoordinatorRecord], bool]:
-        """Tombstones for what is too old, and whether the group has nothing left then that keeps it."""
+        """Tombstones for expired offsets, and whether nothing is left then that keeps the group alive."""
         nothing_pending = not self.has_pending(group.group_id)
         if group.group_id not in self._committed:
             return [], nothing_pending
@@ -207,10 +207,10 @@ def _is_expired(committed: CommittedOffset, base_ms: int, now_ms: int, retention
 
 
 def _expiry_base(group: Group) -> Callable[[CommittedOffset], int] | None:
-    """From when the retention time counts, or None while the group keeps everything (KIP-211).
+    """The time from which retention counts, or None while the group keeps everything (KIP-211).
 
-    Simple groups, and topics that a stable group stopped reading: from the commit. Groups without members: from the
-    time they became empty, where it is known. Groups in a rebalance, and members that are no consumers: never.
+    For simple groups, and topics that a stable group has stopped reading: the commit. For groups without members: when
+    they became empty, if known. For rebalancing groups, and members that are not consumers: never.
     """
     if not isinstance(group, ClassicGroup) or group.protocol_type is None:
         return lambda committed: committed.commit_timestamp_ms

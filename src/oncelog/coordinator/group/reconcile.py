@@ -1,8 +1,8 @@
-"""The next step of one member towards its target assignment: revoke first, then wait, then assign (KIP-848).
+"""The next step of a member towards its target assignment: revoke first, then wait, then assign (KIP-848).
 
-Pure: ``consumer_draft`` calls :func:`reconcile` at each heartbeat and writes what comes out. A member moves to the
-target's epoch when it has given up what it must not keep; a partition goes to its new owner only when its former one
-has confirmed. Source: Kafka's ``CurrentAssignmentBuilder`` (4.3.1).
+Pure: ``consumer_draft`` calls :func:`reconcile` at each heartbeat and writes the result. A member moves to the
+target's epoch when it has given up what it must not keep; a partition goes to its new owner only when the former one
+has confirmed giving it up. Source: Kafka's ``CurrentAssignmentBuilder`` (4.3.1).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from oncelog.coordinator.group.consumer_group import (
 from oncelog.coordinator.group.states import MemberState
 
 Reported = Mapping[TopicId, frozenset[int]] | None
-"""The partitions that the member says it owns; None if it did not say."""
+"""The partitions that the member reports to own; None if it did not report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where the member is to go, and what it depends on."""
+    """The member's goal, and what it depends on."""
 
     epoch: int
     target: Assignment
@@ -37,7 +37,7 @@ class Goal:
 
 
 class MustRejoin(Exception):
-    """The member is in a state that is not known here: it has to give everything up and join again."""
+    """The member is in a state unknown to this version: it must give everything up and join again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ RULES: Mapping[MemberState, Rule] = {
 
 
 def reconcile(member: ConsumerMember, goal: Goal) -> ConsumerMember:
-    """The member after this heartbeat; itself where nothing changes."""
+    """The member after this heartbeat; the same object if nothing changes."""
     if not goal.subscription_changed and member.reconciled_to(goal.epoch):
         return member
     return RULES[member.state].next(member, goal)
 
 
 def _still_owns(revoking: OwnedPartitions, reported: Reported) -> bool:
-    """Whether the member has any of ``revoking``; one that does not say may have all of it."""
+    """Whether the member still has any of ``revoking``; one that does not report may have all of it."""
     if reported is None:
         return True
     return any(partitions & revoking.get(topic, {}).keys() for topic, partitions in reported.items())
@@ -127,7 +127,7 @@ def _advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
 
 
 def _drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
-    """The member stays at its epoch but gives up at once what it does not subscribe to any more."""
+    """Keep the member's epoch, but have it give up at once what it no longer subscribes to."""
     gone = {topic: epochs for topic, epochs in member.assigned.items() if topic not in goal.subscribed}
     if not gone:
         return member

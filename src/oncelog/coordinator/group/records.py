@@ -1,7 +1,7 @@
-"""The records of ``__consumer_offsets``: what the group coordinator writes and loads, in the versions of Kafka 4.3.1.
+"""The records of ``__consumer_offsets`` that the group coordinator writes and loads, in the versions of Kafka 4.3.1.
 
 Builders return a :class:`CoordinatorRecord`; the ``*_from`` functions turn decoded values back into state. The order of
-topics and partitions in a record is fixed (sorted by id), though nobody depends on it.
+topics and partitions in a record is fixed (sorted by id), although nothing depends on it.
 Source: Kafka's ``GroupCoordinatorRecordHelpers``; layouts are those of ``protocol.internal_records``.
 """
 
@@ -75,7 +75,7 @@ def tombstone(key: Message) -> CoordinatorRecord:
 
 
 def offset_commit(key: OffsetCommitKey, value: OffsetCommitValue) -> CoordinatorRecord:
-    """Version 4, or 1 if the client asked for a retention time of its own (OffsetCommit 2 to 4)."""
+    """Version 4, or 1 if the client requested its own retention time (OffsetCommit 2 to 4)."""
     if value.expire_timestamp != -1:
         return record(key, value, OFFSET_COMMIT_VERSION_WITH_EXPIRY)
     return CoordinatorRecord(
@@ -92,7 +92,7 @@ def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRe
 
 
 def group_metadata(group: ClassicGroup, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
-    """The generation: who is in it, with the chosen protocol's metadata and ``assignments`` by member id."""
+    """The generation: its members, with the chosen protocol's metadata and ``assignments`` by member id."""
     members: list[classic_metadata.MemberMetadata] = []
     for member in group.members.values():
         if group.protocol_name is None:
@@ -121,7 +121,7 @@ def group_metadata(group: ClassicGroup, assignments: Mapping[str, bytes]) -> Coo
 
 
 def empty_group_metadata(group: ClassicGroup) -> CoordinatorRecord:
-    """A group that was just made: generation 0, nothing chosen."""
+    """A new group: generation 0, nothing chosen."""
     value = classic_metadata.GroupMetadataValue("", 0, None, None, group.state_timestamp_ms, [])
     return record(GroupMetadataKey(group.group_id), value, GROUP_METADATA_VERSION)
 
@@ -133,7 +133,7 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
 def classic_group_from(group_id: str, value: classic_metadata.GroupMetadataValue) -> ClassicGroup:
     """A loaded group is stable, or empty. Of a member's protocols only the chosen one is known.
 
-    A leader who is no member (of a damaged record, or one that another broker wrote) is not taken.
+    A leader that is not a member (from a damaged record, or another broker's) is ignored.
     """
     group = ClassicGroup(
         group_id,
@@ -172,7 +172,7 @@ def consumer_epoch(group_id: str, epoch: int, metadata_hash: int) -> Coordinator
 
 
 def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
-    """Of a record that versions before 4.1 wrote."""
+    """Removes a record written by versions before 4.1."""
     return tombstone(ConsumerGroupPartitionMetadataKey(group_id))
 
 
@@ -237,7 +237,7 @@ def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
 
 
 def consumer_group_tombstones(group: ConsumerGroup) -> list[CoordinatorRecord]:
-    """All that the log holds of a group, offsets excepted; the group's own record comes last."""
+    """Tombstones for all records of a group except offsets; the group's own record comes last."""
     group_id, members = group.group_id, sorted(group.members)
     written = [tombstone(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)) for member_id in members]
     written += [tombstone(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)) for member_id in members]
@@ -250,7 +250,7 @@ def consumer_group_tombstones(group: ConsumerGroup) -> list[CoordinatorRecord]:
 
 
 def consumer_group_records(group: ConsumerGroup) -> list[CoordinatorRecord]:
-    """All of a group at once: it was converted from the classic protocol."""
+    """All records of a group that was converted from the classic protocol."""
     members = [group.members[member_id] for member_id in sorted(group.members)]
     return [
         *(member_subscription(group.group_id, member) for member in members),
@@ -264,7 +264,7 @@ def consumer_group_records(group: ConsumerGroup) -> list[CoordinatorRecord]:
 def with_subscription(
     member: ConsumerMember, value: member_metadata.ConsumerGroupMemberMetadataValue
 ) -> ConsumerMember:
-    """The member with what its subscription record says."""
+    """The member updated from its subscription record."""
     classic = value.classic_member_metadata
     return replace(
         member,
@@ -285,7 +285,7 @@ def with_subscription(
 def with_assignment(
     member: ConsumerMember, value: current_assignment.ConsumerGroupCurrentMemberAssignmentValue
 ) -> ConsumerMember:
-    """The member with what its assignment record says."""
+    """The member updated from its assignment record."""
     known = value.state in MemberState._value2member_map_
     return replace(
         member,
@@ -313,7 +313,7 @@ def _topic_partitions(owned: OwnedPartitions) -> list[current_assignment.TopicPa
 
 
 def _owned_from(topics: list[current_assignment.TopicPartitions], member_epoch: int) -> OwnedPartitions:
-    """Versions before 4.3 do not say when a partition was assigned: then it counts from the member's epoch."""
+    """Versions before 4.3 do not store when a partition was assigned: then the member's epoch counts."""
     owned: dict[bytes, Mapping[int, int]] = {}
     for topic in topics:
         epochs = topic.assignment_epochs

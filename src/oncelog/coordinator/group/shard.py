@@ -1,10 +1,10 @@
-"""The groups of one partition of ``__consumer_offsets``: records in, state out, and the protocols at work on it.
+"""The groups of one partition of ``__consumer_offsets``: applies records to state, and runs the protocols on it.
 
-Made by ``coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``, ``replay_marker``,
-``loaded`` and ``unloaded``. The classic protocol is the exception to "state changes by records alone": its members live
-in memory and are ahead of the log, so it writes a group's metadata without replaying it, as Kafka does
-(``classic_protocol.members_are_ahead``); offsets, consumer groups and tombstones are applied the same way live and at
-load.
+Created by ``coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``,
+``replay_marker``, ``loaded`` and ``unloaded``. The classic protocol is the exception to "state changes only by
+records": its members live in memory and are ahead of the log, so it writes a group's metadata without replaying it, as
+Kafka does (``classic_protocol.members_are_ahead``); offsets, consumer groups and tombstones are applied the same way
+live and at load.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 TOMBSTONE_BATCH_BYTES: Final = 16_384
-"""Keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
+"""Bytes of keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
 
 
 class GroupShard:
@@ -67,7 +67,7 @@ class GroupShard:
         guard: VerificationGuard | None = None,
         apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:
-        """Append and apply; resolves once committed. No records: once everything written before is."""
+        """Append and apply; resolves once committed. Without records: once everything written before is committed."""
         self._now_ms = now_ms
         if not records:
             return self._last_write
@@ -104,7 +104,7 @@ class GroupShard:
         self.groups.clear()
 
     def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
-        """End the sessions of one member, or of all, as if nothing was heard of them; who they were."""
+        """End the sessions of one member, or of all, as if no heartbeat had come; returns their ids."""
         group = self.env.groups.get(group_id)
         members = sorted(group.members) if group is not None and member_id is None else [member_id or ""]
         return [member for member in members if self.env.timers.fire(("session", group_id, member), now_ms)]
@@ -120,7 +120,7 @@ class GroupShard:
         self.env.timers.schedule(("expiry", "", ""), due_ms, over)
 
     def expire(self, now_ms: int) -> None:
-        """Remove offsets that are too old, and groups that have neither offsets nor members."""
+        """Remove expired offsets, and groups that have neither offsets nor members."""
         retention_ms = self.env.config.offsets_retention_minutes * 60_000
         written: list[CoordinatorRecord] = []
         for group_id in list(self.groups):
@@ -132,7 +132,7 @@ class GroupShard:
         self._remove(written, now_ms)
 
     def _remove(self, tombstones: Iterable[CoordinatorRecord], now_ms: int) -> None:
-        """Write tombstones that need not all be written or none, in batches; in order."""
+        """Write tombstones in batches, in order; they need not be atomic together."""
         batch: list[CoordinatorRecord] = []
         size_bytes = 0
         for tombstone in tombstones:
@@ -149,7 +149,7 @@ class GroupShard:
         return records.consumer_group_tombstones(group)
 
     def topic_deleted(self, topic: str, now_ms: int) -> None:
-        """Forget the offsets in a topic that is gone, so that a new one of its name starts afresh."""
+        """Forget the offsets in a deleted topic, so that a new topic of its name starts without any."""
         self._remove(self.offsets.delete_topics([topic]), now_ms)
 
     # --- records applied
@@ -157,9 +157,9 @@ class GroupShard:
     def offsets_committed(
         self, committed: Iterable[tuple[Place, CommittedOffset]], producer_id: int, base_offset: int
     ) -> None:
-        """Offsets of one group were appended, one record each: what replaying these would do.
+        """Offsets of one group were appended, one record each: apply them as replaying would.
 
-        :param committed: without the offsets of their records.
+        :param committed: the offsets, without the positions of their records.
         """
         offsets = self.offsets
         for record_offset, (place, value) in enumerate(committed, base_offset):
@@ -172,13 +172,13 @@ class GroupShard:
                 offsets.hold(place, logged, producer_id)
 
     def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
-        """The same for one of which the state is at hand."""
+        """The same for a single offset whose state is at hand."""
         if place[0] not in self.groups:
             self.groups[place[0]] = ClassicGroup(place[0])
         self.offsets.commit(place, committed)
 
     def _apply_offset(self, key: OffsetCommitKey, value: Any, offset: int, producer_id: int) -> None:
-        """An offset of an unknown group makes a simple group, which is a classic one without members."""
+        """Apply an offset; for an unknown group it creates a simple group, a classic one without members."""
         if value is not None and key.group not in self.groups:
             self.groups[key.group] = ClassicGroup(key.group)
         self.offsets.replay(key, value, offset, producer_id)
@@ -192,7 +192,7 @@ class GroupShard:
             self.groups[key.group] = records.classic_group_from(key.group, value)
 
     def _consumer_group(self, group_id: str) -> ConsumerGroup:
-        """The group that a record belongs to; a simple group, or none, gives way to it."""
+        """The group that a record belongs to; replaces a simple group, or none."""
         group = self.groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
             group = self.groups[group_id] = ConsumerGroup(group_id)
@@ -275,4 +275,4 @@ _APPLY: dict[int, Callable[[GroupShard, Any, Any], None]] = {
     8: GroupShard._apply_assignment,
     16: GroupShard._apply_regex,
 }
-"""By the record's type. Types that are not here (share and streams groups) are other people's, and are ignored."""
+"""By the record's type. Other types (share and streams groups) belong to other coordinators, and are ignored."""

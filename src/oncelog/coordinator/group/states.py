@@ -46,7 +46,7 @@ CLASSIC_TRANSITIONS: Mapping[ClassicState, Mapping[ClassicState, str]] = {
 
 
 class ConsumerState(Enum):
-    """State of a group of the consumer protocol (KIP-848). It is computed from its members, never stored."""
+    """State of a group of the consumer protocol (KIP-848); computed from its members, never stored."""
 
     EMPTY = "Empty"
     ASSIGNING = "Assigning"
@@ -66,7 +66,7 @@ CONSUMER_STATES: Mapping[ConsumerState, str] = {
 
 
 class MemberState(IntEnum):
-    """How far a member of the consumer protocol is with its target assignment; the value is stored."""
+    """A member's progress towards its target assignment in the consumer protocol; the value is stored."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1

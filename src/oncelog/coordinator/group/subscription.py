@@ -1,8 +1,8 @@
-"""What the members of a group embed in JoinGroup and SyncGroup: the consumer protocol's subscription and assignment.
+"""The consumer protocol's subscription and assignment, embedded by members in JoinGroup and SyncGroup.
 
 Called by ``classic_group`` (which topics a classic group reads) and by ``migration`` (members of the classic
-protocol in a consumer group). The coordinator reads these bytes only where the protocol type is ``consumer``; bytes
-that do not parse are the member's own business. Source: Kafka's ``ConsumerProtocol``.
+protocol in a consumer group). The coordinator reads these bytes only if the protocol type is ``consumer``; bytes
+that do not parse concern only the members. Source: Kafka's ``ConsumerProtocol``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROTOCOL_TYPE = "consumer"
 
 
 def version_of(data: bytes) -> int | None:
-    """The version in front of a subscription or an assignment, or None if there is none."""
+    """The version at the start of a subscription or an assignment, or None if there is none."""
     if len(data) < 2:
         return None
     version = int.from_bytes(data[:2], "big", signed=True)
@@ -26,7 +26,7 @@ def version_of(data: bytes) -> int | None:
 
 
 def parse_subscription(data: bytes) -> ConsumerProtocolSubscription | None:
-    """The subscription in its own version, or in the newest known one where it is newer; None if it is malformed."""
+    """The subscription in its own version, or in the newest known one if it is newer; None if it is malformed."""
     version = version_of(data)
     if version is None:
         return None
@@ -38,7 +38,7 @@ def parse_subscription(data: bytes) -> ConsumerProtocolSubscription | None:
 
 
 def subscribed_topics(data: bytes) -> Sequence[str] | None:
-    """The topics of a subscription of any version, for version 0 is a prefix of all; None if it is malformed."""
+    """The topics of a subscription of any version, because version 0 is a prefix of all; None if it is malformed."""
     if version_of(data) is None:
         return None
     try:
@@ -55,7 +55,7 @@ def encode_assignment(partitions: Mapping[str, Sequence[int]], version: int) -> 
 
 
 def decode_assignment(data: bytes) -> ConsumerProtocolAssignment | None:
-    """The assignment, or None if the bytes are malformed; no bytes are an empty one."""
+    """The assignment, or None if the bytes are malformed; empty bytes are an empty one."""
     if not data:
         return ConsumerProtocolAssignment()
     version = version_of(data)

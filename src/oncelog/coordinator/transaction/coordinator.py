@@ -1,8 +1,8 @@
-"""The transaction coordinator: requests about transactional ids in, answers out.
+"""The transaction coordinator: handles requests about transactional ids.
 
-The API handlers call its methods; it checks what does not depend on an id's state, finds the shard that owns the id and
-translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload`` as it gains and loses partitions of
-``__transaction_state``. Source: Kafka's ``TransactionCoordinator``; KIP-98, KIP-360, KIP-588, KIP-664, KIP-890.
+The API handlers call its methods; it checks everything independent of an id's state, finds the shard that owns the id
+and translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload`` when it gains and loses partitions
+of ``__transaction_state``. Source: Kafka's ``TransactionCoordinator``; KIP-98, KIP-360, KIP-588, KIP-664, KIP-890.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ __all__ = [
 
 
 class ProducerResult(NamedTuple):
-    """``stamp`` is the producer's from now on; ``NO_PRODUCER`` with an error. ``ongoing`` is that of a transaction that
-    was kept for it to end."""
+    """``stamp`` is the producer's from now on; ``NO_PRODUCER`` with an error. ``ongoing`` is the stamp of a transaction
+    that was kept for the producer to end."""
 
     error: Error
     stamp: ProducerIdAndEpoch = NO_PRODUCER
@@ -72,7 +72,7 @@ class TransactionListing(NamedTuple):
 
 
 class TransactionList(NamedTuple):
-    """``unknown_states`` are the state filters that name no state; they match nothing."""
+    """``unknown_states`` are filters that are not names of states; they match nothing."""
 
     error: Error
     unknown_states: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class TransactionList(NamedTuple):
 
 
 class TransactionDescription(NamedTuple):
-    """``partitions`` of a transaction that is being completed are those that have no marker yet."""
+    """``partitions`` of a transaction being completed are those without a marker so far."""
 
     error: Error
     transactional_id: str
@@ -97,8 +97,8 @@ class TransactionCoordinator:
     def __init__(
         self, host: TransactionHost, settings: Callable[[], BrokerConfig], partitions: int | None = None
     ) -> None:
-        """:param settings: the broker's, as they are when they are asked for.
-        :param partitions: of ``__transaction_state`` where it exists; a new one gets what is configured.
+        """:param settings: returns the broker's current settings.
+        :param partitions: the number of partitions of ``__transaction_state``, or as configured if it does not exist.
         """
         self._host = host
         self._settings = settings
@@ -116,7 +116,7 @@ class TransactionCoordinator:
     # --- sweeps
 
     def _start_sweeps(self, now_ms: int) -> None:
-        """From the first loaded partition on, look for timeouts and idle ids at the configured intervals."""
+        """From the first loaded partition on, check for timeouts and idle ids at the configured intervals."""
         if not self._sweeping:
             self._sweeping = True
 
@@ -158,11 +158,11 @@ class TransactionCoordinator:
     ) -> Deferred[ProducerResult]:
         """A producer id and epoch; with a transactional id the former producer is fenced and its transaction aborted.
 
-        CONCURRENT_TRANSACTIONS while that abort is under way: ask again. ``expected`` is the stamp of a producer that
-        goes on after an error (KIP-360), or ``NO_PRODUCER``.
+        CONCURRENT_TRANSACTIONS while that abort is under way: retry. ``expected`` is the stamp of a producer that
+        continues after an error (KIP-360), or ``NO_PRODUCER``.
 
-        :param two_phase: the producer's transactions have no time-out, since a database decides on them (KIP-939).
-        :param keep_prepared: an open transaction is not aborted; it is told and waits for its end.
+        :param two_phase: the producer's transactions have no timeout, because a database decides about them (KIP-939).
+        :param keep_prepared: an open transaction is not aborted; it is returned and waits for its end.
         """
         if transactional_id is None:
             allocated = self._host.allocate_producer_id()
@@ -193,7 +193,7 @@ class TransactionCoordinator:
         now_ms: int,
         transaction_version: int,
     ) -> Deferred[Error]:
-        """Put partitions into the producer's transaction, which begins with the first of them.
+        """Add partitions to the producer's transaction, which begins with the first of them.
 
         UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
@@ -205,7 +205,7 @@ class TransactionCoordinator:
     def verify_partitions(
         self, transactional_id: str, stamp: ProducerIdAndEpoch, partitions: Iterable[TopicPartition], now_ms: int
     ) -> Deferred[dict[TopicPartition, Error]]:
-        """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE where it is not."""
+        """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE if not."""
         asked = frozenset(partitions)
 
         def verdicts(outcome: Outcome) -> dict[TopicPartition, Error]:
@@ -219,18 +219,18 @@ class TransactionCoordinator:
     def end_txn(
         self, transactional_id: str, stamp: ProducerIdAndEpoch, commit: bool, now_ms: int, transaction_version: int
     ) -> Deferred[ProducerResult]:
-        """Commit or abort. Answered once the decision is committed; the markers follow.
+        """Commit or abort. Answered once the decision is committed; the markers follow later.
 
         UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
-        :param transaction_version: 2 for EndTxn 5, whose answer holds the stamp of the next transaction; else 0.
+        :param transaction_version: 2 for EndTxn 5, whose answer contains the stamp of the next transaction; else 0.
         """
         bump = transaction_version >= EPOCH_BUMP_VERSION
         event: Event = EndTxnAndBump(stamp, commit) if bump else EndTxn(stamp, commit)
         return self._submit(transactional_id, event, now_ms).map(_producer_result)
 
     def may_end(self, transactional_id: str, stamp: ProducerIdAndEpoch) -> bool:
-        """Whether a transaction of the id is open, as far as is known here, and its end is the producer's."""
+        """Whether a transaction of the id is open, as far as this coordinator knows, and the producer may end it."""
         shard = self.runtime.shard_for(transactional_id)
         txn = None if isinstance(shard, Error) else shard.txn(transactional_id)
         return txn is not None and txn.state is _ONGOING and txn.owner == stamp
@@ -244,9 +244,9 @@ class TransactionCoordinator:
         return shard.submit(transactional_id, event, now_ms)
 
     def abort_orphans(self, held: Iterable[Held], now_ms: int) -> list[str]:
-        """At a start without a clean stop before it: abort what has no coordinator; answers whom to :meth:`disown`.
+        """At a start after an unclean stop: abort transactions without a coordinator; returns ids for :meth:`disown`.
 
-        Before any shard acts: the marker of a prepared transaction must not end what it does not belong to.
+        Called before any shard acts: the marker of a prepared transaction must not end one it does not belong to.
         """
         txns = [entry.txn for shard in self.runtime.shards() for entry in shard.entries()]
         orphans = find_orphans(held, txns)
@@ -261,14 +261,14 @@ class TransactionCoordinator:
         return orphans.transactional_ids
 
     def disown(self, transactional_id: str, now_ms: int) -> None:
-        """Fence whoever outran what is known of an id; the next producer gets a new producer id."""
+        """Fence the producer that is ahead of what is known of an id; the next producer gets a new producer id."""
         logger.warning(
             "%r gets a new producer id: what its coordinator knows is older than what it wrote", transactional_id
         )
         self._submit(transactional_id, Disown(), now_ms)
 
     def expire(self, transactional_id: str, now_ms: int) -> bool:
-        """Have an open transaction's time-out come at once, for tests; False if none is open that has one."""
+        """Let an open transaction time out at once, for tests; False if none with a timeout is open."""
         shard = self.runtime.shard(self.runtime.partition_for(transactional_id).partition)
         txn = shard.txn(transactional_id) if shard is not None else None
         if shard is None or txn is None or txn.state is not TransactionState.ONGOING or not txn.timed:
@@ -279,7 +279,7 @@ class TransactionCoordinator:
     # --- operators
 
     def describe(self, transactional_id: str) -> TransactionDescription:
-        """One id's state, or TRANSACTIONAL_ID_NOT_FOUND."""
+        """The state of one id, or TRANSACTIONAL_ID_NOT_FOUND."""
         if not transactional_id:
             return TransactionDescription(Error.INVALID_REQUEST, transactional_id)
         shard = self.runtime.shard_for(transactional_id)
@@ -301,7 +301,7 @@ class TransactionCoordinator:
 
     @property
     def count(self) -> int:
-        """Of the transactional ids that :meth:`list` looks at."""
+        """How many transactional ids :meth:`list` examines."""
         return sum(shard.count for shard in self.runtime.served_shards())
 
     def list(
@@ -313,10 +313,10 @@ class TransactionCoordinator:
         duration_ms: int = -1,
         pattern: str | None = None,
     ) -> Generator[None, None, TransactionList]:
-        """The ids that pass every filter; an empty filter passes all. With pauses: there may be many.
+        """The ids that pass every filter; an empty filter passes all. With pauses, because there may be many.
 
-        :param duration_ms: at least 0: only transactions that began longer ago than that.
-        :param pattern: a regular expression for the whole id; INVALID_REGULAR_EXPRESSION where it is none.
+        :param duration_ms: if at least 0: only transactions that began longer ago than that.
+        :param pattern: a regular expression for the whole id; INVALID_REGULAR_EXPRESSION if it is invalid.
         """
         try:
             matcher = LinearRegex(pattern) if pattern else None
@@ -349,7 +349,7 @@ class TransactionCoordinator:
         return TransactionList(Error.NONE, unknown, tuple(found))
 
     def undecided(self) -> tuple[str, ...]:
-        """Ids whose open transaction a database decides on (KIP-939), sorted."""
+        """Ids with an open transaction that a database decides about (KIP-939), sorted."""
         found = (
             entry.txn.transactional_id
             for shard in self.runtime.served_shards()

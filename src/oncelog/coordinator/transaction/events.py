@@ -1,6 +1,6 @@
-"""What can happen to a transactional id: requests, and what the coordinator itself notices.
+"""Events for a transactional id: requests, and what the coordinator itself notices.
 
-Made by ``coordinator`` and ``shard``, understood by ``rules``. Source: KIP-98, KIP-360, KIP-890, KIP-939.
+Created by ``coordinator`` and ``shard``, handled by ``rules``. Source: KIP-98, KIP-360, KIP-890, KIP-939.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EPOCH_BUMP_VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class InitProducerId:
-    """A producer starts, or goes on after an error with the stamp it had (``expected``, KIP-360).
+    """A producer starts, or continues after an error with its previous stamp (``expected``, KIP-360).
 
     ``transaction_version`` is the broker's level; ``fresh_producer_id`` is filled in once a rule has asked for it.
     ``keep_prepared``: an open transaction stays, and only its end may follow (KIP-939).
@@ -32,7 +32,7 @@ class InitProducerId:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """A client, or a partition's leader for it, adds partitions; the version is the one that the client uses."""
+    """A client, or a partition's leader on its behalf, adds partitions; the version is the client's."""
 
     stamp: ProducerIdAndEpoch
     partitions: frozenset[TopicPartition]
@@ -66,7 +66,7 @@ class EndTxnAndBump:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """The sweep for transactions past their timeout came by."""
+    """The sweep for transactions past their timeout reached the id."""
 
     transaction_version: int = EPOCH_BUMP_VERSION
     fresh_producer_id: int = NO_PRODUCER_ID
@@ -79,14 +79,14 @@ class MarkersWritten:
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """The sweep for idle ids came by."""
+    """The sweep for idle ids reached the id."""
 
     idle_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Disown:
-    """Partitions hold more of the producer than the coordinator remembers: a power failure took its last records."""
+    """Partitions hold more of the producer than the coordinator knows: a power failure lost its last records."""
 
 
 Event = (

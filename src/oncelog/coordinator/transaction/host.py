@@ -1,4 +1,4 @@
-"""What the transaction coordinator needs of the broker that it lives in."""
+"""What the transaction coordinator needs from its broker."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class TxnMarker(NamedTuple):
 class TransactionHost(CoordinatorHost, Protocol):
     @property
     def transaction_version(self) -> int:
-        """The finalized level of the feature ``transaction.version`` as of now; it may change while the broker runs."""
+        """The current finalized level of ``transaction.version``; it may change while the broker runs."""
         ...
 
     def allocate_producer_id(self) -> Deferred[int] | int:
-        """A producer id that this cluster never gave away before; -1 if none can be had now."""
+        """A producer id that this cluster has never allocated before; -1 if none is available now."""
         ...
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
@@ -35,5 +35,5 @@ class TransactionHost(CoordinatorHost, Protocol):
         ...
 
     def topic_partitions(self, topic: str) -> int | None:
-        """How many partitions, or None if there is no such topic: a deleted partition needs no marker."""
+        """The number of partitions, or None if the topic does not exist: a deleted partition needs no marker."""
         ...

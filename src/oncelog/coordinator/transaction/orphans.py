@@ -1,11 +1,11 @@
-"""What a power failure tore apart: partitions that hold more of a transaction than its coordinator remembers.
+"""Transactions torn apart by a power failure: partitions hold more of them than their coordinator knows.
 
-Called by the coordinator at a start that follows no clean stop. Without ``oncelog.flush.policy=commit`` a power failure
-takes what was not synced from each file on its own, so data may outlive the record with which its transaction began.
-Such a transaction would hold readers back for ever, or join the next one of its producer and be committed with it.
-Apache Kafka leaves it to an operator (KIP-664); here every partition and the only coordinator are at hand, so it can be
-told for sure. Of producers before KIP-890 part 2, whose transactions share an epoch, one case cannot be told: the
-marker that is repeated for a decided transaction may end a later one in the same partition.
+Called by the coordinator at a start after an unclean stop. Without ``oncelog.flush.policy=commit`` a power failure
+loses the unsynced end of each file separately, so data may survive the record with which its transaction began.
+Such a transaction would hold readers back for ever, or join the producer's next one and be committed with it.
+Apache Kafka leaves it to an operator (KIP-664); here all partitions and the only coordinator are at hand, so it can be
+detected with certainty. For producers before KIP-890 part 2, whose transactions share an epoch, one case cannot be
+detected: a marker repeated for a decided transaction may end a later one in the same partition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
 class Held(NamedTuple):
-    """What a partition knows of a producer: its last stamp, and whether a transaction of it is open there."""
+    """What a partition knows of a producer: its last stamp, and whether it has an open transaction there."""
 
     partition: TopicPartition
     stamp: ProducerIdAndEpoch
@@ -49,7 +49,7 @@ def find_orphans(held: Iterable[Held], txns: Iterable[Txn]) -> Orphans:
 
 
 def _owns(txn: Txn, item: Held) -> bool:
-    """Whether what is open there is this transaction."""
+    """Whether the transaction that is open in the partition is this one."""
     epoch = item.stamp.producer_epoch
     if item.partition not in txn.partitions:
         return False

@@ -1,9 +1,8 @@
-"""Records of ``__transaction_state``: a key for each transactional id, a value for each change, as Kafka writes them.
+"""Records of ``__transaction_state``: a key for each transactional id, a value for each change, in Kafka's format.
 
 Called by ``shard`` and by tools that show the topic. Version 0 is written while transaction.version is 0, version 1
-(flexible, with the fields of KIP-890 and KIP-939 as tags) from 1 on; both are read. ``Txn.last_producer_epoch`` is not
-kept.
-Source: Kafka's ``TransactionLog``.
+(flexible, with the fields of KIP-890 and KIP-939 as tags) from 1 on; both can be read. ``Txn.last_producer_epoch`` is
+not stored. Source: Kafka's ``TransactionLog``.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from oncelog.types import TopicPartition
 _EMPTY = TransactionState.EMPTY
 _NONE_LEFT = transaction_topics([])
 _SHORT_ID = 128
-"""Characters; keys of so short ids are kept: the same ids are written again and again."""
+"""Keys of ids up to this many characters are cached: the same ids are written repeatedly."""
 _short_key = lru_cache(maxsize=4096)(encode_transaction_key)
 NEVER_LOGGED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})
 
 
 def value_version(transaction_version: int) -> int:
-    """Of the record values that a broker with this transaction.version writes."""
+    """The version of record values that a broker with this transaction.version writes."""
     return 1 if transaction_version >= 1 else 0
 
 
@@ -44,13 +43,13 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(data: bytes) -> str | None:
-    """The transactional id, or None for a kind of record that is not known here and is ignored."""
+    """The transactional id, or None for an unknown kind of record, which is ignored."""
     key = decode_transaction_key(data)
     return None if isinstance(key, Unknown) else key.transactional_id
 
 
 def encode_value(txn: Txn, version: int) -> bytes:
-    """The value in version 0 or 1; who may end a transaction that was kept is told by version 1 alone.
+    """The value in version 0 or 1; only version 1 stores who may end a transaction that was kept.
 
     The partitions are null in state Empty and sorted in all others.
     """
@@ -82,7 +81,7 @@ def encode_value(txn: Txn, version: int) -> bytes:
 
 
 def decode_value(transactional_id: str, data: bytes) -> Txn:
-    """The value of either version; CorruptLogError for a state that is never logged or not known."""
+    """Decode a value of either version; CorruptLogError for a state that is unknown or never logged."""
     value = decode_transaction_value(data)
     try:
         state = TransactionState(value.transaction_status)
@@ -114,7 +113,7 @@ def decode_value(transactional_id: str, data: bytes) -> Txn:
 
 
 def _topics(partitions: Collection[TopicPartition]) -> bytes:
-    """Topics and partitions as values of version 1 hold them."""
+    """Topics and partitions as in values of version 1."""
     if len(partitions) == 1:
         (partition,) = partitions
         return _one_partition(partition)
@@ -125,7 +124,7 @@ def _topics(partitions: Collection[TopicPartition]) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _one_partition(partition: TopicPartition) -> bytes:
-    """Kept: most transactions write to few partitions, and three records of each name them."""
+    """Cached: most transactions write to few partitions, and three records of each name them."""
     return transaction_topics([(partition.topic, [partition.partition])])
 
 

@@ -1,6 +1,6 @@
-"""What the rules of the transaction protocol are made of: decisions, cells of the tables, and who may come at all.
+"""Building blocks of the transaction protocol's rules: decisions, cells of the tables, and checks of the producer.
 
-Called by ``rules`` alone. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``.
+Called only by ``rules``. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ E = TypeVar("E")
 class Decision(NamedTuple):
     """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``stamp``, ``absent``.
 
-    No value and no tombstone: only answer. ``needs_producer_id``: nothing is decided; ask again with
-    ``fresh_producer_id`` set. ``ongoing`` is the stamp of a transaction that was kept. A value in a state of
-    ``states.PREPARED`` has its markers sent once it is committed.
+    Neither value nor tombstone: only answer. ``needs_producer_id``: nothing is decided; decide again with
+    ``fresh_producer_id`` set. ``ongoing`` is the stamp of a transaction that was kept. After a value in a state of
+    ``states.PREPARED`` is committed, its markers are sent.
     """
 
     error: Error = Error.NONE
@@ -51,17 +51,17 @@ class Decision(NamedTuple):
 NOTHING: Final = Decision()
 NEEDS_PRODUCER_ID: Final = Decision(needs_producer_id=True)
 UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
-"""Stands for an id that the coordinator does not know."""
+"""Stands for an id unknown to the coordinator."""
 
 
 def store(value: Txn, stamp: ProducerIdAndEpoch = NO_PRODUCER) -> Decision:
-    """Write ``value``, then answer that it is done, with ``stamp``."""
+    """Write ``value``, then answer with success and ``stamp``."""
     return new_tuple(Decision, (NONE, value, False, stamp, (), False, NO_PRODUCER))
 
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[E]):
-    """One cell of the tables; ``text`` is what the documentation shows."""
+    """One cell of the tables; ``text`` appears in the documentation."""
 
     text: str
     run: Callable[[Txn, E, int], Decision]
@@ -91,9 +91,9 @@ Stamped = TypeVar("Stamped", AddPartitions, VerifyPartitions, EndTxn)
 
 
 def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
-    """The rule for the producer that owns the id; another producer id is 49, another epoch is 90.
+    """The rule for the producer that owns the id; another producer id gets 49, another epoch 90.
 
-    Whoever had a transaction before another producer kept it is 90.
+    A producer whose transaction was kept by a later one gets 90.
     """
 
     def run(txn: Txn, event: Stamped, now_ms: int) -> Decision:
@@ -108,9 +108,9 @@ def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
 
 
 def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Rule[EndTxnAndBump]:
-    """With bumped epochs the stamp tells a new EndTxn from a repeated one: the repeated one has the epoch before.
+    """With bumped epochs the stamp distinguishes a new EndTxn from a repeated one, which has the previous epoch.
 
-    When the end used up the producer id's epochs, the repeated one shows the producer id and the last epoch before.
+    If the end used up the producer id's epochs, the repeated one has the previous producer id and its last epoch.
     """
 
     def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
@@ -131,7 +131,7 @@ def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Ru
 
 
 def expected_producer(rule: Rule[InitProducerId]) -> Rule[InitProducerId]:
-    """KIP-360: a producer that names itself must be the current one, or the one before a rotation."""
+    """KIP-360: a producer that states its stamp must be the current one, or the one before a rotation."""
 
     def run(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
         producer_id, epoch = event.expected
@@ -158,7 +158,7 @@ def follow(
     previous_producer_id: int | None = None,
     timeout_ms: int | None = None,
 ) -> Txn:
-    """The value after ``txn``; every value remembers the producer id of the one before."""
+    """The value after ``txn``; every value contains the previous producer id."""
     fields = (
         txn.transactional_id,
         txn.producer_id if producer_id is None else producer_id,

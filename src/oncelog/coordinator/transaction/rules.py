@@ -1,18 +1,18 @@
-"""What every event means in every state: the whole transaction protocol, without I/O.
+"""The whole transaction protocol without I/O: what every event means in every state.
 
-``decide`` looks up one rule in ``RULES`` and changes nothing. Whoever asks "when is 51, 90, 48, 49 or 120 answered?"
-finds it in the tables at the end of this file, or drawn in ``docs/reference/transaction-states.md``.
+``decide`` looks up one rule in ``RULES`` and changes nothing. When 51, 90, 48, 49 or 120 is returned can be read from
+the tables at the end of this file, or in ``docs/reference/transaction-states.md``, drawn from them.
 
-Called by ``shard`` alone, which writes the value, applies it, answers, and carries on with the markers.
+Called only by ``shard``, which writes the value, applies it, answers, and continues with the markers.
 Invariants: a rule never sees a stranger's or a zombie's event unless its row says so (``owned``); a value always
-follows the state before it in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "ask again once
+follows the previous state in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "retry once
 the markers are written".
 
-Order of the checks as in Kafka 4.3: InitProducerId, AddPartitions and EndTxn 5 look for a pending end of the
-transaction first (51), then at the producer id (49, InitProducerId 90), then at the epoch (90); EndTxn 0-4 and
-verification look at id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``;
-KIP-98, KIP-360, KIP-588, KIP-890; for transactions that are kept (KIP-939) the KIP and its pull request, since no
-release has them.
+The checks are ordered as in Kafka 4.3: InitProducerId, AddPartitions and EndTxn 5 first check for a pending end of the
+transaction (51), then the producer id (49, InitProducerId 90), then the epoch (90); EndTxn 0-4 and
+verification check id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``;
+KIP-98, KIP-360, KIP-588, KIP-890; for transactions that are kept (KIP-939) the KIP and its pull request, because no
+release contains them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ S = TransactionState
 
 
 def decide(txn: Txn | None, event: Event, now_ms: int) -> Decision:
-    """Say what ``event`` means for ``txn`` (None: the id is not known); change nothing."""
+    """Decide what ``event`` means for ``txn`` (None: the id is unknown); changes nothing."""
     known = UNKNOWN if txn is None else txn
     return RULES[type(event)][known.state].run(known, event, now_ms)
 
@@ -85,7 +85,7 @@ def _create(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
 
 
 def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
-    """A new epoch, a new producer id where the epochs are used up, or the same answer to a retry (KIP-360)."""
+    """A new epoch, a new producer id if the epochs are used up, or the same answer to a retry (KIP-360)."""
     given = event.expected != NO_PRODUCER
     expected_epoch = event.expected.producer_epoch
     producer_id, epoch = txn.producer_id, txn.producer_epoch
@@ -119,8 +119,8 @@ def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
 def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     """The open transaction keeps its stamp, which a database may have stored; its producer gets the next one.
 
-    Its data could not be told apart by epochs if more were added, so it can only be ended. Two-phase commit takes the
-    time limit off; without it the transaction keeps the limit with which it began.
+    If more data were added, epochs could not tell it apart, so the transaction can only be ended. Two-phase commit
+    removes the time limit; without it the transaction keeps the limit with which it began.
     """
     owner = txn.owner
     if event.expected not in (NO_PRODUCER, owner):
@@ -145,9 +145,9 @@ def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
 
 
 def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
-    """Abort what is open; the client asks again after that.
+    """Abort the open transaction; the client retries after that.
 
-    A write that fails bumps nothing, so repeated attempts do not add up (Kafka's ``hasFailedEpochFence``).
+    A failed write bumps nothing, so repeated attempts do not add up (Kafka's ``hasFailedEpochFence``).
     """
     if event.keep_prepared:
         return _keep(txn, event, now_ms)
@@ -156,7 +156,7 @@ def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
 
 
 def _abort_open(txn: Txn, version: int, fresh_producer_id: int, now_ms: int) -> Decision:
-    """Abort by the coordinator itself, with an epoch that fences the producer."""
+    """An abort by the coordinator itself, with an epoch that fences the producer."""
     if version >= EPOCH_BUMP_VERSION or txn.kept:
         return _end_and_bump(txn, False, fresh_producer_id, txn.start_ms, now_ms)
     value = follow(
@@ -194,7 +194,7 @@ def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
         return INVALID_STATE
     ongoing = txn.state is S.ONGOING
     if not txn.timed and event.transaction_version < EPOCH_BUMP_VERSION:
-        return INVALID_STATE  # transactions would share an epoch, and so the token that a database decides by
+        return INVALID_STATE  # transactions would share an epoch, and thus the token that a database decides by
     if ongoing and event.partitions <= txn.partitions:
         return NOTHING
     value = follow(
@@ -267,7 +267,7 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
 
 
 def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
-    """``answer`` for the outcome that was decided, INVALID_TXN_STATE for the other one."""
+    """``answer`` for the decided outcome, INVALID_TXN_STATE for the other one."""
 
     def run(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
         return Decision(answer, stamp=txn.owner) if event.commit == commit else INVALID_STATE
@@ -293,8 +293,9 @@ END_TXN: Final[Table[EndTxn]] = {
 def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int, now_ms: int) -> Decision:
     """Prepare with the next epoch, which fences late writes of this transaction.
 
-    Where that is the last epoch, the next transaction gets a new producer id, and it stays for the marker alone.
-    A transaction that was kept is marked with the epoch after its own, and whoever ends it gets the one after theirs.
+    If that is the last epoch, the next transaction gets a new producer id, and this epoch is only used for the marker.
+    Markers of a transaction that was kept have the epoch after its own, and the producer that ends it gets the one
+    after its own.
     """
     if txn.epochs_exhausted and fresh_producer_id == NO_PRODUCER_ID:
         return NEEDS_PRODUCER_ID
@@ -315,7 +316,7 @@ def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int,
 
 
 def _after_end(txn: Txn, fresh_producer_id: int) -> ProducerIdAndEpoch:
-    """Who comes after the end, where that is not the stamp of the markers. Kafka leaves an epoch of 0 out."""
+    """The stamp after the end, if it is not that of the markers. Kafka leaves out an epoch of 0."""
     if txn.kept:
         return next_owner(txn, fresh_producer_id)
     return ProducerIdAndEpoch(fresh_producer_id, NO_PRODUCER_EPOCH) if txn.epochs_exhausted else NO_PRODUCER
@@ -387,7 +388,7 @@ def complete(txn: Txn, now_ms: int) -> Txn:
 
 
 def _after_markers(txn: Txn) -> ProducerIdAndEpoch:
-    """Of the next transaction, where this one is prepared."""
+    """The stamp of the next transaction, if this one is prepared."""
     if txn.next_producer_id != NO_PRODUCER_ID:
         return ProducerIdAndEpoch(txn.next_producer_id, max(txn.next_producer_epoch, 0))
     return txn.stamp
@@ -415,7 +416,7 @@ EXPIRE: Final[Table[Expire]] = {
 
 
 def _disown(txn: Txn, event: Disown, now_ms: int) -> Decision:
-    """Use the epochs up: whoever still is this producer is fenced, and the next one gets another producer id."""
+    """Use up the epochs: a producer still using the id is fenced, and the next one gets another producer id."""
     ongoing = txn.state is S.ONGOING
     value = follow(
         txn,

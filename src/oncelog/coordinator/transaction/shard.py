@@ -1,18 +1,19 @@
-"""One partition of ``__transaction_state``: its transactional ids, and how each decision is carried out.
+"""One partition of ``__transaction_state``: its transactional ids, and how decisions are carried out.
 
-Made by ``coordinator`` through the runtime. The rules decide; here the value is written and applied, the answer waits
-until it is committed, and what must follow follows:
+Created by ``coordinator`` through the runtime. The rules decide; this module writes and applies the value, delays the
+answer until it is committed, and then takes the next steps:
 
     Prepare* committed -> answer EndTxn -> markers, retried until all are committed -> Complete* written
 
 Invariants
-- No marker is sent before its Prepare* is committed, no Complete* is written before all markers are: a crash at any
+- No marker is sent before its Prepare* is committed, and no Complete* is written before all markers are: a crash at any
   point leaves either an open transaction, which the producer or its timeout ends, or a prepared one, which ``loaded``
   finishes with the new coordinator epoch.
-- State is applied when it is appended. What is decided on it is logged after it, so its answer, which waits for its own
-  commit, never outruns what it builds on. An answer without a write waits for the last write of its id.
-- A request that would be told CONCURRENT_TRANSACTIONS because a transaction is being completed waits for that, at most
-  ``PARK_LIMIT_MS``, instead of sending the client into its back-off: to a client this is a faster completion.
+- State is applied when it is appended. Decisions based on it are logged after it, so their answers, which wait for
+their own commit, are never sent before what they build on is committed. An answer without a write waits for the last
+write of its id.
+- A request that would get CONCURRENT_TRANSACTIONS because a transaction is being completed waits for that, at most
+  ``PARK_LIMIT_MS``, instead of sending the client into its backoff: to the client this is a faster completion.
 
 Source: Kafka's ``TransactionStateManager``, ``TransactionMarkerChannelManager`` and its completion handler.
 """
@@ -50,19 +51,19 @@ from oncelog.timers import Timer
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 PARK_LIMIT_MS: Final = 250
-"""How long a request waits for the markers of the transaction before it; then CONCURRENT_TRANSACTIONS."""
+"""How long a request waits for the markers of the previous transaction before it gets CONCURRENT_TRANSACTIONS."""
 RETRY_MS: Final = 100
 """Pause before markers or a record are tried again."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
-"""Keys in one batch of tombstones (Kafka's first buffer size for it)."""
+"""Bytes of keys in one batch of tombstones (Kafka's first buffer size for it)."""
 IDS_IN_A_PIECE: Final = 200
 ABORTED_IN_A_PIECE: Final = 5
-"""Transactional ids that are looked at, and transactions that are aborted, in one go."""
+"""Transactional ids that are checked, and transactions that are aborted, between two pauses."""
 
 MARKER_DONE: Final = frozenset({NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
-"""The partition needs no marker any more; one that cannot hold markers cannot hold transactional records."""
+"""Results after which the partition needs no marker any more; without markers it cannot hold transactional records."""
 MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
-"""Another coordinator, or another producer, took over: this one stops. Every other error is tried again."""
+"""Another coordinator, or another producer, took over: this one stops. Every other error is retried."""
 
 
 class Outcome(NamedTuple):
@@ -82,7 +83,7 @@ class _Request:
     outcome: Deferred[Outcome] = field(default_factory=Deferred)
     give_up: Timer | None = None
     since: Callable[[], int] | None = None
-    """While it is parked: what ``now_ms`` is called by then."""
+    """While it is parked: returns the value of ``now_ms`` at that time."""
 
 
 _SETTLED: Final = Deferred.of(NONE)
@@ -92,7 +93,7 @@ _UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
 
 @dataclass(slots=True)
 class Entry:
-    """A transactional id: its state, what its completion still waits for, and who waits for that."""
+    """A transactional id: its state, what its completion still waits for, and the requests waiting for that."""
 
     txn: Txn
     unmarked: frozenset[TopicPartition] = frozenset()
@@ -111,7 +112,7 @@ class TransactionShard:
         coordinator_epoch: int,
         on_loaded: Callable[[int], None],
     ) -> None:
-        """:param on_loaded: called with the time once the log is replayed, before anything is done about it."""
+        """:param on_loaded: called with the time once the log is replayed, before anything else is done."""
         self._on_loaded = on_loaded
         self._host = host
         self._runtime = runtime
@@ -120,9 +121,9 @@ class TransactionShard:
         self._entries: dict[str, Entry] = {}
         self._leading = True
         self.outcomes: dict[tuple[str, Error], int] = {}
-        """How often an event (by its class) was answered with what; for metrics."""
+        """How often an event (by its class) got which error; for metrics."""
         self.ended: dict[TransactionState, int] = {}
-        """How often a transaction was completed, by the state that it entered."""
+        """How often a transaction was completed, by its final state."""
 
     # --- Shard
 
@@ -143,10 +144,10 @@ class TransactionShard:
             entry.txn = txn
 
     def replay_marker(self, marker: LoggedMarker) -> None:
-        """Nothing: the coordinator writes outside of transactions. A stray WriteTxnMarkers may have put it here."""
+        """Does nothing: the coordinator writes outside transactions. A stray WriteTxnMarkers may have put it here."""
 
     def loaded(self, now_ms: int) -> None:
-        """Finish every prepared transaction; open ones go on until their producer or their timeout ends them."""
+        """Finish every prepared transaction; open ones continue until their producer or their timeout ends them."""
         self._on_loaded(now_ms)
         for entry in self._entries.values():
             if entry.txn.start_ms > now_ms:  # written before the wall clock was set back
@@ -176,7 +177,7 @@ class TransactionShard:
         return None if entry is None else entry.txn
 
     def entries(self) -> Iterator[Entry]:
-        """Every id with its state; partitions of a prepared transaction that have no marker yet are ``unmarked``."""
+        """Every id with its state; partitions of a prepared transaction without a marker so far are ``unmarked``."""
         yield from self._entries.values()
 
     @property
@@ -187,7 +188,7 @@ class TransactionShard:
         return self._entries.get(transactional_id)
 
     def abort_timed_out(self, now_ms: int) -> Iterator[None]:
-        """Abort transactions that are open for longer than their timeout; their producers are fenced. With pauses."""
+        """Abort transactions open for longer than their timeout; their producers are fenced. With pauses."""
         for txns in self._in_parts(IDS_IN_A_PIECE):
             ongoing = [txn.transactional_id for txn in txns if txn.state is TransactionState.ONGOING]
             for number, transactional_id in enumerate(ongoing, 1):
@@ -199,13 +200,13 @@ class TransactionShard:
             yield
 
     def clock_was_set(self, step_ms: int) -> None:
-        """Open transactions have as long as they had before."""
+        """Keep the remaining time of open transactions."""
         for entry in self._entries.values():
             if entry.txn.state is TransactionState.ONGOING:
                 entry.txn = entry.txn._replace(start_ms=entry.txn.start_ms + step_ms)
 
     def remove_expired(self, idle_ms: int, now_ms: int) -> Iterator[None]:
-        """Write tombstones for ids without a transaction that were idle for ``idle_ms``. With pauses."""
+        """Write tombstones for ids that have no transaction and were idle for ``idle_ms``. With pauses."""
         expire = Expire(idle_ms)
         batch: list[CoordinatorRecord] = []
         size = 0
@@ -217,12 +218,12 @@ class TransactionShard:
                 if size >= TOMBSTONE_BATCH_BYTES:
                     self._runtime.write(self._partition, batch, now_ms)
                     batch, size = [], 0
-            self._runtime.write(self._partition, batch, now_ms)  # before the pause: an id may be used in it
+            self._runtime.write(self._partition, batch, now_ms)  # before the pause: an id may be used during it
             batch, size = [], 0
             yield
 
     def _in_parts(self, size: int) -> Iterator[list[Txn]]:
-        """All transactional ids that there are now, each part as it is when its turn comes; none once unloaded."""
+        """All current transactional ids, each part as it is when its turn comes; none once unloaded."""
         entries = list(self._entries.values())
         for start in range(0, len(entries), size):
             if self._leading:
@@ -262,7 +263,7 @@ class TransactionShard:
             request.outcome.resolve(new_tuple(Outcome, answered))
 
     def _with_producer_id(self, request: _Request) -> None:
-        """Ask for a producer id and decide again on the state that there is by then."""
+        """Request a producer id, then decide again with the state at that time."""
         since = self._host.timers.since(request.now_ms)
 
         def allocated(producer_id: int) -> None:
@@ -301,7 +302,7 @@ class TransactionShard:
             request.give_up.cancel()
 
     def _decide_parked(self, entry: Entry) -> None:
-        """Those who waited, in the order in which they came, on the state that there is now."""
+        """Decide waiting requests, in the order of arrival, with the current state."""
         parked, entry.parked = entry.parked, []
         for request in parked:
             self._unpark(request)
@@ -313,15 +314,15 @@ class TransactionShard:
 
     @property
     def _value_version(self) -> int:
-        """Of the record values that are to be written now."""
+        """The version of record values to be written now."""
         return records.value_version(self._host.transaction_version)
 
     def _persist(self, value: Txn, version: int, now_ms: int, answer: Callable[[Error], None]) -> bool:
-        """Append and apply ``value``; False if nothing was appended. ``answer`` is called once the fate is known.
+        """Append and apply ``value``; False if nothing was appended. ``answer`` is called once the outcome is known.
 
-        It is applied as it is, not as the log keeps it: ``last_producer_epoch`` is in no record. What was appended but
-        not committed is applied all the same; it is written again until it is committed, so that
-        an answer which needs no write of its own does not rest on a state that a crash may take back.
+        It is applied as it is, not as the log stores it: ``last_producer_epoch`` is in no record. A value that was
+        appended but not committed is applied nevertheless; it is written again until it is committed, so that an answer
+        without a write of its own does not depend on a state that a crash may undo.
         """
         key = records.encode_key(value.transactional_id)
         record = new_tuple(CoordinatorRecord, (key, records.encode_value(value, version)))
@@ -353,11 +354,11 @@ class TransactionShard:
         return appended
 
     def _told(self, error: Error) -> Error:
-        """A log's error as clients of the coordinator know it; NOT_COORDINATOR after the leadership is gone."""
+        """The log's error as reported to the coordinator's clients; NOT_COORDINATOR after leadership is lost."""
         return client_error(error) if self._leading else Error.NOT_COORDINATOR
 
     def _current(self, value: Txn) -> bool:
-        """Whether this broker still coordinates and nothing was applied after ``value``."""
+        """Whether this broker still coordinates the id and nothing was applied after ``value``."""
         return self._leading and self.txn(value.transactional_id) is value
 
     def _later(self, value: Txn, now_ms: int, action: Callable[[int], object]) -> None:
@@ -370,7 +371,7 @@ class TransactionShard:
     # --- completing a prepared transaction
 
     def _send_markers(self, txn: Txn, partitions: Iterable[TopicPartition], now_ms: int) -> None:
-        """Send markers to ``partitions`` as far as they still exist; none left: the transaction is complete."""
+        """Send markers to those of ``partitions`` that still exist; if none is left, the transaction is complete."""
         entry = self._entries[txn.transactional_id]
         unmarked = tuple(sorted([partition for partition in partitions if self._exists(partition)]))
         entry.unmarked = frozenset(unmarked)
@@ -404,7 +405,7 @@ class TransactionShard:
             self._complete(txn, now_ms)
 
     def _complete(self, txn: Txn, now_ms: int) -> None:
-        """Write Complete* and let those in who wait: what they write is logged after it."""
+        """Write Complete* and admit waiting requests: what they write is logged after it."""
         value = decide(txn, _MARKERS_WRITTEN, now_ms).value
         if value is None:
             raise InvariantError(f"no value completes state {txn.state.label} of {txn.transactional_id!r}")
@@ -421,13 +422,13 @@ class TransactionShard:
 
 
 def _beyond_feature(event: Event) -> bool:
-    """Whether a client writes what values of version 0, in force at transaction.version 0, cannot hold.
+    """Whether a client writes what values of version 0, used at transaction.version 0, cannot hold.
 
-    An answer that needs no write is given all the same. Apache Kafka, after such a refusal, answers
+    An answer that needs no write is given nevertheless. After such a refusal Apache Kafka returns
     CONCURRENT_TRANSACTIONS for the id until its next start; here the id stays usable.
     """
     return isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
 
 
 def _nobody(error: Error) -> None:
-    """Whoever asked was answered at the first attempt."""
+    """The requester was answered at the first attempt."""

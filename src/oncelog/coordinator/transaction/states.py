@@ -1,7 +1,7 @@
-"""The states of a transactional id and everything the coordinator knows about it.
+"""The states of a transactional id, and everything the coordinator knows about it.
 
-Called by the rules, the record codec and the coordinator. A :class:`Txn` never changes: a rule makes the next one,
-the log keeps it, and it is applied by replacing the old one.
+Used by the rules, the record codec and the coordinator. A :class:`Txn` never changes: a rule creates the next one,
+the log stores it, and it is applied by replacing the old one.
 Source: Kafka's ``TransactionState`` and ``TransactionMetadata`` (KIP-98, KIP-360, KIP-890, KIP-939).
 """
 
@@ -23,7 +23,7 @@ from oncelog.types import (
 
 
 class TransactionState(IntEnum):
-    """Kafka's ids, as the log holds them."""
+    """Kafka's ids, as stored in the log."""
 
     EMPTY = 0
     ONGOING = 1
@@ -32,13 +32,13 @@ class TransactionState(IntEnum):
     COMPLETE_COMMIT = 4
     COMPLETE_ABORT = 5
     DEAD = 6
-    """Not known, or expired and removed. Never logged: the tombstone says it."""
+    """Unknown, or expired and removed. Never logged: a tombstone stands for it."""
     PREPARE_EPOCH_FENCE = 7
-    """Kafka's moment between bumping the epoch and deciding the abort; here both are one record."""
+    """Kafka's intermediate state between bumping the epoch and deciding the abort; here both are one record."""
 
     @property
     def label(self) -> str:
-        """Kafka's name, as DescribeTransactions and ListTransactions show it."""
+        """Kafka's name, as in DescribeTransactions and ListTransactions."""
         return _LABELS[self]
 
     @classmethod
@@ -65,28 +65,28 @@ MAY_FOLLOW: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
     _S.DEAD: frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
     _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
 }
-"""Each state with the states it may come after; an id's first record is EMPTY, so that follows DEAD."""
+"""Each state with the states it may follow; an id's first record is EMPTY, so EMPTY follows DEAD."""
 
 PREPARED: Final = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
-"""The outcome is decided and logged, its markers are not all written."""
+"""The outcome is decided and logged, but not all markers are written."""
 EXPIRABLE: Final = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 
 LAST_CLIENT_EPOCH: Final = MAX_EPOCH - 1
-"""The highest epoch a client is given, so that the coordinator can always bump once more for a marker (KIP-360)."""
+"""The highest epoch that a client gets, so that the coordinator can always bump once more for a marker (KIP-360)."""
 
 NO_TIME_LIMIT: Final = 2**31 - 1
-"""As ``timeout_ms``: the producer takes part in two-phase commit, so its transactions are never timed out (KIP-939)."""
+"""As ``timeout_ms``: the producer uses two-phase commit, so its transactions never time out (KIP-939)."""
 
 
 class Txn(NamedTuple):
     """A transactional id with its producer and its current or last transaction.
 
     ``previous_producer_id`` is the producer id before the last record (Kafka writes it with every record, so it
-    mostly equals ``producer_id``). ``next_producer_id`` is set while a transaction ends that used up the
+    mostly equals ``producer_id``). ``next_producer_id`` is set while a transaction ends that has used up the
     epochs of ``producer_id``. With ``next_producer_epoch`` it is the stamp of a producer that found this transaction
-    open and kept it: it alone may end it, while data and markers have the transaction's own stamp (KIP-939).
-    ``last_producer_epoch`` is the epoch before the last bump that a retry may still name;
-    the log does not keep it. ``start_ms`` is -1 before the first transaction.
+    open and kept it: only that producer may end it, while data and markers have the transaction's own stamp (KIP-939).
+    ``last_producer_epoch`` is the epoch before the last bump, which a retry may still state;
+    the log does not store it. ``start_ms`` is -1 before the first transaction.
     """
 
     transactional_id: str
@@ -105,7 +105,7 @@ class Txn(NamedTuple):
 
     @property
     def stamp(self) -> ProducerIdAndEpoch:
-        """The transaction's, as its data and markers carry it."""
+        """The transaction's stamp, as in its data and markers."""
         return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))
 
     @property
@@ -115,18 +115,18 @@ class Txn(NamedTuple):
 
     @property
     def owner(self) -> ProducerIdAndEpoch:
-        """The producer as it is now: whoever shows another stamp is a stranger or a zombie."""
+        """The current producer: anything with another stamp is a stranger or a zombie."""
         if self.next_producer_epoch != NO_PRODUCER_EPOCH:  # kept
             return ProducerIdAndEpoch(self.next_producer_id, self.next_producer_epoch)
         return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))
 
     @property
     def timed(self) -> bool:
-        """Whether its transactions may be open for ``timeout_ms`` alone."""
+        """Whether its transactions may be open only for ``timeout_ms``."""
         return self.timeout_ms != NO_TIME_LIMIT
 
     @property
     def epochs_exhausted(self) -> bool:
-        """The next producer needs a new producer id."""
+        """Whether the next producer needs a new producer id."""
         kept = self.next_producer_epoch != NO_PRODUCER_EPOCH
         return (self.next_producer_epoch if kept else self.producer_epoch) >= LAST_CLIENT_EPOCH

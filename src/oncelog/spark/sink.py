@@ -178,7 +178,7 @@ def commit_outputs(
 
     def batches() -> Iterator[PartitionBatch]:
         for output in outputs:
-            yield from read_spool(output.spool) if output.spool else output.batches
+            yield from read_spool(output.spool, output.count) if output.spool else output.batches
 
     planned = plan_write(options, batch_id)
     write = BatchWrite(

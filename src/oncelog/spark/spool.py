@@ -1,7 +1,8 @@
 """Encoded batches in a shared folder, for micro-batches too large to travel through the driver.
 
 Called by the sink: a task writes one file, ``commit()`` reads it and removes the folder of the batch. The folder is on
-a shared disk or in an object store. A file is whole or refused: each batch in it has its checksum.
+a shared disk or in an object store. A file is whole or refused: each batch in it has its checksum, and the
+message of its task says how many there are.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ def write_spool(location: str, batches: Iterable[PartitionBatch]) -> None:
         raise StorageError(f"Cannot write {location} in spoolDirectory: {error}") from error
 
 
-def read_spool(location: str) -> Iterator[PartitionBatch]:
-    """The batches in order. Raises StorageError if the file is missing or not as written."""
+def read_spool(location: str, count: int) -> Iterator[PartitionBatch]:
+    """The batches in order. Raises StorageError if the file is missing or not as written.
+
+    :param count: how many were written: after its disk has crashed a file may be empty, or end behind any batch.
+    """
     files, path = spool_root(location)
+    left = count
     try:
         with files.open_input_stream(path) as file:
             while prefix := file.read(_ENTRY.size):
@@ -59,7 +64,10 @@ def read_spool(location: str) -> Iterator[PartitionBatch]:
                 topic, data = file.read(name_bytes), file.read(size_bytes)
                 if len(topic) < name_bytes or len(data) < size_bytes or not verify_crc(data):
                     raise _cut(location)
+                left -= 1
                 yield PartitionBatch(topic.decode(), partition, records, data)
+        if left:
+            raise _cut(location)
     except OSError as error:
         raise StorageError(
             f"Cannot read {location}: {error}. spoolDirectory must be shared by the driver and all executors"

@@ -205,7 +205,7 @@ class SparkQuery(Program):
                 decision = open_batch(write, engine, ignore, _now_ms)
                 if isinstance(decision, Skip):
                     if decision.leave_marker:
-                        close_batch(replace(write, rows=len(rows)), engine, ignore, self._remember)
+                        close_batch(replace(write, rows=len(rows)), engine, ignore, self._remember, skipped=True)
                     return
                 producer = engine.producer()
             runs = self._run_writers(producer, rows, config)

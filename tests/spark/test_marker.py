@@ -502,6 +502,38 @@ def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an
     eventually(lambda: values(committed(address, topic)), [b"0", b"1"])
 
 
+def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_marker(
+    broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """A checkpoint of Spark's own connector, which has written batch 1 and died before Spark's commit log."""
+    topic = create_topic(broker.bootstrap_servers, unique_name)
+    (tmp_path / "metadata").write_text(json.dumps({"id": unique_name}))
+    for number in (0, 1):
+        spark_writes(tmp_path, number, at_ms=now_ms(), ended=number == 0)
+
+    class Killed(BaseException):
+        """The driver is gone."""
+
+    def kill(step: Step, batch_id: int | None) -> None:
+        if step is Step.MARKER_ADDED:
+            raise Killed
+
+    def write(observe: Callable[[Step, int | None], None] = ignore) -> Outcome:
+        options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "checkpointLocation": str(tmp_path)}
+        chosen = parse_sink_options(options | {"topic": topic, "onMissingMarker": "skip"}, streaming=True)
+        planned = plan_write(chosen, 1)
+        batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"again")])))
+        what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])
+        with cluster_for(chosen).transaction(planned.transactional_id, 60_000) as engine:
+            return commit_batch(what, engine, observe, lambda text: None, now_ms, planned.remember)
+
+    with pytest.raises(Killed):
+        write(kill)
+    assert [write(), write()] == [Outcome.SKIPPED, Outcome.SKIPPED]
+    wait_until_settled(broker.bootstrap_servers, topic)
+    assert committed(broker.bootstrap_servers, topic) == []
+
+
 @pytest.mark.parametrize("bears", ["true", "false"])
 def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, bears: str

@@ -100,6 +100,7 @@ class Checkpoint:
                 str(fields["group"]),
                 int(fields["sinceBatchId"]),
                 None if topic is None else MarkerTopic(str(topic["name"]), str(topic["id"])),
+                str(fields.get("skipping", "")),
             )
         except _STRANGE:
             raise self._strange(name) from None
@@ -114,6 +115,8 @@ class Checkpoint:
         }
         if memory.marker_topic is not None:
             fields["markerTopic"] = memory.marker_topic._asdict()
+        if memory.skipping:
+            fields["skipping"] = memory.skipping
         self._write(name, json.dumps(fields).encode())
 
     # --- files

@@ -215,7 +215,7 @@ class _Batch:
                 logger.warning(opened.decision.warning)
             if isinstance(opened.decision, Skip):
                 if opened.decision.leave_marker:
-                    self._end(opened, self._estimated_rows)
+                    self._end(opened, self._estimated_rows, skipped=True)
                 return replace(result, path="none", seconds=time.monotonic() - began)
             try:
                 reports = self._run(opened)
@@ -272,7 +272,7 @@ class _Batch:
         check_reports(reports, self.writers)
         return reports
 
-    def _end(self, opened: _Opened, rows: int) -> None:
+    def _end(self, opened: _Opened, rows: int, *, skipped: bool = False) -> None:
         """Commit with the marker; if Spark has recomputed anything, abort and raise _Repeated."""
         with cluster_for(self._options).transaction(self._transactional_id, opened.timeout_ms) as engine:
             engine.join(opened.producer)
@@ -282,7 +282,8 @@ class _Batch:
                 engine.end(commit=False)
                 raise
             try:
-                close_batch(replace(self._write, rows=rows), engine, self._observe, self._remember)
+                write = replace(self._write, rows=rows)
+                close_batch(write, engine, self._observe, self._remember, skipped=skipped)
             except KafkaError as error:
                 raise SinkRefused(str(error)) from error
 

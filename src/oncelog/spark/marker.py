@@ -123,12 +123,15 @@ class Memory:
     :param since_batch_id: the first batch that was written to this cluster and group without a break.
     :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, the cluster
         gives topics no ids, or an older version of the sink wrote last.
+    :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
+        rest of the memory does not prove that the batch is missing.
     """
 
     cluster_id: str
     group: str
     since_batch_id: int
     marker_topic: MarkerTopic | None = None
+    skipping: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ class Plan:
         """What the checkpoint is to remember before this batch is written."""
         known = self.remembered
         if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
-            return replace(known, marker_topic=self.marker_topic)
+            return replace(known, marker_topic=self.marker_topic, skipping="")
         return Memory(self.cluster_id, self.group, self.batch.batch_id, self.marker_topic)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
@@ -258,8 +261,8 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
     before = plan.previous.batch if plan.previous is not None else None
     if before is not None and before.fingerprint != marker.fingerprint:
         return Refuse(_another_before(plan, marker, before))
-    if plan.deleted_topic:
-        return _unknown(plan, f"only a marker of batch {marker.batch_id}", _why_deleted(plan))
+    if why := _why_open(plan):
+        return _unknown(plan, f"only a marker of batch {marker.batch_id}", why)
     return Write(f"the marker holds batch {marker.batch_id}, the one before")
 
 
@@ -376,8 +379,8 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
             f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
             f"{plan.cluster_id}"
         )
-    if plan.deleted_topic:
-        return _why_deleted(plan)
+    if why := _why_open(plan):
+        return why
     if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
         return f"it was planned at {_time(plan.batch.planned_at_ms)}, {_expiry(plan)}"
     if previous is None:
@@ -402,11 +405,16 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
     return ""
 
 
-def _why_deleted(plan: Plan) -> str:
-    return (
-        f"topic {plan.deleted_topic}, into which checkpoint {plan.checkpoint} put its last marker, was deleted since, "
-        "which deletes the markers too"
-    )
+def _why_open(plan: Plan) -> str:
+    """Why not even the marker of the batch before tells that this one is missing; empty if it does."""
+    if plan.deleted_topic:
+        return (
+            f"topic {plan.deleted_topic}, into which checkpoint {plan.checkpoint} put its last marker, was deleted "
+            "since, which deletes the markers too"
+        )
+    if plan.remembered is not None and plan.remembered.skipping == plan.batch.fingerprint:
+        return "an earlier run was to take it as written (onMissingMarker was skip), and ended before its marker was in"
+    return ""
 
 
 def _why_unknown_after(plan: Plan, older: Marker) -> str:

@@ -163,7 +163,7 @@ def commit_batch(
         warn(decision.warning)
     if isinstance(decision, Skip):
         if decision.leave_marker:
-            close_batch(write, engine, observe, remember)
+            close_batch(write, engine, observe, remember, skipped=True)
         return Outcome.SKIPPED
     if write.plan is None and write.count == 0:
         return Outcome.WRITTEN
@@ -213,18 +213,24 @@ def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker
     return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
 
 
-def close_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, remember: Remember) -> None:
+def close_batch(
+    write: BatchWrite, engine: TransactionEngine, observe: Observer, remember: Remember, *, skipped: bool = False
+) -> None:
     """Add the marker to the produced records and end the transaction. Uses everything in ``write`` except the batches.
 
     The checkpoint's memory is stored before anything can commit.
+
+    :param skipped: the batch is taken as written, and no record was produced.
     """
     plan = write.plan
     try:
         if plan is not None:
             if write.rows is None:
                 raise InvariantError(f"the rows of batch {write.batch_id} were not counted")
-            if isinstance(plan, Plan) and plan.memory != plan.remembered:
-                remember(plan.memory)
+            if isinstance(plan, Plan):
+                memory = replace(plan.memory, skipping=plan.batch.fingerprint if skipped else "")
+                if memory != plan.remembered:
+                    remember(memory)
             _add_marker(engine, write.marker_partition, Marker.of(plan, write.rows))
         observe(Step.MARKER_ADDED, write.batch_id)
     except OncelogError as error:

@@ -76,6 +76,8 @@ def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
     assert checkpoint.memories() == [Memory("two", "a/b:c", 4), Memory("two", "other", 1)]
     checkpoint.remember(Memory("two", "other", 1, MarkerTopic("markers", "id")))
     assert checkpoint.remembered("other") == Memory("two", "other", 1, MarkerTopic("markers", "id"))
+    checkpoint.remember(Memory("two", "other", 1, skipping="print"))
+    assert checkpoint.remembered("other") == Memory("two", "other", 1, skipping="print")
     assert not list(tmp_path.rglob("*.partial"))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from oncelog.errors import Error, KafkaError
-from oncelog.spark.marker import Marker, Memory, NamedWrite, OnMissingMarker, Plan, PlannedBatch, Previous
+from oncelog.spark.marker import Marker, MarkerTopic, Memory, NamedWrite, OnMissingMarker, Plan, PlannedBatch, Previous
 from oncelog.spark.sink_protocol import (
     BatchWrite,
     Observer,
@@ -280,6 +280,29 @@ def test_batch_taken_as_written_leaves_a_marker_and_no_record() -> None:
     assert broker.visible == []
     assert run(broker, batch_write(3)) is Outcome.SKIPPED
     assert run(broker, batch_write(4)) is Outcome.WRITTEN
+
+
+@pytest.mark.parametrize("known", [None, MEMORY, Memory("cluster", "group", 0, MarkerTopic("markers", "old"))])
+@pytest.mark.parametrize("before", [False, True], ids=["no-marker", "marker-of-batch-before"])
+def test_batch_taken_as_written_stays_so_where_the_run_that_took_it_was_killed(
+    known: Memory | None, before: bool
+) -> None:
+    """What the checkpoint remembers by then must not tell the next run that the batch cannot be in."""
+    broker, kept = ModelBroker(), list[Memory]()
+    plan = replace(plan_of(3), remembered=known, on_missing=OnMissingMarker.SKIP)
+    if before:
+        broker.offsets = {OUT: OffsetAndMetadata(2, Marker.of(plan_of(2), 4).encode())}
+        plan = replace(plan, deleted_topic="markers")
+    with pytest.raises(Crash):
+        run(broker, replace(batch_write(3), plan=plan), crash=Step.MARKER_ADDED, kept=kept)
+    again = replace(plan, remembered=kept[-1], deleted_topic="")
+    with pytest.raises(SinkRefused, match="an earlier run was to take it as written"):
+        run(broker, replace(batch_write(3), plan=replace(again, on_missing=OnMissingMarker.FAIL)), kept=kept)
+    assert run(broker, replace(batch_write(3), plan=again), kept=kept) is Outcome.SKIPPED
+    assert broker.visible == []
+    following = replace(plan_of(4), remembered=kept[-1], on_missing=OnMissingMarker.SKIP)
+    assert run(broker, replace(batch_write(4), plan=following), kept=kept) is Outcome.WRITTEN
+    assert kept[-1].skipping == ""
 
 
 def test_clock_is_read_after_the_marker() -> None:

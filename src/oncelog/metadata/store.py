@@ -369,8 +369,8 @@ class MetadataStore:
         if self._depth:
             yield
             return
-        self._depth = 1
         with self._alone:
+            self._depth = 1
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 yield

@@ -397,3 +397,26 @@ def test_changes_are_counted_over_restarts(open_store: Open) -> None:
     store.close()
     again = open_store()
     assert (again.starts, again.changes) == (1, 4)
+
+
+def test_a_change_that_did_not_get_the_file_leaves_the_next_one_whole(open_store: Open) -> None:
+    """Else it would neither be undone where it fails, nor synced."""
+
+    class Lock:
+        broken = False
+
+        def __enter__(self) -> None:
+            if self.broken:
+                raise InterruptedError
+
+        def __exit__(self, *_: object) -> None: ...
+
+    store, lock, changes = open_store(), Lock(), list[None]()
+    store.leave_sync_to(lambda: changes.append(None), lock)
+    lock.broken = True
+    with pytest.raises(InterruptedError):
+        store.create_topic("a", 1, {}, 0)
+    lock.broken = False
+    store.create_topic("b", 1, {}, 0)
+    assert len(changes) == 1
+    store.close()

@@ -6,12 +6,14 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 import oncelog
+from oncelog.broker.node import Node
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
@@ -24,7 +26,9 @@ from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.server import opening
 from oncelog.server.disk import ForeignFile
-from oncelog.server.listeners import Address
+from oncelog.server.doors import Door
+from oncelog.server.listeners import Address, parse_listeners
+from oncelog.server.nodes import Nodes
 from oncelog.server.opening import bind
 from tests.security.certificates import Authority
 from tests.security.sides import PASSWORD, PLAIN_MODULE, Side, free_ports, logged_in, oncelog_side
@@ -257,6 +261,34 @@ def test_a_listener_has_a_rate_of_new_connections_of_its_own(side: Side) -> None
         assert answers(side.open_servers), "the other listener has no such limit"
     accepted(side.open_servers, {}, delete=[rate])
     side.connect("alice").close()
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_a_listener_that_goes_while_it_is_opened_does_not_stay_open(turns: int) -> None:
+    with oncelog.Broker() as broker:
+
+        def begin(nodes: Nodes) -> tuple[str, int]:
+            server, loop = nodes.server, nodes.server.loop
+            sock = bind(Address("127.0.0.1", 0))
+            port = sock.getsockname()[1]
+            (listener,) = parse_listeners(f"127.0.0.1:{port}", {}, "")
+            listener = replace(listener, name="EXTRA")
+            door = Door(listener, sock, Node(0, "127.0.0.1", port), server.broker, loop.time)
+            server.open_later(door)
+
+            def shut(turns: int) -> None:
+                if turns:
+                    loop.call_soon(shut, turns - 1)
+                else:
+                    server.shut(door, "it is gone")
+
+            shut(turns)
+            return "127.0.0.1", port
+
+        address = broker.on_loop(begin)
+        eventually(lambda: not broker.on_loop(lambda nodes: nodes.server._opening))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address).close()
 
 
 def test_listeners_that_change_while_the_broker_stops_are_opened_by_the_next_start(

@@ -16,7 +16,7 @@ from oncelog.protocol.wire import Message, Struct
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
 """Characters of an error message in an answer that would not fit otherwise: it may repeat a client's own text."""
-LOOKED_AT_IN_A_PIECE = 250
+LOOKED_AT_IN_A_PIECE = 60
 FREED_IN_A_PIECE = 1_000
 
 

@@ -7,7 +7,7 @@ partition reaches the group coordinator in the order of the log.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -157,15 +157,15 @@ class Coordinators:
             import_module(name)
             yield
 
-    def lead(self, topic: str, now_ms: int) -> None:
-        """Act as the coordinator of an internal topic that was just created."""
+    def lead(self, topic: str, now_ms: int, indexes: Iterable[int] | None = None) -> None:
+        """Act as the coordinator of an internal topic that was just created; None: of all its partitions."""
         runtime = self._runtime(topic)
         runtime.partitions = self.topic_partitions(topic) or runtime.partitions
-        for partition in self._partitions(topic):
+        for partition in self._partitions(topic, indexes):
             runtime.load(partition.topic_partition.partition, partition.leader_epoch, _replay(partition.log), now_ms)
 
-    def _partitions(self, topic: str) -> Iterator[Partition]:
-        for index in range(self._runtime(topic).partitions):
+    def _partitions(self, topic: str, indexes: Iterable[int] | None = None) -> Iterator[Partition]:
+        for index in range(self._runtime(topic).partitions) if indexes is None else indexes:
             partition = self._broker.partition(TopicPartition(topic, index))
             if partition is not None:
                 yield partition

@@ -1,10 +1,11 @@
 """Works on requests that may take long piece by piece, with all other turns in between.
 
 A handler whose work grows with what a request names, or with everything the broker holds, is a generator that yields
-between pieces of a quarter to half of a millisecond. Work of a few pieces is finished in its own turn; the rest waits
+between pieces of a quarter of a millisecond at most. Work of a few pieces is finished in its own turn; the rest waits
 in a queue with others of its kind, and the server calls ``step`` when there is nothing else to do, for a short while at
-a time. Work that yields a ``Deferred`` gets no turn before that is resolved. The time of the pieces counts as their
-request's (quotas).
+a time. All works that are begun before the server does so share the time that one may take in its own turn: otherwise
+requests of many connections would delay everyone together. Work that yields a ``Deferred`` gets no turn before that is
+resolved. The time of the pieces counts as their request's (quotas).
 """
 
 from __future__ import annotations
@@ -109,6 +110,10 @@ class Slices:
         self._waiting: dict[_Piece, None] = {}
         self.wanted: Callable[[], None] = lambda: None
         """Called when a work that waited can continue, whichever turn that happens in."""
+        self.worked_at_once: Callable[[], object] = lambda: None
+        """Called when the first work after :meth:`new_round` is begun."""
+        self._at_once_ns = 0
+        self._steps_now = False
         self._steps = 0
         self._for_whom: RequestContext | None = None
         self._work_clock = work_clock
@@ -142,14 +147,14 @@ class Slices:
         :param goes_on: it is the second half of another work whose results take memory: it does not wait in a queue.
         """
         piece = _Piece(work, channel, owner or self._for_whom, self._work_clock)
-        most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
-        enough = self._work_clock() + AT_ONCE_NS
-        while self._all_at_once or not piece.done or (piece.done < most and self._work_clock() <= enough):
-            if piece.advance():
+        begun_ns = self._work_clock()
+        try:
+            if self._at_once(piece, begun_ns):
                 return piece.result
-            if piece.waits_for is not None:
-                self._wait(piece, piece.waits_for)
-                return piece.result
+        finally:
+            if not self._at_once_ns:
+                self.worked_at_once()
+            self._at_once_ns += self._work_clock() - begun_ns
         if goes_on:
             self._short.at_work.append(piece)
         else:
@@ -157,8 +162,33 @@ class Slices:
             self._short.admit()
         return piece.result
 
+    def _at_once(self, piece: _Piece, begun_ns: int) -> bool:
+        """Do as much of a new work as may be done in its own turn; True if it is finished or waits."""
+        most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
+        if self._steps_now:  # this is another work's turn, which must not get longer
+            most = 1
+        enough = begun_ns + AT_ONCE_NS - self._at_once_ns
+        while self._all_at_once or not piece.done or (piece.done < most and self._work_clock() <= enough):
+            if piece.advance():
+                return True
+            if piece.waits_for is not None:
+                self._wait(piece, piece.waits_for)
+                return True
+        return False
+
+    def new_round(self) -> None:
+        """Everything else that there was to do has had its turn."""
+        self._at_once_ns = 0
+
     def step(self) -> None:
         """Do one piece of the work whose turn it is."""
+        self._steps_now = True
+        try:
+            self._step()
+        finally:
+            self._steps_now = False
+
+    def _step(self) -> None:
         self._steps += 1
         short, long = self._short, self._long
         room = short if short.at_work and (self._steps % 2 or not long.at_work) else long

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CLOSED_IN_A_PIECE = 30
+CLOSED_IN_A_PIECE = 5
 """How many partitions of a deleted topic have their files moved aside at a time."""
+LED_IN_A_PIECE = 5
+"""For how many partitions of a new internal topic the coordinator begins at a time."""
 
 COMPLETED_AGAIN_MS = 1000
 """How long until a topic that a full disk has left incomplete is tried again."""
@@ -82,10 +84,13 @@ class Topics:
         try:
             yield from self._coordinators.importing(name)
             info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
+            for part in in_parts(range(info.partitions), LED_IN_A_PIECE):
+                if self._broker.metadata.topic_by_id(info.topic_id) is None:
+                    break  # it was deleted meanwhile
+                self._coordinators.lead(name, now_ms, part)
+                yield
         finally:
             self._in_the_making.discard(name)
-        if self._broker.metadata.topic(name) is not None:  # it may have been deleted in the meantime
-            self._coordinators.lead(name, now_ms)
         return info
 
     def _creating(

@@ -22,6 +22,7 @@ import logging
 import math
 import socket
 from struct import Struct
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, cast
 
 from oncelog.server.listeners import host_text
@@ -42,6 +43,8 @@ PARTS_OF_A_REQUEST = 64
 TURN_BUDGET = 256 * 1024
 """What one connection may use up before others have their turn: bytes that it sent, and a price for each request."""
 REQUEST_PRICE = 1024
+NS_OF_A_BYTE = 2
+"""Requests that take long cost more: half a millisecond is a whole turn, or a pipeline of them would delay everyone."""
 _SIZE = Struct(">i")
 PRODUCE = 0
 
@@ -298,6 +301,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Start requests one after the other; answers where the first one begins that is not whole or has to wait."""
         broker, largest = self._server.broker, self._server.max_request_bytes
         now_ms, gather = self._server.now_ms(), self._server.has_many_connections
+        begun_ns = perf_counter_ns()
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
             if not 0 <= size <= largest:
@@ -317,6 +321,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             if run_end > position:
                 self._turn_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about as many
                 position = run_end
+                begun_ns = self._pay_for_time(begun_ns)
                 continue
             self._turn_used += REQUEST_PRICE
             self._only_produce = self._only_produce and _is_produce(buffer, position)
@@ -327,7 +332,14 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
             position = after
             broker.receive(self, slot, frame, now_ms)
+            begun_ns = self._pay_for_time(begun_ns)
         return position
+
+    def _pay_for_time(self, since_ns: int) -> int:
+        """Count the time that a request took towards the turn; returns the time now."""
+        now_ns = perf_counter_ns()
+        self._turn_used += (now_ns - since_ns) // NS_OF_A_BYTE
+        return now_ns
 
     def _may_start(self, buffer: bytearray, position: int) -> bool:
         """Whether a request may go ahead of the answers to those before it, as far as there are any missing."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import gc
 import sys
 
-COLLECT_AFTER = 1_000, 2, 1_200
-"""Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn. One of 1,000 objects
-takes a quarter of a millisecond, one of what three of them left less than a whole one."""
+COLLECT_AFTER = 500, 2, 2_400
+"""Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn. One of 500 objects
+takes an eighth of a millisecond, one of what three of them left less than a half."""
 STEP = 50
 """New partitions that are worth it."""
 GIVE_WAY_S = 0.0005

@@ -42,7 +42,7 @@ MANY_CONNECTIONS = 16
 """From so many on, one turn takes in what is there of all of them,"""
 READ_AT_ONCE = 128
 """up to so many: these are answered, and send their next requests, while the others are read."""
-SLICE_S = 0.0005
+SLICE_S = 0.00025
 """How long requests that take long are worked on between others' turns."""
 CHECKS_S = 5.0
 """How long a stop waits for batches that are checked elsewhere, and for requests that take long."""
@@ -88,6 +88,7 @@ class Server:
         clock.was_set.append(self._clock_was_set)
         self._slicing = False
         broker.slices.wanted = self._slice_soon
+        broker.slices.worked_at_once = partial(self.loop.call_soon, broker.slices.new_round)
         self._syncing = Syncing(self, flushers)
         self._background = background
         self._checker = checker
@@ -135,7 +136,11 @@ class Server:
     async def _open(self, door: Door) -> None:
         config = self.broker.config
         door.size_buffers(config.socket_receive_buffer_bytes, config.socket_send_buffer_bytes)
-        self._listeners[door] = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
+        listener = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
+        if door in self._doors:
+            self._listeners[door] = listener
+        else:  # it was shut meanwhile
+            listener.close()
 
     def open_later(self, door: Door) -> None:
         """Listen at one more door."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, cast
 
-from oncelog.broker.slices import AT_A_TIME, AT_ONCE, SHORT, Slices, Work, groups_in_parts
+from oncelog.broker.slices import AT_A_TIME, AT_ONCE, AT_ONCE_NS, SHORT, Slices, Work, groups_in_parts
 from oncelog.deferred import Deferred
 from tests.support.work import Ticks
 
@@ -120,3 +120,41 @@ def test_work_that_waits_for_what_is_there_already_goes_on_at_once() -> None:
         return "done"
 
     assert Slices().begin(work()).value == "done"
+
+
+def test_many_that_begin_before_others_have_their_turn_share_what_is_done_at_once() -> None:
+    """Thirty connections with a request each else hold the others up thirty times as long."""
+    now_ns = 0
+
+    def piece(done: list[int], number: int) -> Work[None]:
+        nonlocal now_ns
+        for _ in range(AT_ONCE):
+            done.append(number)
+            now_ns += AT_ONCE_NS // 5
+            yield
+
+    slices, rounds = Slices(lambda: now_ns), list[None]()
+    slices.worked_at_once = lambda: rounds.append(None)
+    for expected in (1, 2):
+        done: list[int] = []
+        for number in range(30):
+            slices.begin(piece(done, number))
+        assert done.count(0) == 6
+        assert all(done.count(number) == 1 for number in range(1, 30)), done
+        assert len(rounds) == expected
+        slices.new_round()
+
+
+def test_what_begins_in_a_turn_of_the_long_ones_takes_no_second_one() -> None:
+    done: list[str] = []
+    slices = Slices()
+
+    def begins_another() -> Work[None]:
+        yield from counting("first", AT_ONCE, [])
+        slices.begin(counting("second", AT_ONCE - 1, done), goes_on=True)
+
+    slices.begin(begins_another())
+    slices.step()
+    assert done == ["second"]
+    slices.finish()
+    assert len(done) == AT_ONCE - 1

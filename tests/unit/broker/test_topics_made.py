@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from oncelog.broker import slices
-from oncelog.broker.topics import COMPLETED_AGAIN_MS
+from oncelog.broker.topics import COMPLETED_AGAIN_MS, LED_IN_A_PIECE
+from oncelog.coordinator.runtime import CoordinatorRuntime
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, INTERNAL_TOPICS, TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
@@ -200,4 +201,49 @@ def test_a_topic_that_a_full_disk_has_left_incomplete_can_be_deleted(monkeypatch
     broker.topics.delete("t", NOW_MS)
     broker.advance(NOW_MS + COMPLETED_AGAIN_MS)
     assert broker.metadata.topic("t") is None and not broker.topics.partitions
+    broker.stop(NOW_MS)
+
+
+def test_the_coordinator_of_a_topic_that_was_just_made_begins_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All fifty partitions at once took 3 ms, in which nobody was served."""
+    broker = Admin().broker
+    monkeypatch.setattr(slices, "AT_ONCE", 1)
+    loaded: list[int] = []
+    load = CoordinatorRuntime.load
+
+    def counted(runtime: Any, partition: int, *rest: Any) -> None:
+        loaded.append(partition)
+        load(runtime, partition, *rest)
+
+    monkeypatch.setattr(CoordinatorRuntime, "load", counted)
+    broker.slices.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS))
+    most = 0
+    while broker.slices:
+        before = len(loaded)
+        broker.slices.step()
+        most = max(most, len(loaded) - before)
+    assert loaded == list(range(50))
+    assert most <= LED_IN_A_PIECE
+    broker.stop(NOW_MS)
+
+
+def test_a_coordinator_does_not_begin_with_a_topic_that_is_deleted_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = Admin().broker
+    monkeypatch.setattr(slices, "AT_ONCE", 1)
+    broker.slices.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS))
+    runtime = None
+    while broker.slices:
+        broker.slices.step()
+        if runtime is None and len(broker.topics.partitions) == 50:
+            runtime = broker.groups.runtime
+            broker.slices.step()
+            broker.slices.step()
+            broker.topics.delete(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    assert runtime is not None
+    assert not list(runtime.shards())
+    broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    assert len(list(runtime.shards())) == 50
+    assert not caplog.records
     broker.stop(NOW_MS)

@@ -133,6 +133,11 @@ def describe_configs() -> DescribeConfigsRequest:
     return DescribeConfigsRequest([DescribeConfigsResource(2, "wide", None)] * 200, True, False)
 
 
+def describe_configs_of_the_broker() -> DescribeConfigsRequest:
+    """Some 300 settings, each with all places where it could come from."""
+    return DescribeConfigsRequest([DescribeConfigsResource(4, "1", None)] * 5, True, True)
+
+
 def offset_fetch() -> OffsetFetchRequest:
     topics = [OffsetFetchRequestTopics("wide", partition_indexes=list(range(20_000)))]
     return OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=topics)])
@@ -212,6 +217,7 @@ LONG: dict[str, tuple[Callable[[], Message], int]] = {
     "AlterClientQuotas": (alter_quotas, 1),
     "Metadata": (lambda: MetadataRequest(topics=None), 12),
     "DescribeConfigs": (describe_configs, 4),
+    "DescribeConfigs of the broker": (describe_configs_of_the_broker, 4),
     "FindCoordinator": (lambda: FindCoordinatorRequest(key_type=0, coordinator_keys=NAMES), 4),
     "DescribeGroups": (lambda: DescribeGroupsRequest(groups=NAMES), 5),
     "DescribeTransactions": (lambda: DescribeTransactionsRequest(transactional_ids=NAMES), 0),

@@ -8,6 +8,7 @@ import socket
 import threading
 from contextlib import ExitStack
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -23,12 +24,14 @@ from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import Record, encode_batch
 from oncelog.records.compression import Compression
+from oncelog.server import connection as connection_module
 from oncelog.server import server
 from oncelog.server.connection import Connection
 from oncelog.server.nodes import Nodes
 from oncelog.server.sending import Sending
 from oncelog.server.server import MANY_CONNECTIONS
 from tests.support.frames import encode_request
+from tests.support.work import Ticks
 
 
 def request(message: Message, version: int, number: int) -> bytes:
@@ -126,6 +129,29 @@ class Peer(Sending):
 
     def write(self) -> None:
         self._written.append(self._number)
+
+
+def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline of 256 short requests was one turn, 22 ms of it."""
+    started: list[int] = []
+    start_all = Connection._start_all
+
+    def counted(connection: Connection, *rest: Any) -> int:
+        before = connection._next_slot
+        end = start_all(connection, *rest)
+        started.append(connection._next_slot - before)
+        return end
+
+    monkeypatch.setattr(connection_module, "perf_counter_ns", Ticks())
+    monkeypatch.setattr(Connection, "_start_all", counted)
+    with (
+        oncelog.Broker() as broker,
+        socket.create_connection((broker.address.host, broker.address.port)) as connection,
+    ):
+        connection.sendall(b"".join(request(ApiVersionsRequest(), 0, number) for number in range(100)))
+        assert answers(connection, 100) == list(range(100))
+    assert sum(started) == 100
+    assert max(started) == 1
 
 
 def test_of_many_connections_who_had_no_part_in_the_turn_before_is_answered_first() -> None:

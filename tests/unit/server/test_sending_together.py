@@ -46,15 +46,16 @@ def read(connection: socket.socket, count: int) -> list[int]:
 
 
 class Held:
-    """Stands in for the thread: sends when it is told to, and can be asked whether something waits for that."""
+    """Stands in for the thread: sends when it is told to. From ``begun`` on the loop may wait for that."""
 
     def __init__(self, worker: Any) -> None:
         self._worker = worker
-        self.go_on = threading.Event()
+        self.begun, self.go_on = threading.Event(), threading.Event()
         self.batches = 0
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         self.batches += 1
+        self.begun.set()
 
         def held() -> None:
             self.go_on.wait(60)
@@ -80,7 +81,7 @@ class Site:
             assert read(connection, 1) == [0]
 
     def ask(self, number: int, count: int = COUNT) -> None:
-        """One request of each, all of which the broker finds in the same turn."""
+        """One request of each, which the broker finds in the same turn, or nearly so."""
         self.broker.on_loop(lambda _: [connection.sendall(request(number)) for connection in self.connections[:count]])
 
     def hold(self) -> Held:
@@ -144,7 +145,7 @@ def test_few_answers_are_sent_by_the_loop(site: Site, monkeypatch: pytest.Monkey
 def test_what_is_answered_meanwhile_waits_for_the_answers_before(site: Site) -> None:
     held = site.hold()
     site.ask(1)
-    assert eventually(lambda: site.away() == COUNT)
+    assert held.begun.wait(60)
     sender = threading.Timer(0.1, held.go_on.set)
     site.connections[0].sendall(request(2) + request(3))
     sender.start()
@@ -195,7 +196,7 @@ def test_a_connection_that_is_cut_off_meanwhile_takes_nobody_elses_answer_along(
     """Its descriptor may be another one's as soon as it is closed: it is not before the thread has sent."""
     held = site.hold()
     site.ask(1)
-    assert eventually(lambda: site.away() == COUNT)
+    assert held.begun.wait(60)
     threading.Timer(0.1, held.go_on.set).start()
 
     def cut(nodes: Nodes) -> None:
@@ -212,7 +213,7 @@ def test_a_connection_that_is_cut_off_meanwhile_takes_nobody_elses_answer_along(
 def test_a_peer_that_goes_meanwhile_harms_nobody(site: Site) -> None:
     held = site.hold()
     site.ask(1)
-    assert eventually(lambda: site.away() == COUNT)
+    assert held.begun.wait(60)
     for connection in site.connections[::2]:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not an end
         connection.close()
@@ -253,7 +254,7 @@ def test_what_a_full_socket_does_not_take_is_sent_when_it_does(site: Site, monke
 def test_a_stop_meanwhile_sends_what_was_answered(site: Site) -> None:
     held = site.hold()
     site.ask(1)
-    assert eventually(lambda: site.away() == COUNT)
+    assert held.begun.wait(60)
     threading.Timer(0.1, held.go_on.set).start()
     site.broker.stop()
     for connection in site.connections:

@@ -47,7 +47,8 @@ async def fill(servers: str, topic: str) -> None:
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     with Broker() as large:
-        with Admin(bootstrap_servers=large.bootstrap_servers) as admin:
+        servers = large.bootstrap_servers  # which may need minutes for a thousand topics on a busy machine
+        with Admin(bootstrap_servers=servers, request_timeout_ms=300_000, default_api_timeout_ms=600_000) as admin:
             admin.create_topics([NewTopic(f"topic-{number:04}", 1) for number in range(1000)])
             admin.create_topics([NewTopic("many", 1, topic_configs={"retention.ms": "-1"})])  # its records are old
         with ThreadPoolExecutor(1) as elsewhere:  # Playwright keeps an event loop in this thread

@@ -84,10 +84,10 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def postgres() -> Iterator[Postgres]:
     if programs() is None:
         pytest.skip(WHY_NOT)
-    with Postgres(tmp_path_factory.mktemp("postgres")) as running:
+    with Postgres() as running:
         yield running
 
 
@@ -101,6 +101,11 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         address = f"sqlite:{tmp_path / 'orders.db'}"
     make_tables(address)
     return address
+
+
+def test_postgres_is_in_no_folder_of_pytests(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each pytest that starts on this machine closes them to all but its own user: initdb failed then."""
+    assert tmp_path_factory.getbasetemp().parent not in postgres.folder.parents
 
 
 def check(servers: str, name: str, database: str) -> int:

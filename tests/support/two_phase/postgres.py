@@ -1,4 +1,8 @@
-"""A PostgreSQL of the test's own, on a socket in its folder; ended by its process id."""
+"""A PostgreSQL of the test's own, on a socket in its folder; ended by its process id.
+
+The folder is not one of pytest's: PostgreSQL does not run as root, and root's are closed to others again by every
+pytest that starts meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+import tempfile
 import uuid
 from pathlib import Path
 from types import TracebackType
@@ -24,11 +29,12 @@ def programs() -> tuple[str, str] | None:
 
 
 class Postgres:
-    """``with Postgres(folder) as postgres: psycopg.connect(postgres.address)``."""
+    """``with Postgres() as postgres: psycopg.connect(postgres.address)``."""
 
-    def __init__(self, folder: Path) -> None:
-        self._data = folder / "postgres"
-        self._log = folder / "postgres.log"
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="oncelog-postgres-"))
+        self._data = self.folder / "data"
+        self._log = self.folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
         self._user = _unprivileged() if os.geteuid() == 0 else None
 
@@ -53,10 +59,8 @@ class Postgres:
         initdb, postgres = found
         self._data.mkdir()
         if self._user is not None:  # PostgreSQL does not run as root
-            os.chown(self._data, self._user.pw_uid, self._user.pw_gid)
-            for parent in self._data.parents:
-                if parent.stat().st_uid == 0 and not parent.stat().st_mode & 0o001:
-                    parent.chmod(parent.stat().st_mode | 0o011)
+            for path in (self.folder, self._data):
+                os.chown(path, self._user.pw_uid, self._user.pw_gid)
         own = ["-D", str(self._data), "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"]
         self._run([initdb, *own])
         settings = ["listen_addresses=", f"unix_socket_directories={self._data}", "fsync=off", "shared_buffers=16MB"]
@@ -74,14 +78,18 @@ class Postgres:
         return self
 
     def _run(self, command: list[str]) -> None:
-        subprocess.run(
+        ended = subprocess.run(
             command,
-            check=True,
-            capture_output=True,
-            timeout=120,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=600,
             user=None if self._user is None else self._user.pw_uid,
             cwd=self._data,
         )
+        if ended.returncode != 0:
+            raise RuntimeError(f"{command[0]} ended with {ended.returncode}:\n{ended.stdout}")
 
     def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
         while process.poll() is None:
@@ -98,6 +106,7 @@ class Postgres:
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)  # at once; nobody needs its data again
             self._process.wait(60)
+        shutil.rmtree(self.folder)
 
 
 def _unprivileged() -> pwd.struct_passwd:

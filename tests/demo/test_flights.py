@@ -7,7 +7,7 @@ import io
 import zipfile
 from datetime import UTC, datetime
 
-from oncelog.demo.flights import TOTAL, WEATHER, Flight, data_folder, hour_ms, read_table
+from oncelog.demo.flights import TOTAL, WEATHER, Flight, data_folder, hour_ms, read_flights, read_table
 
 
 def test_every_row_of_the_file_is_a_flight(flights: list[Flight]) -> None:
@@ -18,6 +18,10 @@ def test_every_row_of_the_file_is_a_flight(flights: list[Flight]) -> None:
 def test_flights_are_in_scheduled_order(flights: list[Flight]) -> None:
     times = [flight.departure_ms for flight in flights]
     assert times == sorted(times)
+
+
+def test_some_flights_are_the_first_of_all(flights: list[Flight]) -> None:
+    assert read_flights(10_000) == flights[:10_000]
 
 
 def test_fields_are_those_of_the_file_and_missing_ones_are_none(flights: list[Flight]) -> None:

@@ -111,6 +111,20 @@ def test_settings_are_shown_and_changed(served: Served, topic: str) -> None:
     assert "nothing to change" in served.run("configs", "alter", "topic", topic).sentence()
 
 
+@pytest.mark.parametrize("broker", [1, "default"])
+def test_a_brokers_setting_that_it_does_not_know_is_told(served: Served, broker: object) -> None:
+    """Apache Kafka takes it, since a plugin may know it; an operator's typo had no effect, and nothing said so."""
+    alter = ["configs", "alter", "broker", broker]
+    for dry_run in (["--dry-run"], []):
+        told = served.run(*alter, "--set-config", "log.retention.mss=1", *dry_run).done()
+        (line,) = told.err.splitlines()
+        assert line.startswith("warning: the broker has no setting 'log.retention.mss'")
+        assert line.endswith("did you mean log.retention.ms?")
+    assert not served.run(*alter, "--delete-config", "log.retention.mss").done().err
+    assert not served.run(*alter, "--set-config", "log.cleaner.threads=1").done().err
+    served.run(*alter, "--delete-config", "log.cleaner.threads").done()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_given_its_script(shell: str) -> None:
     assert "_ONCELOG_COMPLETE" in call("completion", shell).done().out

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from struct import Struct
@@ -53,13 +54,15 @@ class KafkaProxy:
     """Requests seen, by API key."""
     versions: dict[int, set[int]] = field(default_factory=dict)
     port: int = 0
+    tls: ssl.SSLContext | None = None
+    """Clients come with TLS, which ends here."""
 
     async def __aenter__(self) -> Self:
         self.reading = asyncio.Event()
         """Cleared, nothing that clients write is read any more."""
         self.reading.set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

@@ -12,6 +12,9 @@ from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oncelog.client.blocking import Admin
     from oncelog.client.core.admin_types import ConfigResource
 
 KINDS = ("topic", "broker", "group")
@@ -74,10 +77,32 @@ def alter(
     resource = _resource(kind, name)
     with cluster.admin() as admin:
         admin.alter_configs({resource: changes}, validate_only=dry_run)
+        unknown = _unknown(admin, name, [of for of, value in changes.items() if value]) if kind == "broker" else []
     if cluster.as_json:
         show_json({"kind": kind, "name": name, "changed": {} if dry_run else changes})
     else:
         click.echo(f"{'allowed' if dry_run else 'changed'} {', '.join(changes)} of {kind} {name}")
+    for text in unknown:
+        click.echo(f"warning: {text}", err=True)
+
+
+def _unknown(admin: Admin, broker: str, names: Sequence[str]) -> list[str]:
+    """What is to be said of names that brokers take, for a plugin may know them, and do not know."""
+    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.settings import nearest
+
+    if broker == DEFAULT_BROKER:
+        broker = str(min(node.node_id for node in admin.describe_cluster().nodes))
+    resource = ConfigResource(ConfigResourceType.BROKER, broker)
+    entries = admin.describe_configs([resource])[resource]
+    strange = {name for name, entry in entries.items() if entry.read_only and entry.source.startswith("DYNAMIC_")}
+    known = entries.keys() - strange
+    return [
+        f"the broker has no setting {name!r}: a plugin might have, so it is taken, and --delete-config {name} takes it "
+        f"back{nearest(name, known)}"
+        for name in names
+        if name not in known and not name.startswith("listener.name.")
+    ]
 
 
 def _resource(kind: str, name: str) -> ConfigResource:

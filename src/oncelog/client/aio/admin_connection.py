@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ssl
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Never, Self
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.offsets import GroupOffsets
-from oncelog.client.aio.settings import split_settings
+from oncelog.client.aio.settings import ready_config, split_settings
 from oncelog.client.core import arguments
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
@@ -28,12 +28,13 @@ class AdminConnection:
 
     def __init__(
         self,
-        *,
+        *misplaced: Never,
         config: AdminConfig | None = None,
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[AdminKeywords],
     ) -> None:
-        self.config = AdminConfig.from_keywords(**split_settings(settings)) if config is None else config
+        config = ready_config("Admin", misplaced, config, AdminConfig)
+        self.config = config or AdminConfig.from_keywords(**split_settings(settings))
         self._asked = Cluster(self.config, timeout_ms=self.config.default_api_timeout_ms, ssl_context=ssl_context)
         self._started = False
         self._closed = False

@@ -35,6 +35,8 @@ _INT32 = Struct(">i")
 _READ_BYTES = 256 * 1024
 _UNSUPPORTED_VERSION = _INT32.pack(Error.UNSUPPORTED_VERSION)[2:]
 NEVER_MS = 2**62
+_LOOK_SECONDS = 0.02
+"""How often to see whether the system has taken what lies under TLS, of which nobody tells."""
 _LARGEST_GREETING = 1 << 20
 """No answer during the opening handshake is larger: a peer that announces more is not a broker."""
 
@@ -115,6 +117,8 @@ class Connection(asyncio.BufferedProtocol):
         self._port = port
         self._ssl_context = ssl_context
         self._transport: asyncio.Transport | None = None
+        self._under: asyncio.Transport | None = None
+        """With TLS, the connection that carries it."""
         self._client_id = owner.config.client_id
         self._metrics = owner.metrics
         self._traffic = owner.metrics.node(node)
@@ -131,6 +135,7 @@ class Connection(asyncio.BufferedProtocol):
         self._scratch = bytearray(_READ_BYTES)
         self._out: list[Buffer] = []
         self._flushing = False
+        self._looking = False
         self._have = 0
         self._big: bytearray | None = None
         self._big_have = 0
@@ -198,13 +203,29 @@ class Connection(asyncio.BufferedProtocol):
     async def _connect(self, timeout_ms: int) -> None:
         loop = asyncio.get_running_loop()
         context = self._ssl_context
-        name = None if context is None else self._host
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                await loop.create_connection(lambda: self, self._host, self._port, ssl=context, server_hostname=name)
+                if context is None:
+                    await loop.create_connection(lambda: self, self._host, self._port)
+                else:
+                    await self._connect_tls(context)
         except TimeoutError:
             did = "accept the connection" if context is None else "finish the TLS handshake"
             raise TimeoutError(f"did not {did} within socket.connection.setup.timeout.ms={timeout_ms}") from None
+
+    async def _connect_tls(self, context: Any) -> None:
+        """As ``create_connection`` does it, but what lies under TLS is known: its buffer is no other's to see."""
+        loop = asyncio.get_running_loop()
+        under, _ = await loop.create_connection(asyncio.Protocol, self._host, self._port)
+        try:
+            upper = await loop.start_tls(under, self, context, server_hostname=self._host)
+        except BaseException:
+            under.abort()
+            raise
+        if upper is None:
+            raise ConnectionResetError("the connection ended during the TLS handshake")
+        self._under = under
+        self.connection_made(upper)
 
     async def _agree_on_versions(self) -> None:
         for version in (API_VERSIONS.highest, 0):
@@ -342,11 +363,20 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         """The operating system has taken all writes: requests without an answer are now complete."""
-        transport = self._transport
+        transport, under = self._transport, self._under
         if self._unwritten and not self._out and transport is not None and not transport.get_write_buffer_size():
+            if under is not None and under.get_write_buffer_size():
+                if not self._looking:
+                    self._looking = True
+                    asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look_under)
+                return
             written, self._unwritten = self._unwritten, []
             for request in written:
                 self._owner.written(request)
+
+    def _look_under(self) -> None:
+        self._looking = False
+        self.resume_writing()
 
     def check(self, now_ms: int) -> None:
         """Fail requests that have waited too long to be sent; give up if an answer is overdue."""

@@ -21,7 +21,7 @@ from oncelog.client.aio.hand_batch import Batch, HandBatchOutcome, RecordHeaders
 from oncelog.client.aio.intake import Intake, Partitioner
 from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.sending_many import ManySender, Stored, checked_rows
-from oncelog.client.aio.settings import split_settings
+from oncelog.client.aio.settings import ready_config, split_settings
 from oncelog.client.aio.transaction import Transaction, end_before_stop
 from oncelog.client.core import arguments
 from oncelog.client.core.accumulator import Accumulator
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_GOES_ON = "it goes on in the background: call it again to learn the outcome"
+
 Serializer = Callable[[AnyK], bytes | None]
 
 
@@ -109,7 +111,7 @@ class Producer(Generic[SentK, SentV]):
 
     def __init__(
         self,
-        *,
+        *misplaced: object,
         config: ProducerConfig | None = None,
         key_serializer: Serializer[Any] | None = None,
         value_serializer: Serializer[Any] | None = None,
@@ -117,10 +119,10 @@ class Producer(Generic[SentK, SentV]):
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[ProducerKeywords],
     ) -> None:
-        self.config = ProducerConfig.from_keywords(**split_settings(settings)) if config is None else config
-        self._key_serializer = key_serializer
-        self._value_serializer = value_serializer
-        config = self.config
+        config = ready_config("Producer", misplaced, config, ProducerConfig)
+        config = self.config = config or ProducerConfig.from_keywords(**split_settings(settings))
+        self._key_serializer = arguments.function(key_serializer, "key_serializer")
+        self._value_serializer = arguments.function(value_serializer, "value_serializer")
         self._cluster = Cluster(
             config,
             timeout_ms=config.max_block_ms,
@@ -159,7 +161,13 @@ class Producer(Generic[SentK, SentV]):
             config, self._network, self._metadata, self._accumulator, self._transactions, metrics
         )
         self._intake = intake = Intake(
-            config, self._cluster, self._accumulator, sender, self._transactions, partitioner, self._polling.soon
+            config,
+            self._cluster,
+            self._accumulator,
+            sender,
+            self._transactions,
+            arguments.function(partitioner, "partitioner"),
+            self._polling.soon,
         )
         self._many = ManySender(config, self._intake, self._accumulator, self._cluster)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -476,7 +484,7 @@ class Producer(Generic[SentK, SentV]):
         except TimeoutError:
             raise KafkaTimeoutError(
                 f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "
-                "it goes on in the background: call it again to learn the outcome"
+                + ("make a new producer to try again" if what == "start()" else _GOES_ON)
             ) from None
         finally:
             self._metrics.waited(counted, time.monotonic() - began)

@@ -5,16 +5,41 @@ Called by the constructors of producer, consumer and admin client.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
-from oncelog.client.core.config import without_protocol
+from oncelog.client.core.config import ClientConfig, without_protocol
 from oncelog.client.core.security import SASL_MECHANISMS
 from oncelog.errors import ConfigError
+
+C = TypeVar("C", bound=ClientConfig)
 
 _WITHOUT_EFFECT = frozenset({"api_version", "loop"})
 """aiokafka's arguments without meaning here: versions are negotiated, and the loop is the running one."""
 _NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name"})
+
+
+def ready_config(client: str, misplaced: Sequence[object], config: object, kind: type[C]) -> C | None:
+    """A ready configuration, if there is one.
+
+    :param misplaced: what was handed in without a name, as confluent-kafka takes its dictionary.
+    :raises TypeError: something was; or ``config`` is no configuration of this client.
+    """
+    for value in (*misplaced, config):
+        if isinstance(value, Mapping):
+            name = kind.__name__
+            raise TypeError(
+                f"{client} takes its settings as keyword arguments, {client}(bootstrap_servers=...), not as a dict; "
+                f"a dict of Kafka's properties goes in as {client}(config={name}.from_properties({{...}})), with "
+                f"{name} from {kind.__module__}"
+            )
+    if misplaced:
+        raise TypeError(
+            f"{client} takes keyword arguments only, such as {client}(bootstrap_servers=...), not {misplaced[0]!r}"
+        )
+    if config is not None and not isinstance(config, kind):
+        raise TypeError(f"config must be {kind.__name__}, not {config!r}")
+    return config
 
 
 def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
@@ -25,9 +50,19 @@ def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
             raise ConfigError(f"{name} is not supported; sasl_mechanism may be {', '.join(SASL_MECHANISMS)}")
     servers = kept.get("bootstrap_servers")
     if servers is not None:
-        parts = servers.split(",") if isinstance(servers, str) else list(servers)
-        kept["bootstrap_servers"] = [_with_port(part.strip()) for part in parts if part.strip()]
+        kept["bootstrap_servers"] = [_with_port(part) for part in _addresses(servers) if part]
     return kept
+
+
+def _addresses(servers: object) -> list[str]:
+    parts = servers.split(",") if isinstance(servers, str) else servers
+    if isinstance(parts, (bytes, bytearray, Mapping)) or not isinstance(parts, Iterable):
+        raise TypeError(f'bootstrap_servers must be "host:port" or a list of such texts, not {servers!r}')
+    found = list(parts)
+    for part in found:
+        if not isinstance(part, str):
+            raise TypeError(f'bootstrap_servers: each must be "host:port", not {part!r}')
+    return [part.strip() for part in found]
 
 
 def _with_port(address: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
 
 from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin import Admin as AsyncAdmin
@@ -52,8 +52,8 @@ T = TypeVar("T")
 class Admin:
     """The blocking admin client; settings as for ``oncelog.client.aio.Admin``."""
 
-    def __init__(self, **settings: Unpack[AdminArguments]) -> None:
-        self._admin = AsyncAdmin(**settings)
+    def __init__(self, *misplaced: Never, **settings: Unpack[AdminArguments]) -> None:
+        self._admin = AsyncAdmin(*misplaced, **settings)
         self._background: Background | None = None
         self._closed = False
 

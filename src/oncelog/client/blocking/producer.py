@@ -21,7 +21,7 @@ from oncelog.client.aio.sending_many import Stored
 from oncelog.client.background import FORKED, Background, background, tell_of_fork
 from oncelog.client.blocking import unclosed
 from oncelog.client.core.accumulator import largest_size, owned, owned_headers
-from oncelog.client.core.arguments import Offsets, name, whole
+from oncelog.client.core.arguments import Offsets, function, name, whole
 from oncelog.client.core.errors import (
     FatalProducerError,
     IllegalStateError,
@@ -95,14 +95,14 @@ class Producer(Generic[SentK, SentV]):
 
     def __init__(
         self,
-        *,
+        *misplaced: object,
         key_serializer: Serializer[Any] | None = None,
         value_serializer: Serializer[Any] | None = None,
         **settings: Unpack[ProducerArguments],
     ) -> None:
-        self._producer = AsyncProducer(**settings)
-        self._key_serializer = key_serializer
-        self._value_serializer = value_serializer
+        self._producer = AsyncProducer(*misplaced, **settings)
+        self._key_serializer = function(key_serializer, "key_serializer")
+        self._value_serializer = function(value_serializer, "value_serializer")
         self._background: Background | None = None
         self._queue: deque[_Queued | asyncio.Event] = deque()
         """Records, and among them events set for callers that wait until everything queued before is handed over."""

@@ -105,6 +105,16 @@ def listed(values: Iterable[T], kind: type[T]) -> list[T]:
     return found
 
 
+def function(value: T | None, what: str) -> T | None:
+    """Something to call, or None.
+
+    :param what: its name: "value_serializer".
+    """
+    if value is not None and not callable(value):
+        raise TypeError(f"{what} must be a function, not {value!r}")
+    return value
+
+
 def walked(values: T) -> T | list[Any]:
     """A list of the items if iterating creates them: that may call a blocking client, and must not happen on the
     client's thread. Anything else is returned as it is, to be checked there."""
@@ -207,6 +217,7 @@ __all__ = [
     "MOST",
     "Offsets",
     "by_partition",
+    "function",
     "group",
     "listed",
     "mapping",

@@ -1,0 +1,50 @@
+"""What a producer without acknowledgements has written over TLS lies under it until the system has taken it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import oncelog
+from oncelog.client.aio import Consumer, Producer
+from oncelog.types import TopicPartition
+from tests.client.proxy import KafkaProxy
+from tests.client.reading import make_topic, on_loop
+from tests.security.certificates import Authority
+
+
+@on_loop
+async def test_stop_waits_until_the_system_has_taken_what_lies_under_tls(tmp_path: Path, unique_name: str) -> None:
+    """It was told as sent, and dropped."""
+    authority = Authority(tmp_path)
+    ends = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ends.load_cert_chain(authority.issue("server").store)
+    with oncelog.Broker() as broker:
+        servers = broker.bootstrap_servers
+        name = TopicPartition(await make_topic(servers, unique_name), 0)
+        async with KafkaProxy(servers, tls=ends) as proxy, Consumer(bootstrap_servers=servers) as consumer:
+            producer = Producer(
+                bootstrap_servers=proxy.bootstrap_servers,
+                security_protocol="SSL",
+                ssl_cafile=str(authority.certificate),
+                acks=0,
+                enable_idempotence=False,
+            )
+            await producer.start()
+            await producer.send_and_wait(name.topic, b"first")
+            (connection,) = [item for item in producer._network._connections.values() if item.node >= 0]
+            under = connection._transport._ssl_protocol._transport  # type: ignore[union-attr]
+            proxy.reading.clear()
+            sent = 1
+            while not under.get_write_buffer_size():
+                await producer.send(name.topic, b"x" * 10_000)
+                sent += 1
+                await asyncio.sleep(0)
+            stopping = asyncio.create_task(producer.stop())
+            await asyncio.wait([stopping], timeout=1)
+            proxy.reading.set()
+            await stopping
+            async with asyncio.timeout(20):
+                while (await consumer.end_offsets([name]))[name] < sent:
+                    await asyncio.sleep(0.05)

@@ -6,21 +6,30 @@ kept here by their settings; they end with the process.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 
 from oncelog.client.core.config import ClientConfig, known_properties
+from oncelog.errors import KafkaError
 from oncelog.spark.kafka_cluster import KafkaCluster
 from oncelog.spark.options import ClusterOptions, SinkOptions, SourceOptions
+
+logger = logging.getLogger(__name__)
 
 _clusters: dict[tuple[int, tuple[tuple[str, str], ...], ClusterOptions], KafkaCluster] = {}
 
 
 def cluster_for(options: SourceOptions | SinkOptions) -> KafkaCluster:
     """The client for these options in this process; connects on first use. Raises KafkaError if no broker answers."""
+
+    def unreachable(error: KafkaError) -> None:
+        waits = options.cluster
+        logger.warning("%s; trying again until %s=%d is over", error, waits.patience_setting, waits.patience_ms)
+
     key = (os.getpid(), tuple(sorted(options.client.items())), options.cluster)
     if key not in _clusters:
-        _clusters[key] = KafkaCluster(client_config(options.client), options.cluster)
+        _clusters[key] = KafkaCluster(client_config(options.client), options.cluster, unreachable)
     return _clusters[key]
 
 

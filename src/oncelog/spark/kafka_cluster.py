@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import urlsafe_b64decode
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -55,17 +55,36 @@ _RETENTION = "offsets.retention.minutes"
 
 
 class KafkaCluster:
-    """One client of a cluster. Safe to use from several threads."""
+    """One client of a cluster. Safe to use from several threads.
 
-    def __init__(self, config: ClientConfig, options: ClusterOptions = DEFAULTS) -> None:
+    :param unreachable: told once, at the first attempt to connect that fails; others follow for ``patience_ms``.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        options: ClusterOptions = DEFAULTS,
+        unreachable: Callable[[KafkaError], None] | None = None,
+    ) -> None:
         self.options = options
+        self._unreachable = unreachable
         self._background = background()
         self.aio = self.run(self._connected(config))
 
     async def _connected(self, config: ClientConfig) -> Cluster:
         cluster = Cluster(config, timeout_ms=self.options.patience_ms, setting=self.options.patience_setting)
+
+        async def attempt() -> None:
+            try:
+                await cluster.start()
+            except KafkaError as error:
+                tell, self._unreachable = self._unreachable, None
+                if tell is not None and error.retriable:
+                    tell(error)
+                raise
+
         try:
-            await cluster.repeat("connecting", cluster.start)
+            await cluster.repeat("connecting", attempt)
         except BaseException:
             await cluster.close()
             raise

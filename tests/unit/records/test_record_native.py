@@ -91,6 +91,28 @@ def test_rows_outside_a_column_are_refused(module: Any) -> None:
         module.murmur2_rows(value, np.empty(1, np.int32))
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_rows_that_are_loaded_ahead_are_refused_in_their_turn(module: Any, wide: bool) -> None:
+    rows = 100
+    offsets = np.arange(rows + 1, dtype=np.int64 if wide else np.int32)
+    most = np.iinfo(offsets.dtype).max
+    for bad in (-1, most, -most):
+        for spoiled in (offsets.copy(), offsets.copy()[::-1].copy()):
+            spoiled[rows // 2] = bad
+            column = module.Column(spoiled, b"x" * rows, None, wide, 0, rows)
+            for key in (None, column):
+                encoder = module.RowEncoder(key, column, np.zeros(rows, np.int64), np.arange(rows))
+                with pytest.raises(ValueError):
+                    encoder.encode(0, rows, 1 << 20)
+    good = module.Column(offsets, b"x" * rows, None, wide, 0, rows)
+    for row in (-1, rows, 2**62, -(2**63)):
+        order = np.arange(rows)
+        order[-1] = row
+        encoder = module.RowEncoder(good, good, np.zeros(rows, np.int64), order)
+        with pytest.raises(ValueError, match=f"row {row} "):
+            encoder.encode(0, rows, 1 << 20)
+
+
 def outputs(module: Any, rows: int, size_bytes: int) -> tuple[Any, Any]:
     def one() -> Any:
         return module.BytesOutput(

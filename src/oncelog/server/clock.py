@@ -1,7 +1,7 @@
-"""The time that a broker goes by: the wall clock's, looked at beside the monotonic one, so that a step is noticed.
+"""The broker's time: the wall clock's, compared with the monotonic clock, so that a step is noticed.
 
-The server asks for it wherever it calls the core. Deadlines are written in wall-clock time; a clock that was set is
-told to ``was_set``, which moves them, before the new time is used anywhere.
+The server reads it wherever it calls the core. Deadlines are wall-clock times; after the clock was set,
+``was_set`` is called, which moves them, before the new time is used anywhere.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 
 LEAST_STEP_NS = 100_000_000
-"""A clock that is set by less makes no difference to a timeout."""
+"""A smaller step makes no difference to timeouts."""
 MOST_APART_NS = 10_000_000
-"""Both clocks are read within this time, else once more: whoever is held up between them has seen no step."""
+"""Both clocks must be read within this time, else they are read again: a delay in between is not a step."""
 
 
 class WallClock:
-    """:ivar was_set: called with the milliseconds by which the wall clock was set on (below zero: back)."""
+    """:ivar was_set: called with the milliseconds by which the wall clock was set forward (negative: back)."""
 
     def __init__(self) -> None:
         self.was_set: list[Callable[[int], None]] = []
@@ -36,7 +36,7 @@ class WallClock:
 
     @staticmethod
     def _now_ahead_ns() -> tuple[int, int]:
-        """How far the wall clock is ahead of the monotonic one, and what it shows."""
+        """How far the wall clock is ahead of the monotonic one, and its time."""
         while True:
             before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
             if after_ns - before_ns < MOST_APART_NS:

@@ -1,18 +1,18 @@
-"""One client connection: frames in, answers out in the order of requests.
+"""One client connection: frames in, answers out in request order.
 
 Reading goes through the event loop's transport into a buffer that all connections share, or into that of a large
-request, so that a batch reaches the log without being copied; how answers leave is in ``sending``.
+request, so that a batch reaches the log without being copied; ``sending`` handles how answers leave.
 
 Invariants
-- Answers leave in the order of their requests.
-- Like Apache Kafka, a connection has one request in the works at a time; only produce requests behind produce
+- Answers are sent in the order of their requests.
+- As in Apache Kafka, a connection has one request under way at a time; only produce requests behind produce
   requests go ahead, so that one sync commits all of a pipelining producer's batches.
 - While a peer does not read its answers, its requests wait too: memory for a slow peer is bounded.
-- Who has used up the budget of a turn gives way to the other connections.
-- A request takes memory as it comes, not as it is announced, and all of them share ``RequestMemory``.
+- A connection that has used up the budget of a turn gives way to the others.
+- A request takes memory as it arrives, not as it is announced, and all requests share ``RequestMemory``.
 - A connection that sends nothing and has nothing to be sent holds no buffer.
-- A peer that takes nothing of its answers for ``connections.max.idle.ms`` is as idle as one that sends nothing, and
-  so is one that has not done what the listener asks for by then, or that drips a request byte by byte.
+- A peer that takes nothing of its answers for ``connections.max.idle.ms`` counts as idle, like one that sends nothing;
+  so does one that has not finished logging in by then, or that sends a request byte by byte.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 READ_BUFFER_BYTES = 256 * 1024
-"""Of the buffer that all connections share; what is in it is taken out before the next one reads."""
+"""Size of the buffer that all connections share; its contents are taken out before the next one reads."""
 FIRST_FRAME_BYTES = 16 * 1024
-"""A request that does not fit begins with so much; as it fills up it grows to twice its size."""
+"""Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
 PARTS_OF_A_REQUEST = 64
-"""A request of which less than one part has come for a while does not go on."""
+"""A request of which less than one part has arrived for a while is considered stalled."""
 TURN_BUDGET = 256 * 1024
-"""What one connection may use up before others have their turn: bytes that it sent, and a price for each request."""
+"""What one connection may use up before others get their turn: bytes sent to it, and a price for each request."""
 REQUEST_PRICE = 1024
 NS_OF_A_BYTE = 2
 """Requests that take long cost more: half a millisecond is a whole turn, or a pipeline of them would delay everyone."""
@@ -50,7 +50,7 @@ PRODUCE = 0
 
 
 class Connection(Sending, asyncio.BufferedProtocol):
-    """The shell's side of one socket; implements ``broker.context.Channel``."""
+    """The server's side of one socket; implements ``broker.context.Channel``."""
 
     __slots__ = (
         "_frame",
@@ -131,7 +131,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.forget(self)
 
     def close(self, reason: str) -> None:
-        """End the connection once what was answered before has left."""
+        """Close the connection once earlier answers have been sent."""
         if self._closing:
             return
         logger.info("connection of %s closed: %s", self.client_host, reason)
@@ -142,36 +142,36 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.wants_write(self)
 
     def cut_off(self, reason: str) -> None:
-        """End the connection at once, whatever is left to be sent: its peer does not take it."""
+        """Close the connection at once, whatever is left to be sent: its peer does not take it."""
         logger.info("connection of %s cut off: %s", self.client_host, reason)
         self._closing = True
         self._abort()
 
     @property
     def held_bytes(self) -> int:
-        """Memory that its requests take; what it has begun to send and what waits."""
+        """Memory taken by its requests: the one being received and the waiting ones."""
         return self._held_bytes
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its next request is here and waits for its turn."""
+        """Whether its next request has arrived and waits for its turn."""
         return self._waiting is not None
 
     @property
     def is_known(self) -> bool:
-        """Whether the peer has done all that the listener asks for before the first request."""
+        """Whether the peer has done everything that the listener requires before the first request."""
         return self.session.gate is None or self.session.gate.has_been_open
 
     @property
     def active_at(self) -> float:
-        """Since when it is idle: bytes count for something where they lead to a login, or a request, in the end."""
+        """Since when it is idle: bytes count only if they eventually lead to a login or a request."""
         if not self.is_known:
             return self.begun
         return self.progressed if self.is_receiving else self.last_active
 
     @property
     def is_receiving(self) -> bool:
-        """Whether a part of a request is here and more of it is to come."""
+        """Whether a part of a request has arrived and more of it is to come."""
         return self._frame is not None
 
     # --- reading
@@ -196,7 +196,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.received(self)
 
     def _received(self, nbytes: int) -> None:
-        """So many plain bytes are new in the buffer that ``get_buffer`` gave."""
+        """This many plain bytes are new in the buffer that ``get_buffer`` returned."""
         self._turn_used += nbytes
         if self._frame is None:
             self._take(self._server.read_buffer, 0, len(self._rest) + nbytes)
@@ -216,14 +216,14 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._yield()
 
     def _take_own(self, buffer: bytearray, end: int) -> None:
-        """The same for a buffer of the connection's own, which others get where nobody needs it any more."""
+        """The same for a buffer of the connection's own, which is given to others when it is no longer needed."""
         self._lent = False
         self._take(buffer, 0, end)
         if not self._lent:
             self._server.spare_buffers.give(buffer)
 
     def _take(self, buffer: bytearray, position: int, end: int) -> None:
-        """Start the requests in ``buffer[position:end]``, as far as the rules allow, and keep what is left."""
+        """Start the requests in ``buffer[position:end]``, as far as the rules allow, and keep the rest."""
         self._rest = b""
         position = self._start_all(buffer, position, end)
         left = end - position
@@ -245,28 +245,28 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _begin_frame(self, begun: memoryview, size: int) -> None:
-        """A request of ``size`` bytes of which ``begun`` is here; a connection that sent one as large has its trust."""
+        """Begin a request of ``size`` bytes with ``begun``; a connection that sent one this large before is trusted."""
         self.request_begun = self.last_active
         self._frame_size, self._frame_filled, self._frame_room = size, len(begun), len(begun)
         self._note_progress()
         self._hold(len(begun))
         if not self._closing:
             self._want_room(min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
-        if len(begun) < FIRST_FRAME_BYTES:  # the rest of its room is taken when there is something to put there
+        if len(begun) < FIRST_FRAME_BYTES:  # the rest of its memory is reserved when more arrives
             self._frame = bytearray(begun)
         else:
             self._frame = self._server.spare_buffers.take(self._frame_room)
             self._frame[: len(begun)] = begun
 
     def _note_progress(self) -> None:
-        """The request goes on, until it takes too long for the next part: a byte now and then is none."""
+        """The request makes progress, unless the next part takes too long: a byte now and then is no progress."""
         self.progressed = self._server.loop.time()
         self._frame_mark = self._frame_filled + max(1, self._frame_size // PARTS_OF_A_REQUEST)
 
     # --- memory
 
     def _want_room(self, room: int) -> None:
-        """Let the frame grow to ``room``, now or when there is memory for it; it is read no further before."""
+        """Let the frame grow to ``room``, now or when there is memory for it; until then reading stops."""
         more = room - self._frame_room
         self._frame_wanted = room
         if self._server.memory.reserve(self, more):
@@ -298,7 +298,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     # --- requests
 
     def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
-        """Start requests one after the other; answers where the first one begins that is not whole or has to wait."""
+        """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
         broker, largest = self._server.broker, self._server.max_request_bytes
         now_ms, gather = self._server.now_ms(), self._server.has_many_connections
         begun_ns = perf_counter_ns()
@@ -319,14 +319,14 @@ class Connection(Sending, asyncio.BufferedProtocol):
             slot, self._next_slot = self._next_slot, self._next_slot + 1
             run_end = broker.receive_run(self, slot, buffer, position, end, now_ms, gather=gather)
             if run_end > position:
-                self._turn_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about as many
+                self._turn_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about that many
                 position = run_end
                 begun_ns = self._pay_for_time(begun_ns)
                 continue
             self._turn_used += REQUEST_PRICE
             self._only_produce = self._only_produce and _is_produce(buffer, position)
             if not position and after == end and buffer is not self._server.read_buffer:
-                frame = memoryview(buffer)[4:after]  # it has the buffer for itself
+                frame = memoryview(buffer)[4:after]  # the buffer is its own
                 self._lent = True
             else:
                 frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
@@ -342,7 +342,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         return now_ns
 
     def _may_start(self, buffer: bytearray, position: int) -> bool:
-        """Whether a request may go ahead of the answers to those before it, as far as there are any missing."""
+        """Whether a request may start although earlier ones have not been answered."""
         if (
             self._throttled_until
             or self._writer is not None
@@ -356,7 +356,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         return self._only_produce and _is_produce(buffer, position)
 
     def _yield(self) -> None:
-        """Others have their turn before more is read or started here."""
+        """Give others their turn before reading or starting more here."""
         self._turn_used = 0
         if not self._yielded and not self._closing and self._transport is not None:
             self._yielded = True
@@ -370,7 +370,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.turn_ends()
 
     def resume(self) -> None:
-        """Start the requests that waited, as far as the rules allow; called at the end of a turn."""
+        """Start waiting requests, as far as the rules allow; called at the end of a turn."""
         waiting = self._waiting
         if waiting is not None and not self._yielded and not self._closing and self._may_start(waiting, 0):
             self._waiting = None
@@ -389,9 +389,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.wants_write(self)  # which resumes those that waited
 
     def throttle(self, wait_ms: int) -> None:
-        """Start no request for a while; what arrives meanwhile stays with the peer after the first."""
+        """Start no request for a while; what arrives meanwhile, after the first, stays with the peer."""
         if self._socket is None:
-            return  # it ended before what it asked for was done: a timer would keep it in memory for as long
+            return  # it ended before its request was done: a timer would keep it in memory for that time
         until = self._server.loop.time() + wait_ms / 1000
         if until > self._throttled_until:
             self._throttled_until = until
@@ -405,13 +405,13 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def read_no_more(self) -> None:
-        """The server stops; what came whole may still go on as far as the stop waits."""
+        """The server stops; requests received completely may still be processed as long as the stop waits."""
         if self._transport is not None and not self._closing:
             self._transport.pause_reading()
 
     def _end_throttle_timer(self) -> None:
         if self._throttle_timer is not None:
-            self._throttle_timer.cancel()  # which would keep the connection in memory for as long
+            self._throttle_timer.cancel()  # it would keep the connection in memory for that time
             self._throttle_timer = None
 
     def _throttle_ends(self) -> None:
@@ -422,7 +422,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._server.turn_ends()
 
     def _may_read(self) -> bool:
-        """Whether more may come in: nothing waits, there is memory for it, and no stop has begun."""
+        """Whether to read more: nothing waits, there is memory for it, and no stop has begun."""
         if self._waiting is not None or self._yielded or self._closing or self.silent or self._server.is_stopping:
             return False
         return self._frame is None or self._frame_filled < self._frame_room

@@ -1,10 +1,10 @@
-"""How many connections an address may have, and how many may come in a second (KIP-308, KIP-402, KIP-612).
+"""Limits on the number of connections per address, and on connections per second (KIP-308, KIP-402, KIP-612).
 
-Asked by the server for every connection that comes. Settings are read as of now, so AlterConfigs has its effect. A
-connection past ``max.connection.creation.rate``, the broker's or its listener's own, or past its address's quota
-``connection_creation_rate``, is taken and waits for its turn, as long as clients have patience: one that would wait for
-longer is closed and counts for nothing, so that whoever opens very many shuts nobody out for longer than that. One past
-``max.connections`` of its listener or ``max.connections.per.ip`` is closed too.
+Checked by the server for every new connection. Settings are read each time, so AlterConfigs takes effect. A
+connection above ``max.connection.creation.rate``, the broker's or its listener's own, or above its address's quota
+``connection_creation_rate``, is accepted and waits for its turn, as long as clients usually wait: one that would wait
+longer is closed and not counted, so that a peer opening very many blocks others no longer than that. One above its
+listener's ``max.connections`` or above ``max.connections.per.ip`` is closed too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oncelog.config import BrokerConfig
 
 RATE_WINDOW_MS = 1000
-"""Connections of one second may come at once."""
+"""The connections of one second may arrive at once."""
 LONGEST_WAIT_MS = 30_000
 """``request.timeout.ms`` of clients, by default."""
 CONNECTION_CREATION_RATE = "connection_creation_rate"
@@ -48,7 +48,7 @@ class ConnectionLimits:
         self._rates: dict[str, float] = {}
 
     def refusal(self, host: str, listener: str, now_ms: int) -> str | None:
-        """Why one more connection of ``host`` to ``listener`` is not served; None if it is."""
+        """Why another connection of ``host`` to ``listener`` is not served; None if it is."""
         self._read()
         if self._of_listeners[listener] >= self._own_limit(listener, MOST):
             return f"listener {listener} has as many connections as its max.connections allows"
@@ -74,7 +74,7 @@ class ConnectionLimits:
                 del counted[name]
 
     def _own_limit(self, listener: str, name: str) -> int:
-        """What ``listener.name.NAME`` says of a limit; as good as none if it says nothing."""
+        """A limit set by ``listener.name.NAME``; practically unlimited if it is not set."""
         self._read()
         return self._own.get((listener, name), MAX_INT)
 
@@ -90,7 +90,7 @@ class ConnectionLimits:
                     self._own[found["listener"].upper(), found["name"]] = int(text)
 
     def wait_ms(self, host: str, listener: str, now_ms: int) -> int:
-        """For how long a new connection of ``host`` to ``listener`` waits before it is served."""
+        """How long a new connection of ``host`` to ``listener`` waits before it is served."""
         waits = [
             buckets.use(owner, 1, rate if rate > 0 else 1 / 3600, RATE_WINDOW_MS, now_ms)
             for buckets, owner, rate in self._in_force(host, listener)
@@ -98,7 +98,7 @@ class ConnectionLimits:
         return max(waits, default=0)
 
     def _in_force(self, host: str, listener: str) -> list[tuple[Buckets[str], str, float]]:
-        """The rates in force for a connection, each with who shares it."""
+        """The rates that apply to a connection, each with the owner that shares it."""
         address = self._rate_of(host)
         rates = [
             (self._shared, _EVERYBODY, self._broker.config.max_connection_creation_rate),
@@ -108,7 +108,7 @@ class ConnectionLimits:
         return [(buckets, owner, rate) for buckets, owner, rate in rates if rate < MAX_INT]
 
     def _rate_of(self, host: str) -> float | None:
-        """The quota of an address, else that of every address."""
+        """The quota of an address, else that for all addresses."""
         metadata = self._broker.metadata
         if metadata.changes != self._quotas_of:
             self._quotas_of = metadata.changes

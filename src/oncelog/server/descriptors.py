@@ -1,6 +1,6 @@
-"""How the process's file descriptors are shared out: existing partitions come before new connections.
+"""Divides the process's file descriptors: existing partitions have priority over new connections.
 
-Used by ``server.opening``. The soft limit is raised to the hard one first. Windows has no such limit, and no broker
+Used by ``server.opening``. The soft limit is first raised to the hard one. Windows has no such limit, and no broker
 that keeps its data.
 """
 
@@ -17,28 +17,28 @@ except ImportError:
 logger = logging.getLogger(__name__)
 
 RESERVED = 96
-"""For the metadata store, the event loop, logs, checkpoints that are written, a second descriptor of slow peers."""
+"""For the metadata store, the event loop, logs, checkpoints being written, and second descriptors of slow peers."""
 MOST_FOR_FILES = 8192
 FEW = 4096
-"""A limit below is worth a word in the log."""
+"""A lower limit is worth a log line."""
 
 
 class Shares(NamedTuple):
-    """How many descriptors may be open for files of partitions, and how many connections there may be."""
+    """How many descriptors partitions' files may use, and how many connections there may be."""
 
     files: int
     connections: int
 
 
 def share_out(limit: int) -> Shares:
-    """Half of what is not reserved for each."""
+    """Half of the unreserved descriptors for each."""
     free = max(limit - RESERVED, 32)
     files = min(free // 2, MOST_FOR_FILES)
     return Shares(files, free - files)
 
 
 def claim() -> Shares | None:
-    """Raise the limit as far as the system allows and share it out; None if there is none."""
+    """Raise the limit as far as the system allows and divide it; None if there is no limit."""
     if not hasattr(resource, "getrlimit"):
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

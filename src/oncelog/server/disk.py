@@ -1,10 +1,10 @@
-"""Files below one data folder, through the operating system: ``ports.Disk`` for a broker that keeps its data.
+"""Files below one data folder on the operating system's disk: ``ports.Disk`` for a broker that keeps its data.
 
 Called by the broker's cores through the port. One thread (the event loop) appends, renames and removes; ``File.sync``
-may run in any other, and so may everything on files that only that thread has (compaction). Descriptors are opened
-when they are first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data goes first,
-and where all have some, the oldest is synced and goes. Every failure is a ``StorageError`` that names the file and the
-cause; where only descriptors are lacking, an ``OutOfDescriptors``.
+may run in any other, and so may everything on files that only that thread uses (compaction). Descriptors are opened
+when first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data is closed first,
+and if all have some, the oldest is synced and closed. Every failure is a ``StorageError`` that names the file and the
+cause; if only descriptors are lacking, an ``OutOfDescriptors``.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ except ImportError:  # Windows, where `lacking` is not empty either
 DEFAULT_MAX_DESCRIPTORS = 512
 _IOV_MAX = 1024
 _SYNC_THREADS = 16
-"""Syncs that wait for the disk together; a file system commits them together too."""
+"""Syncs that wait for the disk together; a file system also commits them together."""
 _NEEDED = ("pread", "pwrite", "pwritev", "ftruncate", "O_CLOEXEC", "O_DIRECTORY")
 _NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
-"""What a file system answers that does not know F_FULLFSYNC: a network's, mostly."""
+"""Errors of file systems that do not support F_FULLFSYNC, mostly network ones."""
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 def lacking() -> list[str]:
-    """What this operating system does not offer and a broker that keeps its data needs; on Windows, nearly all."""
+    """What this operating system lacks that a broker with a data folder needs; on Windows, nearly everything."""
     return [f"os.{name}" for name in _NEEDED if not hasattr(os, name)]
 
 
 def sync_call() -> str:
-    """The call that brings a file's bytes to stable storage here."""
+    """The name of the call that brings a file's bytes to stable storage here."""
     if hasattr(fcntl, "F_FULLFSYNC"):
         return "F_FULLFSYNC"
     return "fdatasync" if hasattr(os, "fdatasync") else "fsync"
@@ -73,7 +73,7 @@ def _refuse(what: str, path: str, error: OSError) -> NoReturn:
 
 
 class _Descriptor:
-    """A descriptor that is closed when nobody holds it any more, so never under a call that uses it."""
+    """A descriptor that is closed when nothing refers to it any more, so never during a call that uses it."""
 
     __slots__ = ("number",)
 
@@ -87,7 +87,7 @@ class _Descriptor:
 class OsFile:
     """A file of an :class:`OsDisk`; made by ``OsDisk.open``.
 
-    Each call holds the descriptor that it uses: another thread that gives it back meanwhile only lets go of it.
+    Each call refers to the descriptor that it uses: another thread closing it meanwhile only drops its own reference.
     """
 
     __slots__ = ("__weakref__", "_descriptor", "_disk", "_lost", "_reserved", "_size", "_unsynced", "path")
@@ -98,15 +98,15 @@ class OsFile:
         self._descriptor: _Descriptor | None = None
         self._size = -1
         self._reserved = 0
-        """Up to where nothing more is to be set aside; 0: it is not known what an earlier process left."""
+        """Up to where no more space needs reserving; 0: what an earlier process left is unknown."""
         self._unsynced = False
         self._lost: StorageError | None = None
-        """Why what was written could not be synced when the descriptor had to go; told at the next sync."""
+        """Why written data could not be synced when the descriptor had to be closed; raised by the next sync."""
         with disk._lock:
             disk._remember(self)
 
     def _hold(self) -> _Descriptor:
-        """The descriptor, opened where it is not."""
+        """The descriptor, opened if it is not."""
         held = self._descriptor
         return held if held is not None else self._disk._open_descriptor(self, create=False)
 
@@ -158,7 +158,7 @@ class OsFile:
         self._size = end + total
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
-        """Undo a write that failed half-way, and raise."""
+        """Undo a write that failed part-way, and raise."""
         self._reserved = RESERVED_FROM_BYTES
         try:
             os.ftruncate(held.number, end)
@@ -198,7 +198,7 @@ class OsFile:
             held = self._hold()
         except StorageError as error:
             if isinstance(error.__cause__, FileNotFoundError):
-                return  # removed meanwhile: there is nothing left to be safe
+                return  # removed meanwhile: there is nothing left to sync
             raise
         self._unsynced = False
         try:
@@ -209,9 +209,9 @@ class OsFile:
 
     def complete(self) -> None:
         if self._reserved == RESERVED_FROM_BYTES or (self._descriptor is None and not self._reserved):
-            return  # nothing is set aside, or nobody used it
+            return  # nothing is reserved, or it was never used
         self._reserved = RESERVED_FROM_BYTES
-        with suppress(OSError, StorageError):  # it is only room: the next process gives it back
+        with suppress(OSError, StorageError):  # only space is lost: the next process releases it
             if self.size() > RESERVED_FROM_BYTES:
                 give_back(self._hold().number)
 
@@ -225,7 +225,7 @@ class OsFile:
 
 
 def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> None:
-    """``data`` from its byte ``written`` on; its first byte belongs at ``position``."""
+    """Write ``data`` from its byte ``written`` on; its first byte belongs at ``position``."""
     view = memoryview(data)
     while written < len(view):
         written += os.pwrite(held.number, view[written:], position + written)
@@ -242,7 +242,7 @@ def _take_oldest(files: weakref.WeakValueDictionary[int, OsFile]) -> OsFile | No
 class OsDisk:
     """``ports.Disk`` over the folder ``root``, which must exist.
 
-    :param read_only: files are opened for reading, so that a folder may be looked at that cannot be written.
+    :param read_only: open files for reading, so that a folder without write permission can be inspected.
     """
 
     def __init__(self, root: str, max_descriptors: int = DEFAULT_MAX_DESCRIPTORS, *, read_only: bool = False) -> None:
@@ -258,9 +258,9 @@ class OsDisk:
         self._lock = threading.RLock()
         self._opened: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
         self._kept: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
-        """Files that were to let go of their descriptors and had something to sync."""
+        """Files whose descriptors were to be closed but had something to sync."""
         self._files: dict[str, weakref.WeakSet[OsFile]] = {}
-        """By folder."""
+        """Files by folder."""
         self._temporary = count()
 
     def _full(self, path: str) -> str:
@@ -291,7 +291,7 @@ class OsDisk:
         files.add(file)
 
     def _let_go_of_oldest(self) -> bool:
-        """Close the descriptor opened first, of a file with nothing to sync if there is one; False if none is open."""
+        """Close the descriptor opened first, preferably of a file without unsynced data; False if none is open."""
         while (file := _take_oldest(self._opened)) is not None:
             if not file._unsynced:
                 file._descriptor = None
@@ -301,14 +301,14 @@ class OsDisk:
         if file is None:
             return False
         try:
-            file.sync()  # a system tells of a failed write only to those who have the file open
+            file.sync()  # a system reports a failed write only while the file is open
         except StorageError as error:
             file._lost = error
         file._descriptor = None
         return True
 
     def open(self, path: str, *, create: bool = False) -> OsFile:
-        """The file; without ``create`` it is touched only when it is first used."""
+        """The file; without ``create`` it is opened only when it is first used."""
         file = OsFile(self, path)
         if create:
             self._open_descriptor(file, create=True)
@@ -357,12 +357,12 @@ class OsDisk:
             if sync:
                 self._sync_folder(os.path.dirname(full))
         except OSError as error:
-            with suppress(OSError):  # a full disk would have less room with each attempt
+            with suppress(OSError):  # on a full disk each attempt would leave less room
                 os.unlink(temporary)
             _refuse("write", path, error)
 
     def rename(self, old: str, new: str) -> None:
-        with self._lock:  # whoever opens a descriptor meanwhile finds the file under its old or its new name
+        with self._lock:  # a descriptor opened meanwhile finds the file under its old or its new name
             try:
                 os.replace(self._full(old), self._full(new))
             except OSError as error:
@@ -414,7 +414,7 @@ class OsDisk:
 
 
 class ForeignFile:
-    """A file that somebody else in this process writes, held open to be synced: the metadata store's log."""
+    """A file that other code in this process writes, held open to be synced: the metadata store's log."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -424,7 +424,7 @@ class ForeignFile:
             _refuse("open", path, error)
 
     def sync(self) -> None:
-        """Return when its content is on stable storage; on any thread."""
+        """Return when its contents are on stable storage; on any thread."""
         try:
             force(self._number)
         except OSError as error:
@@ -435,7 +435,7 @@ class ForeignFile:
 
 
 def outcome(work: Callable[[], None]) -> StorageError | None:
-    """Do it; why not, if the disk refuses."""
+    """Do the work; returns the error if the disk fails."""
     try:
         work()
     except StorageError as error:

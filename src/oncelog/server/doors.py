@@ -1,6 +1,6 @@
-"""A listener at work: its socket, and the connections that come in through it.
+"""A listener at run time: its socket, and the connections accepted on it.
 
-Made by ``opening`` for each of ``listeners``; the server asks it for a connection when the loop has accepted one.
+Created by ``opening`` for each of ``listeners``; the server asks it for a protocol when the loop accepts a connection.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ARRIVAL_BYTES = 256 * 1024
 
 
 def of_logins(settings: Mapping[str, str]) -> dict[str, str]:
-    """Of a listener's properties those that say how clients log in."""
+    """A listener's properties that define how clients log in."""
     return {name: text for name, text in settings.items() if name.startswith("sasl.") or ".sasl." in name}
 
 
@@ -38,8 +38,8 @@ class Door:
     """One listener of a broker.
 
     :param sock: bound, not listening yet.
-    :param settings: of the broker, to try whether they would do; None for those in force.
-    :raises ConfigError: what the listener needs for TLS or a login is missing or wrong.
+    :param settings: of the broker, to check whether they would work; None for those in force.
+    :raises ConfigError: something that the listener needs for TLS or a login is missing or wrong.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Door:
             self._warn_if_open(settings)
 
     def connection(self, server: Server, connection_id: int) -> Connection:
-        """The protocol of a connection that was accepted."""
+        """The protocol object of an accepted connection."""
         session = Session(
             node=self._node,
             listener=self.listener.name,
@@ -100,16 +100,16 @@ class Door:
         return self._node.node_id
 
     def bind_again(self) -> None:
-        """A new socket in the place of one that was closed."""
+        """Replace a closed socket by a new one."""
         self.sock = socket.socket(self.sock.family, socket.SOCK_STREAM)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(self._address)
 
     def size_buffers(self, receive_bytes: int, send_bytes: int) -> None:
-        """How much the kernel keeps of a connection in each direction, below 1: as it likes; before anybody connects.
+        """Set the kernel's buffer sizes of connections, below 1: the system's choice; call before any client connects.
 
-        A large request or answer then passes in pieces that are still in the processor's cache, and a peer that is
-        sending one has others' turns between.
+        Large requests and answers then pass in pieces that stay in the processor's cache, and while a peer sends one,
+        others get turns in between.
         """
         for option, size_bytes in ((socket.SO_RCVBUF, receive_bytes), (socket.SO_SNDBUF, send_bytes)):
             if size_bytes > 0:
@@ -120,13 +120,13 @@ class Door:
             close()
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """:raises ConfigError: the broker's ``settings`` leave this listener without what TLS or its login needs."""
+        """:raises ConfigError: with the broker's ``settings`` this listener would lack what TLS or its login needs."""
         if self._contexts is not None:
             self._contexts.check(self._tls_settings(settings))
         self._changed_login(settings)
 
     def follow(self, settings: Mapping[str, str]) -> None:
-        """The broker's ``settings`` are others: who logs in from now on does so by them."""
+        """Apply the broker's new ``settings`` to logins from now on."""
         changed = self._changed_login(settings)
         if changed is not None and self._login is not None:
             self._login.become(changed)
@@ -159,14 +159,14 @@ class Door:
         own = for_listener(all_of_them, self.listener.name)
         found = {name: value for name, value in own.items() if name.startswith("ssl.")}
         if self.listener.protocol is SecurityProtocol.SASL_SSL:
-            # Like Apache Kafka: the login says who is there, so a certificate is asked for where the listener's own
-            # setting says so.
+            # As in Apache Kafka: the login identifies the client, so a certificate is requested only if the listener's
+            # own setting says so.
             its_own = f"listener.name.{self.listener.name.lower()}.ssl.client.auth"
             found["ssl.client.auth"] = all_of_them.get(its_own, "none")
         return TlsSettings(self.listener.name, found)
 
     def _warn_if_open(self, settings: Mapping[str, str]) -> None:
-        """Say once that whoever reaches an address may do everything."""
+        """Warn once if everyone who can reach an address may do everything."""
         if self.listener.address.is_loopback or self.listener.protocol.asks_for_login:
             return
         if self._contexts is not None and settings.get("ssl.client.auth", "none").strip() == "required":

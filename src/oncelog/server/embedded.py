@@ -25,7 +25,7 @@ from oncelog.types import TopicPartition
 ANY_PORT = "127.0.0.1:0"
 MOST_NODES = 9
 IN_MEMORY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
-"""What a broker in memory has unless it is told otherwise: who begins one for a test waits for no more members."""
+"""Defaults of a broker in memory: a test should not wait for more group members."""
 TEN_YEARS_S = 10 * 365 * 86_400
 NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 
@@ -44,7 +44,7 @@ class ClusterNode:
 
     @property
     def is_up(self) -> bool:
-        """Whether it runs and is not cut off."""
+        """Whether it is running and not cut off."""
         return self._broker.on_loop(lambda nodes: nodes.member(self.node_id).alive)
 
     @property
@@ -57,45 +57,46 @@ class ClusterNode:
         )
 
     def stop(self, *, kill: bool = False) -> None:
-        """End it: its leaders and coordinators move to other nodes. ``kill``: connections end before anything moves."""
+        """Stop it: its leaders and coordinators move to other nodes. ``kill``: connections end before anything
+        moves."""
         self._broker.run_nodes(lambda nodes: nodes.stop(self.node_id, kill=kill))
 
     def start(self) -> None:
-        """Have it back at its address; it is in sync again and leads what has waited for it."""
+        """Start it again at its address; it is in sync again and leads partitions that had no other leader."""
         self._broker.run_nodes(lambda nodes: nodes.start(self.node_id))
 
     def isolate(self) -> None:
-        """Cut it off from clients and from other nodes: connections stay, and nothing passes through them."""
+        """Cut it off from clients and other nodes: connections stay open, but nothing passes through them."""
         self._broker.on_loop(lambda nodes: nodes.isolate(self.node_id))
 
     def heal(self) -> None:
-        """It is reached again."""
+        """Connect it again."""
         self._broker.on_loop(lambda nodes: nodes.heal(self.node_id))
 
     def pause_replication(self) -> None:
-        """Its replicas copy nothing more. They hold ``acks=all`` up until they are out of sync, which they are after
+        """Stop its replicas from copying. They hold up ``acks=all`` until they are out of sync, after
         ``replica.lag.time.max.ms``."""
         self._broker.on_loop(lambda nodes: nodes.hold_back(self.node_id))
 
     def resume_replication(self) -> None:
-        """Its replicas copy what they lack and are in sync again."""
+        """Have its replicas copy what they lack; they are in sync again."""
         self._broker.on_loop(lambda nodes: nodes.let_go(self.node_id))
 
 
 class Broker:
-    """An event log that speaks Kafka's protocol, for as long as the ``with`` block, or from ``start`` to ``stop``.
+    """An event log that speaks Kafka's protocol, running during the ``with`` block, or from ``start`` to ``stop``.
 
-    :param data: folder that keeps everything; None keeps it in memory and forgets it at the end (and groups begin at
-        once: ``group.initial.rebalance.delay.ms`` is 0 unless ``settings`` has it). What was acknowledged
-        survives kill -9; with ``oncelog.flush.policy=commit`` a power failure too, by default all but the last second.
-    :param listen: address, port 0 takes a free one.
+    :param data: folder that keeps everything; None keeps it in memory and forgets it at the end (and groups start at
+        once: ``group.initial.rebalance.delay.ms`` is 0 unless ``settings`` contains it). Acknowledged records
+        survive kill -9; with ``oncelog.flush.policy=commit`` a power failure too, by default all but the last second.
+    :param listen: address; port 0 takes a free one.
     :param first_users: SCRAM credentials that a new data folder begins with, written as for ``kafka-storage``:
         ``SCRAM-SHA-256=[name=alice,password=...]``.
     :param settings: properties of Apache Kafka's broker by their names, for instance
         ``{"num.partitions": 6, "auto.create.topics.enable": False}``.
-    :param nodes: so many nodes of one cluster, in this process and with one copy of each log: for tests and learning.
-        Each has listeners and leads its share; :meth:`node`, :meth:`move_leader` and the like say what becomes of them.
-    :param metrics: ``HOST:PORT`` at which to serve metrics and health over HTTP, port 0 takes a free one.
+    :param nodes: number of nodes of one cluster, in this process and with one copy of each log: for tests and learning.
+        Each has listeners and leads its share; :meth:`node`, :meth:`move_leader` and the like control them.
+    :param metrics: ``HOST:PORT`` at which to serve metrics and health over HTTP; port 0 takes a free one.
 
     Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed, ``ListenError`` for an
     address in use, ``MetadataError`` for a folder of another cluster or in use.
@@ -129,33 +130,33 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name; with several nodes one of each."""
+        """``HOST:PORT`` for the clients' setting of that name; with several nodes one for each."""
         if not self.is_running:
             raise OncelogError(NOT_RUNNING)
         return ",".join(str(listener.address) for listener in self._bound if listener.name == self._bound[0].name)
 
     @property
     def address(self) -> Address:
-        """Of the first listener."""
+        """The address of the first listener."""
         return self.addresses[self._bound[0].name]
 
     @property
     def addresses(self) -> Mapping[str, Address]:
-        """Where each listener of the first node listens, by its name."""
+        """The addresses of the first node's listeners, by name."""
         if not self._addresses:
             raise OncelogError(NOT_RUNNING)
         return self._addresses
 
     @property
     def metrics_address(self) -> Address:
-        """Where metrics and health are served."""
+        """The address at which metrics and health are served."""
         if self._server is None or self._server.metrics_address is None:
             raise OncelogError("the broker serves no metrics: start it with metrics='127.0.0.1:0'")
         return self._server.metrics_address
 
     @property
     def data(self) -> Path | None:
-        """The folder that keeps everything; None: in memory."""
+        """The folder that keeps everything; None if it is kept in memory."""
         return self._data
 
     def start(self) -> Self:
@@ -188,19 +189,19 @@ class Broker:
         return self
 
     def _disk(self) -> Callable[[Disk], Disk] | None:
-        """What to put between the broker and its disk."""
+        """A wrapper to put between the broker and its disk."""
         return None
 
     def _started(self, server: Server) -> None:
-        """Called on the broker's thread each time that it has started."""
+        """Called on the broker's thread after each start."""
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and not stopped since."""
+        """Whether it was started and has not been stopped since."""
         return self._server is not None
 
     def stop(self) -> None:
-        """Sync and close everything; nothing happens where it does not run."""
+        """Sync and close everything; does nothing if it is not running."""
         if self._server is not None and self._loop is not None:
             stopping = asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop)
             self._server, self._addresses = None, {}
@@ -217,7 +218,7 @@ class Broker:
         self.start()
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:
-        """Break off without syncing or saying goodbye, do something, and start again on the same address and folder."""
+        """Stop abruptly without syncing, call ``meanwhile``, and start again on the same address and folder."""
         self._keep_address()
         if self._server is not None:
             self._run_on_loop(self._server.break_off())
@@ -235,7 +236,7 @@ class Broker:
             self._metrics = self._server.metrics_address
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass at once, for the broker alone: time-outs, sessions and retention that were to end do so now."""
+        """Let time pass at once, for the broker only: timeouts, sessions and retention due within it end now."""
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise TypeError(f"pass_time takes a number of seconds, not {seconds!r}")
         if not seconds > 0:
@@ -248,11 +249,11 @@ class Broker:
 
     @property
     def nodes(self) -> tuple[ClusterNode, ...]:
-        """All nodes, those that are stopped included."""
+        """All nodes, including stopped ones."""
         return tuple(ClusterNode(self, node_id) for node_id in self.on_loop(lambda nodes: nodes.cluster.node_ids))
 
     def node(self, node_id: int) -> ClusterNode:
-        """One node, by its id: the first one has ``node.id``, 1 unless it is set."""
+        """The node with this id: the first one has ``node.id``, which is 1 unless set."""
         self.on_loop(lambda nodes: nodes.member(node_id))
         return ClusterNode(self, node_id)
 
@@ -261,7 +262,7 @@ class Broker:
         return self.on_loop(lambda nodes: nodes.leader(TopicPartition(topic, partition)))
 
     def move_leader(self, topic: str, partition: int, to: int) -> None:
-        """Have another replica in sync lead a partition, with a new leader epoch."""
+        """Make another in-sync replica the leader of a partition, with a new leader epoch."""
         self.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
 
     def coordinator(self, *, group: str | None = None, transactional_id: str | None = None) -> int:
@@ -271,23 +272,23 @@ class Broker:
         )
 
     def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
-        """Have another node coordinate a group or a transactional id, and all others of its internal partition."""
+        """Have another node coordinate a group or transactional id, and all others of its internal partition."""
         self.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
 
     def isolate(self, node_id: int) -> None:
-        """Cut a node off from clients and from the other nodes; :meth:`ClusterNode.heal` ends it."""
+        """Cut a node off from clients and the other nodes, until :meth:`ClusterNode.heal`."""
         self.node(node_id).isolate()
 
     def shrink_isr(self, topic: str, partition: int, node_id: int) -> None:
-        """Take a follower out of a partition's replicas in sync; it copies nothing more."""
+        """Remove a follower from a partition's in-sync replicas; it stops copying."""
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=False))
 
     def grow_isr(self, topic: str, partition: int, node_id: int) -> None:
-        """Have a replica copy what it lacks and be in sync again."""
+        """Have a replica copy what it lacks and rejoin the in-sync replicas."""
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=True))
 
     def on_loop(self, action: Callable[[Nodes], T]) -> T:
-        """Do something on the broker's own thread, where its state lives."""
+        """Run an action on the broker's own thread, where its state lives."""
 
         async def act(nodes: Nodes) -> T:
             return action(nodes)
@@ -295,7 +296,7 @@ class Broker:
         return self.run_nodes(act)
 
     def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
-        """As :meth:`on_loop`, for what takes more than one turn."""
+        """As :meth:`on_loop`, for work that takes more than one turn."""
         if self._server is None:
             raise OncelogError(NOT_RUNNING)
         return self._run_on_loop(work(Nodes(self._server)))
@@ -328,7 +329,7 @@ class Broker:
 
 
 def _text(value: object) -> str:
-    """A setting's value as a properties file has it."""
+    """A setting's value as written in a properties file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):

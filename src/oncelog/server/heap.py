@@ -1,8 +1,8 @@
-"""The interpreter as a process needs it that is a broker and nothing else; an embedded one shares it with its host.
+"""Tunes the interpreter for a process that is only a broker; an embedded broker shares it with its host and does not.
 
-What lives as long as its partition is not looked at by the garbage collector again and again: a full collection takes
-as long as there are objects, with 1,000 partitions some 20 ms, in which nobody is served. And a thread that computes
-does not keep the loop waiting for long, each time that this has let go of the interpreter to send or to receive.
+Objects that live as long as their partition are excluded from repeated garbage collections: a full one takes time
+proportional to the number of objects, about 20 ms with 1,000 partitions, during which no request is served. And a
+computing thread gives way to the loop sooner each time the loop has released the interpreter to send or receive.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ COLLECT_AFTER = 500, 2, 2_400
 """Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn. One of 500 objects
 takes an eighth of a millisecond, one of what three of them left less than a half."""
 STEP = 50
-"""New partitions that are worth it."""
+"""How many new partitions make another freeze worthwhile."""
 GIVE_WAY_S = 0.0005
-"""After which a thread that computes lets another one go on; Python's own is ten times as long."""
+"""After this time a computing thread lets another one run; Python's default is ten times as long."""
 
 
 class LongLived:
-    """Follows the number of partitions; ``count`` is called from time to time, on the loop's thread."""
+    """Follows the number of partitions; ``count`` is called periodically on the loop's thread."""
 
     def __init__(self) -> None:
         self._partitions = 0
@@ -29,9 +29,9 @@ class LongLived:
         sys.setswitchinterval(GIVE_WAY_S)
 
     def count(self, partitions: int) -> None:
-        """Set what there is aside once more where partitions came; look at all of it again where half of them went.
+        """Freeze all objects again if partitions were added; unfreeze and collect if half of them are gone.
 
-        Partitions that are deleted go without the collector: nothing of theirs leads back to itself.
+        Deleted partitions are freed without the collector, because nothing of theirs is part of a reference cycle.
         """
         if partitions >= self._partitions + STEP:
             gc.freeze()

@@ -1,8 +1,8 @@
-"""Where a broker listens and how: Kafka's ``listeners`` and what belongs to each of them.
+"""A broker's listening addresses: Kafka's ``listeners`` and the settings of each of them.
 
-Called once at start. ``listener.name.NAME.X`` is the property X for one listener, and wins over X. Listeners of the
-controller (``controller.listener.names``) are passed over: there is no controller to talk to here, but a file that
-starts a combined node of Apache Kafka starts this broker too.
+Called once at start. ``listener.name.NAME.X`` is the property X for one listener, and takes precedence over X.
+Listeners of the controller (``controller.listener.names``) are ignored: there is no controller to connect to here, but
+a file that starts a combined node of Apache Kafka also starts this broker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT_HOST = "127.0.0.1"
 
 
 def host_text(address: str) -> str:
-    """An address as Java writes it, which ACLs and the names of group members go by: IPv6 in full, no zeros first."""
+    """An address as Java writes it, as used in ACLs and names of group members: IPv6 in full, without leading zeros."""
     if ":" not in address:
         return address
     try:
@@ -52,7 +52,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach it."""
         if self.host == "localhost":
             return True
         try:
@@ -63,7 +63,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One address to listen on. ``advertised`` is what clients are told; None is where it listens."""
+    """One address to listen on. ``advertised`` is the address for clients; None means the listening one."""
 
     name: str
     protocol: SecurityProtocol
@@ -72,9 +72,9 @@ class Listener:
 
 
 def parse_listeners(listen: str | None, settings: Mapping[str, str], default: str) -> tuple[Listener, ...]:
-    """What to listen on: ``listen`` (``HOST:PORT``, or as in ``listeners``), else the property, else ``default``.
+    """The listeners: ``listen`` (``HOST:PORT``, or as in ``listeners``), else the property, else ``default``.
 
-    :raises ConfigError: an address that is none, a name without a protocol, a name or a port twice.
+    :raises ConfigError: an invalid address, a name without a protocol, or a duplicate name or port.
     """
     text = listen if listen is not None else settings.get("listeners") or default
     protocols = _protocols(settings.get("listener.security.protocol.map", ""))
@@ -153,7 +153,7 @@ def _check_apart(listeners: list[Listener]) -> None:
 
 
 def for_listener(settings: Mapping[str, str], name: str) -> dict[str, str]:
-    """The properties as they hold for one listener."""
+    """The properties that apply to one listener."""
     prefix = f"listener.name.{name.lower()}."
     plain = {key: value for key, value in settings.items() if not key.startswith("listener.name.")}
     own = {key.removeprefix(prefix): value for key, value in settings.items() if key.lower().startswith(prefix)}

@@ -1,9 +1,9 @@
-"""Listeners and logins that change while the broker runs: ``listeners``, their protocols, ``ssl.*``, ``sasl.*``.
+"""Changes of listeners and logins while the broker runs: ``listeners``, their protocols, ``ssl.*``, ``sasl.*``.
 
-AlterConfigs asks before it keeps a change, and tells once it is in force; the loop then opens what is new, closes what
-is gone, with its connections, and has each login follow its settings. Apache Kafka 4.3 takes the same changes; there a
-listener that comes later leads clients nowhere, because KRaft does not register it, and a login that changes waits for
-a restart. Here both have their effect.
+AlterConfigs checks here before it stores a change, and calls again once it is in force; the loop then opens new
+listeners, closes removed ones with their connections, and applies settings to logins. Apache Kafka 4.3 accepts the same
+changes, but there a listener added later is useless for clients, because KRaft does not register it, and a changed
+login needs a restart. Here both take effect.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MAP = "listener.security.protocol.map"
 
 
 class LiveListeners:
-    """Keeps a server's doors as its settings have them; implements ``broker.listeners.ListenersAtWork``.
+    """Keeps a server's doors in line with its settings; implements ``broker.listeners.ListenersAtWork``.
 
-    :param given: the listeners that the broker was started with, at the ports that they have got.
-    :param open_door: makes a door with a bound socket. :raises OncelogError: it cannot be listened on.
+    :param given: the listeners that the broker was started with, with their actual ports.
+    :param open_door: creates a door with a bound socket. :raises OncelogError: it cannot listen there.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LiveListeners:
         return self._server.broker
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:
-        """Why listeners, their TLS and logins cannot become what ``settings`` say; nothing changes."""
+        """Why listeners, their TLS and logins cannot change to ``settings``; changes nothing."""
         try:
             wanted = self._wanted(settings)
             for listener in wanted:
@@ -74,7 +74,7 @@ class LiveListeners:
         return None
 
     def _needs_no_lookup(self, host: str) -> bool:
-        """Whether no name service has to be asked, which would be done on the loop."""
+        """Whether no name service is needed, which would block the loop."""
         try:
             ipaddress.ip_address(host.partition("%")[0])
         except ValueError:
@@ -82,7 +82,7 @@ class LiveListeners:
         return True
 
     def follow(self) -> None:
-        """Settings have changed: act on it once those who are told of it have their answers."""
+        """Settings have changed: apply them once the requests that changed them have been answered."""
 
         def soon(_: None) -> None:
             self._server.loop.call_soon(self._follow)
@@ -90,7 +90,7 @@ class LiveListeners:
         self._broker.metadata_sync.settled().then(soon)
 
     def _wanted(self, settings: Mapping[str, str]) -> tuple[Listener, ...]:
-        """What is to be listened on: the property where it was set while the broker ran, else what it began with."""
+        """The listeners wanted: the property if it was set at run time, else those of the start."""
         live = settings.get("listeners") != self._started.get("listeners")
         if not live and settings.get(MAP) == self._started.get(MAP):
             return self._given
@@ -99,7 +99,7 @@ class LiveListeners:
 
     def _follow(self) -> None:
         if self._server.is_stopping:
-            return  # the next start has them as they are now
+            return  # the next start uses the current settings
         config = self._broker.config
         settings = {**config.static, **config.dynamic}
         try:
@@ -113,7 +113,7 @@ class LiveListeners:
                 known = self._doors.get(name)
                 if known is None or not _is_same(listener.address, known.listener.address):
                     begun[name] = self._open_door(listener, None)
-        except OncelogError as error:  # at a start: somebody else has the port by now
+        except OncelogError as error:  # at a start: another program has taken the port
             logger.error("listeners stay as they are: %s", error)
             for door in begun.values():
                 door.close()
@@ -131,5 +131,5 @@ class LiveListeners:
 
 
 def _is_same(address: Address, known: Address) -> bool:
-    """Port 0 is any port: the one that it has got."""
+    """Port 0 means any port, so the current one matches."""
     return address == known or (address.host == known.host and not address.port)

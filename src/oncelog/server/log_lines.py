@@ -1,4 +1,4 @@
-"""What the broker's process logs, on standard error: for people, or one JSON object a line."""
+"""Log output of the broker's process, on standard error: for people, or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160), 0x2
 
 
 class TextLines(logging.Formatter):
-    """A line for each message, whatever a client put into it: no second line, nothing that a terminal would obey."""
+    """One line for each message, whatever text a client put into it: no line breaks, no terminal control codes."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = record.message.translate(CONTROL)
@@ -22,7 +22,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """``time`` (UTC), ``level``, ``logger``, ``message``, and ``exception`` where there is one."""
+    """``time`` (UTC), ``level``, ``logger``, ``message``, and ``exception`` if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {

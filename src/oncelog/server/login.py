@@ -1,7 +1,7 @@
-"""From a listener's properties to the login it asks for.
+"""Builds a listener's login from its properties.
 
-Called for each listener at start, and when its settings change; ``sasl.*`` of the listener's own prefix wins, and the
-JAAS text of a mechanism is ``listener.name.NAME.MECHANISM.sasl.jaas.config``.
+Called for each listener at start, and when its settings change; ``sasl.*`` with the listener's prefix takes precedence,
+and the JAAS text of a mechanism is ``listener.name.NAME.MECHANISM.sasl.jaas.config``.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def login_of(
 ) -> Login:
     """The login of one listener.
 
-    :param settings: the properties as they hold for the listener.
-    :param closers: gets what is to be called when the broker stops.
-    :param known: what the listener offers already, where it is at work; None at start. Keys of tokens are fetched at
-        start alone, because that may take long.
-    :raises ConfigError: a mechanism that is not served, or that lacks what it needs.
+    :param settings: the properties that apply to the listener.
+    :param closers: collects functions to call when the broker stops.
+    :param known: the login that the listener already has at run time; None at start. Keys for tokens are only fetched
+        at start, because that may take long.
+    :raises ConfigError: a mechanism that is not supported, or that lacks something it needs.
     """
     names = [name.strip() for name in settings.get("sasl.enabled.mechanisms", "").split(",") if name.strip()]
     unserved = [name for name in names if name not in SERVED_MECHANISMS]

@@ -1,4 +1,4 @@
-"""Which event loop the shells run on: uvloop where it is installed (extra ``speed``), else asyncio's with selectors.
+"""Chooses the event loop: uvloop if it is installed (extra ``speed``), else asyncio's selector loop.
 
 Windows' default loop, the proactor, cannot tell when a socket may be written again, which ``connection`` needs.
 """
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """A fresh loop that is not set as anybody's current one."""
+    """A new loop that is not set as the current one of any thread."""
     if find_spec("uvloop") is not None:
         import uvloop
 
@@ -22,7 +22,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-    """Call ``stop`` on the loop for Ctrl-C and SIGTERM; a loop on Windows does not take signals, its process does."""
+    """Call ``stop`` on the loop for Ctrl-C and SIGTERM; on Windows the process takes signals, the loop cannot."""
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, stop)
@@ -31,7 +31,7 @@ def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object])
 
 
 def on_reload_signal(loop: asyncio.AbstractEventLoop, reload: Callable[[], object]) -> None:
-    """Call ``reload`` on the loop for SIGHUP, which Windows does not have; one that was held back comes now."""
+    """Call ``reload`` on the loop for SIGHUP, which Windows lacks; a signal held back so far is delivered now."""
     if hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, reload)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])

@@ -1,7 +1,7 @@
 """Files in memory: ``ports.Disk`` for a broker that keeps nothing, and for tests.
 
-Called by the broker's cores through the port. It behaves as :class:`oncelog.server.disk.OsDisk` does (a removed
-file's bytes stay readable through a handle that is open), but for ``sync``, which has nothing to do.
+Called by the broker's cores through the port. It behaves like :class:`oncelog.server.disk.OsDisk` (a removed
+file's bytes stay readable through an open handle), except for ``sync``, which has nothing to do.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class MemoryFile:
             self._data += bytes(size - len(self._data))
 
     def sync(self) -> None:
-        """Nothing to do: memory is all the storage there is."""
+        """Does nothing: memory is all the storage there is."""
 
     def complete(self) -> None:
-        """Nothing was set aside."""
+        """Does nothing: no space was reserved."""
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Does nothing: there is nothing to release."""
 
 
 class MemoryDisk:
@@ -140,7 +140,7 @@ class MemoryDisk:
         return [name for name in tuple(self._files) if name.startswith(f"{folder}/")]
 
     def sync_folder(self, path: str) -> None:
-        """Nothing to do: memory is all the storage there is."""
+        """Does nothing: memory is all the storage there is."""
 
     def space(self) -> tuple[int, int] | None:
         return None

@@ -1,7 +1,7 @@
-"""Several nodes behind one broker: stop and start them, cut them off, move leaders and coordinators.
+"""Several nodes in one broker: stops and starts them, cuts them off, moves leaders and coordinators.
 
 Lives on the server's loop; ``embedded.Broker`` calls it from the program's thread. Each node has the broker's listeners
-at ports of its own. A node that is stopped closes its sockets; one that is cut off keeps them and says nothing.
+at its own ports. A stopped node closes its sockets; one that is cut off keeps them and stays silent.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class Nodes:
-    """What can happen to the nodes of one server.
+    """Operations on the nodes of one server.
 
-    :raises OncelogError: (each method) there is no such node, or the broker has only one; ``KafkaError`` where Kafka
-        would refuse it too.
+    :raises OncelogError: (each method) the node does not exist, or the broker has only one; ``KafkaError`` if Kafka
+        would refuse the operation too.
     """
 
     def __init__(self, server: Server) -> None:
@@ -35,7 +35,7 @@ class Nodes:
         return self._server
 
     def at_once(self, action: Callable[[], T]) -> T:
-        """Do something to the broker; what it made ready leaves."""
+        """Do something to the broker, and send the answers that it makes ready."""
         result = action()
         self._changed()
         return result
@@ -64,7 +64,7 @@ class Nodes:
         return self.cluster.member(node_id)
 
     async def stop(self, node_id: int, *, kill: bool) -> None:
-        """End a node: its leaders move first and clients are told so, or with ``kill`` its connections end first."""
+        """Stop a node: its leaders move first and clients are told, or with ``kill`` its connections end first."""
         member = self.member(node_id)
         if not member.running:
             return
@@ -78,7 +78,7 @@ class Nodes:
         self._changed()
 
     async def start(self, node_id: int) -> None:
-        """Have a stopped node back, at its address."""
+        """Start a stopped node again, at its address."""
         member = self.member(node_id)
         if member.running:
             return
@@ -88,7 +88,7 @@ class Nodes:
         self._changed()
 
     def isolate(self, node_id: int) -> None:
-        """Nothing reaches the node and nothing leaves it; its connections stay, and are silent."""
+        """Cut a node off: its connections stay open and silent."""
         member = self.member(node_id)
         if not member.reachable:
             return
@@ -99,7 +99,7 @@ class Nodes:
         self._changed()
 
     def heal(self, node_id: int) -> None:
-        """The node is reached again. Connections of before end: each side has given the other up."""
+        """Connect the node again. Earlier connections are closed: each side has given up on the other."""
         member = self.member(node_id)
         if member.reachable:
             return
@@ -110,7 +110,7 @@ class Nodes:
         self._changed()
 
     def hold_back(self, node_id: int) -> None:
-        """The node's replicas copy nothing; out of sync they are after ``replica.lag.time.max.ms``."""
+        """Stop the node's replicas from copying; they are out of sync after ``replica.lag.time.max.ms``."""
         self.cluster.hold_back(node_id)
         lag_ms = int(self._broker.config.text("replica.lag.time.max.ms") or 30_000)
 
@@ -135,11 +135,11 @@ class Nodes:
         self._changed()
 
     def move_coordinator(self, to: int, *, group: str | None, transactional_id: str | None) -> None:
-        """Another node coordinates a group or a transactional id, and all others of its internal partition."""
+        """Have another node coordinate a group or transactional id, and all others of its internal partition."""
         self.move_leader(*self.coordinator_partition(group=group, transactional_id=transactional_id), to)
 
     def coordinator_partition(self, *, group: str | None, transactional_id: str | None) -> TopicPartition:
-        """The internal partition of a group or of a transactional id, made if need be."""
+        """The internal partition of a group or of a transactional id, created if necessary."""
         if (group is None) == (transactional_id is None):
             raise OncelogError("name a group or a transactional_id, one of the two")
         topic = CONSUMER_OFFSETS_TOPIC if group is not None else TRANSACTION_STATE_TOPIC
@@ -147,9 +147,9 @@ class Nodes:
         return self._broker.nodes.coordinator_partition(topic, group or transactional_id or "")
 
     def leader(self, topic_partition: TopicPartition) -> int:
-        """The node that leads; -1 for none."""
+        """The leading node; -1 if there is none."""
         return self.cluster.replicas(topic_partition).leader
 
     def _changed(self) -> None:
-        """Answers that became ready leave."""
+        """Send answers that became ready."""
         self._server.turn_ends()

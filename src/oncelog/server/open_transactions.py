@@ -1,6 +1,6 @@
-"""Which transactions a data folder at rest has open, read from the files of ``__transaction_state``.
+"""Reads the open transactions of a data folder without a running broker from the files of ``__transaction_state``.
 
-Called by ``promotion``: the next coordinator aborts those past their time-out as soon as it starts.
+Called by ``promotion``: the next coordinator aborts those past their timeout as soon as it starts.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class OpenTransaction(NamedTuple):
 
     @property
     def two_phase_commit(self) -> bool:
-        """Whether a database decides on it."""
+        """Whether a database decides about it."""
         return self.timeout_ms == NO_TIME_LIMIT
 
     def times_out(self, now_ms: int) -> bool:
-        """Whether a coordinator that starts now aborts it at once."""
+        """Whether a coordinator starting now would abort it at once."""
         ongoing = self.state == TransactionState.ONGOING.label and not self.two_phase_commit
         return ongoing and self.started_ms + self.timeout_ms <= now_ms
 
 
 def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
-    """Sorted by transactional id. A torn end of a log is passed over, as recovery passes over it."""
+    """Sorted by transactional id. The torn end of a log is ignored, as in recovery."""
     latest: dict[str, TransactionLogValue] = {}
     for folder in disk.list(""):
         partition = parse_partition_folder(folder)

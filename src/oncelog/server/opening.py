@@ -1,4 +1,4 @@
-"""From settings to a broker that serves: data folder, metadata, core, listener.
+"""Turns settings into a serving broker: data folder, metadata, core, listeners.
 
 Used by ``serve`` (its own process) and ``embedded`` (a thread of a Python program).
 """
@@ -46,11 +46,11 @@ logger = logging.getLogger(__name__)
 
 
 METADATA_WORKER = "oncelog-metadata"
-"""The thread that syncs the metadata."""
+"""Name of the thread that syncs the metadata."""
 
 
 class Machine:
-    """What a server finds where it runs: a disk, and threads for what would hold its loop up.
+    """A server's environment: a disk, and threads for work that would block its loop.
 
     :param data: the folder that keeps everything; None: memory, which keeps nothing.
     """
@@ -58,14 +58,14 @@ class Machine:
     def __init__(self, data: Path | None) -> None:
         self._data = data
         self.keeps = data is not None
-        """Whether anything is there after the end, so that syncs make sense."""
+        """Whether data survives the end, so that syncs make sense."""
         self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
         self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
         self.has_sockets = True
-        """Whether connections have descriptors of the operating system's, to be sent to on any thread."""
+        """Whether connections have descriptors of the operating system, which any thread can send to."""
 
     def claim(self) -> descriptors.Shares | None:
-        """How many descriptors there are; None: enough."""
+        """The number of descriptors; None means enough."""
         return descriptors.claim()
 
     def disk(self, shares: descriptors.Shares | None) -> Disk:
@@ -76,7 +76,7 @@ class Machine:
         return disk
 
     def store_log(self) -> StoreLog:
-        """What the metadata store writes its changes to, to be synced; of one that keeps what it is told."""
+        """The log that the metadata store writes its changes to, to be synced if data is kept."""
         return ForeignFile(f"{self.store_path}-wal")
 
     def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:
@@ -84,16 +84,16 @@ class Machine:
 
 
 class StoreLog(Protocol):
-    """What the metadata store writes its changes to."""
+    """The log that the metadata store writes its changes to."""
 
     def sync(self) -> None:
-        """Return when all that was written is on stable storage; on any thread. :raises StorageError: it may not be."""
+        """Return when all writes are on stable storage; on any thread. :raises StorageError: they may not be."""
 
     def close(self) -> None: ...
 
 
 class ListenError(OncelogError):
-    """The address cannot be listened on: in use, not of this machine, or not permitted."""
+    """The broker cannot listen on the address: in use, not of this machine, or not permitted."""
 
 
 class SystemRandom:
@@ -104,7 +104,7 @@ class SystemRandom:
 
 
 def prepare_folder(path: Path) -> None:
-    """Make the data folder; a clear error where that is not possible."""
+    """Create the data folder; raises a clear error if that is not possible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -119,7 +119,7 @@ DEFAULT_LISTENER = "127.0.0.1:9092"
 
 
 def data_folder(data: Path | None, settings: Mapping[str, str]) -> Path | None:
-    """Where to keep everything: what was named, else Kafka's property ``log.dirs``.
+    """Where to keep everything: the given folder, else Kafka's property ``log.dirs``.
 
     :raises ConfigError: more than one folder.
     """
@@ -143,16 +143,16 @@ async def open_server(
     wrap_disk: Callable[[Disk], Disk] | None = None,
     machine: Machine | None = None,
 ) -> tuple[Server, tuple[Listener, ...]]:
-    """A serving broker, and its listeners with the ports that they have got; those of its first node come first.
+    """A serving broker, and its listeners with their actual ports; those of its first node come first.
 
     :param data: the folder that keeps everything; None keeps it in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
-    :param first_users: SCRAM credentials for a data folder that is new, as ``kafka-storage --add-scram`` takes them.
-    :param nodes: how many nodes clients see; the second one listens at the ports behind the first one's, and so on,
+    :param first_users: SCRAM credentials for a new data folder, as for ``kafka-storage --add-scram``.
+    :param nodes: how many nodes clients see; each further one listens at the ports after the previous one's,
         unless ``listeners`` are already those of all of them.
-    :param metrics: where to serve metrics and health, from before anything is recovered; None: nowhere.
-    :param wrap_disk: puts something between the broker and its disk.
-    :param machine: what to run on, in the place of this one; ``data`` is not looked at then.
+    :param metrics: where to serve metrics and health, already during recovery; None: nowhere.
+    :param wrap_disk: puts a wrapper between the broker and its disk.
+    :param machine: used instead of the real one; ``data`` is ignored then.
     """
     machine = machine or Machine(data)
     if nodes > 1 and len({listener.name for listener in listeners}) == len(listeners):
@@ -195,7 +195,7 @@ async def open_server(
 
 
 def _follow_settings(server: Server, bound: Sequence[Listener], doors: Sequence[Door]) -> None:
-    """From now on listeners are as AlterConfigs has them, which may have been before this start."""
+    """Apply AlterConfigs' changes of listeners from now on, including those from before this start."""
     broker = server.broker
 
     def open_door(listener: Listener, settings: Mapping[str, str] | None) -> Door:
@@ -222,7 +222,7 @@ def _start(
     nodes: int,
     source: BrokerSource | None,
 ) -> tuple[Server, list[Door]]:
-    """Open the metadata and every log; nothing listens yet."""
+    """Open the metadata and every log; does not listen yet."""
     random = SystemRandom()
     clock = WallClock()
     now_ms = clock.now_ms()
@@ -263,7 +263,7 @@ def _start(
             doors.append(Door(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
         broker.start(clock.now_ms())
-        # Of several nodes each turn is one node's, so there it is synced in it.
+        # With several nodes each turn belongs to one node, so the sync happens within it.
         apart = broker.cluster is None and metadata.has_log and config.oncelog_flush_policy != "none"
         store_log = machine.store_log() if apart else None
     except BaseException:
@@ -295,7 +295,7 @@ class _Observed(NamedTuple):
 
 
 def _observe(address: Address, data: Path | None) -> _Observed:
-    """Serve metrics and health of a broker that is about to start."""
+    """Serve metrics and health for a broker that is about to start."""
     from oncelog.metrics.broker_source import BrokerSource
     from oncelog.metrics.endpoint import Endpoint
 
@@ -306,7 +306,7 @@ def _observe(address: Address, data: Path | None) -> _Observed:
 
 
 def _of_node(listener: Listener, number: int) -> Listener:
-    """The same listener of a further node: at the port as many behind it, or any."""
+    """The same listener for a further node: at the port as many after it, or any port."""
     address = listener.address
     if not number:
         return listener
@@ -318,7 +318,7 @@ def _of_node(listener: Listener, number: int) -> Listener:
 
 
 def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> Node:
-    """A node of this broker as clients of a listener are told it."""
+    """A node of this broker as reported to clients of a listener."""
     advertised = listener.advertised or listener.address
     return Node(
         config.node_id + number, advertised.host, advertised.port or listener.address.port, config.broker_rack or None

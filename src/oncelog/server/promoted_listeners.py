@@ -1,10 +1,10 @@
-"""Listeners, logins and rights of a promoted node: what Apache Kafka wants beside the settings that our broker had.
+"""Listeners, logins and permissions of a promoted node: what Apache Kafka needs in addition to our broker's settings.
 
-Called by ``promotion``. A Kafka node talks to itself, and later to others: its controller and its brokers each log in.
-Where clients have to log in or encrypt, or where rights are asked for, the node gets a listener for that, INTERNAL,
-and a user for INTERNAL and CONTROLLER with a password drawn here; over TLS if a listener of clients has a key, and then
-the node trusts the certificate that it has itself, wherever it is renewed from. Kafka also needs a login module for
-each mechanism, which our broker does without.
+Called by ``promotion``. A Kafka node connects to itself, and later to others: its controller and its brokers each log
+in. If clients have to log in or encrypt, or permissions are checked, the node gets a listener for that, INTERNAL, and a
+user for INTERNAL and CONTROLLER with a password generated here; over TLS if a client listener has a key, and then the
+node trusts its own certificate, wherever it is renewed from. Kafka also needs a login module for each mechanism, which
+our broker does not.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ _STORES: Final = (
     "ssl.key.password",
 )
 _CARRIED: Final = (LISTENERS, PROTOCOLS, "advertised.listeners")
-"""Settings that are read, and written again."""
+"""Settings that are parsed and written again."""
 _REPLACED: Final = re.compile(
     r"controller\.listener\.names|inter\.broker\.listener\.name|security\.inter\.broker\.protocol"
     r"|sasl\.mechanism\.(inter\.broker|controller)\.protocol|listener\.name\.(internal|controller)\..*",
     re.IGNORECASE,
 )
-"""Settings of the node's own logins, which are made here whatever was given."""
+"""Settings for the node's own logins, which are generated here whatever was given."""
 _PKCS8: Final = re.compile(r"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeListeners:
-    """What ``server.properties`` says of listeners, logins and rights."""
+    """The part of ``server.properties`` about listeners, logins and permissions."""
 
     clients: tuple[Listener, ...]
     properties: Mapping[str, str]
     user: str
-    """Whom the node logs in as at INTERNAL and CONTROLLER; empty if everything is plain."""
+    """The node's own user at INTERNAL and CONTROLLER; empty if everything is plain text."""
     replaced: tuple[str, ...]
-    """Settings that were given and are made again."""
+    """Given settings that are generated again."""
     notes: tuple[str, ...]
-    """What is left to be done by whoever starts Kafka."""
+    """What remains to be done by the person who starts Kafka."""
 
 
 def is_secured(settings: Mapping[str, str], listeners: Sequence[Listener]) -> bool:
-    """Whether somebody is asked who they are, or what they may do."""
+    """Whether any listener requires a login, or permissions are checked."""
     plain = all(listener.protocol is SecurityProtocol.PLAINTEXT for listener in listeners)
     return bool(settings.get(AUTHORIZER)) or not plain
 
@@ -74,11 +74,11 @@ def node_listeners(
     live: Mapping[str, str],
     token: Callable[[int], bytes],
 ) -> NodeListeners:
-    """The listeners that our broker had, as Kafka's own, and those that the node needs beside them.
+    """Our broker's listeners as Kafka's own, and those that the node needs in addition.
 
-    :param listen: HOST:PORT, or as in ``listeners``; None takes what was set.
+    :param listen: HOST:PORT, or as in ``listeners``; None takes the setting.
     :param settings: what the broker was started with.
-    :param live: what was changed while it ran; wins.
+    :param live: changes made at run time; they take precedence.
     :raises ConfigError: Kafka would not start with it, or clients could not reach it.
     """
     given = {**settings, **live}
@@ -161,7 +161,7 @@ def _check(
 
 
 def _check_key(tls: TlsSettings) -> None:
-    """What Java does not read, which OpenSSL does: keys in other forms than PKCS#8."""
+    """Refuse keys that OpenSSL reads but Java does not: in forms other than PKCS#8."""
     new_context(tls)
     location = tls.get("ssl.keystore.location")
     text = Path(location).read_text(encoding="utf-8", errors="replace") if location else tls.get("ssl.keystore.key")
@@ -177,7 +177,7 @@ def _check_key(tls: TlsSettings) -> None:
 
 
 def _stores(settings: Mapping[str, str]) -> dict[str, str]:
-    """Key and certificate of the node at its own listeners, and its own certificate as the only one that it trusts."""
+    """The node's key and certificate at its own listeners, and its own certificate as the only one it trusts."""
     stores = {name: settings[name] for name in _STORES if settings.get(name)}
     location = stores.get("ssl.keystore.location")
     trusted = (
@@ -204,7 +204,7 @@ def _internal_login(user: str, password: str, stores: Mapping[str, str]) -> dict
 
 
 def _logins(listener: str, settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Login modules that Kafka wants of a listener, and what its JVM needs to be told."""
+    """Login modules that Kafka needs for a listener, and notes about options for its JVM."""
     prefix = f"listener.name.{listener.lower()}."
     enabled = [name.strip() for name in settings.get("sasl.enabled.mechanisms", "").split(",") if name.strip()]
     if not enabled:
@@ -225,7 +225,7 @@ def _logins(listener: str, settings: Mapping[str, str]) -> tuple[dict[str, str],
 
 
 def _absolute(settings: Mapping[str, str]) -> dict[str, str]:
-    """Files by their whole path: Kafka is started elsewhere."""
+    """Make file paths absolute, because Kafka is started in another folder."""
     files = re.compile(r"(?:listener\.name\.[^.]+\.)?ssl\.(?:keystore|truststore)\.location")
     return {
         name: str(Path(value).absolute()) if value and files.fullmatch(name) else value

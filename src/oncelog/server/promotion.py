@@ -1,13 +1,13 @@
-"""A data folder of ours becomes the storage of an Apache Kafka KRaft node (``oncelog promote``).
+"""Turns our data folder into the storage of an Apache Kafka KRaft node (``oncelog promote``).
 
-Called by the command. The partition folders are Kafka's already; what is made is the metadata, as one snapshot of
-``__cluster_metadata-0``, and ``server.properties``. The target is built beside its final name and takes it in one
-rename, so a process that is killed leaves the source whole and no target.
+Called by the command. The partition folders are already Kafka's; what is generated is the metadata, as one snapshot of
+``__cluster_metadata-0``, and ``server.properties``. The target is built next to its final name and renamed to it in one
+step, so a killed process leaves the source intact and no target.
 
 Invariants
-- Nothing is written into the source: its metadata file is copied, with the write-ahead log beside it, under the lock
+- Nothing is written into the source: its metadata file is copied, with its write-ahead log, under the lock
   that a broker would take, and opened as a copy.
-- Only closed ``.log`` segments are linked. Kafka writes into all other files in place.
+- Only closed ``.log`` segments are hard links. Kafka writes into all other files in place.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ONE_NODE: Final[Mapping[str, str]] = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
 }
-"""What Kafka's defaults expect of three nodes."""
+"""Settings whose defaults in Kafka assume three nodes."""
 
 _SECURITY: Final = re.compile(
     r"listeners$|advertised\.listeners$|listener\.|ssl\.|sasl\.|security\.|authorizer\.|super\.users$|allow\.everyone\.|inter\.broker\.|principal\."
@@ -68,14 +68,14 @@ _SECURITY: Final = re.compile(
 
 _LOCK_FIRST_BYTE: Final = 0x40000002
 _LOCK_BYTES: Final = 510
-"""SQLite's range of shared locks; a broker that runs holds all of it."""
+"""SQLite's range of shared locks; a running broker holds all of it."""
 
 
 class Addresses(NamedTuple):
-    """Where the node will listen.
+    """The node's future addresses.
 
-    :param listen: for clients: HOST:PORT, or as in ``listeners``; None takes what the settings say.
-    :param internal: for itself and later nodes, if clients have to log in or rights are asked for.
+    :param listen: for clients: HOST:PORT, or as in ``listeners``; None takes the settings.
+    :param internal: for itself and later nodes, if clients have to log in or permissions are checked.
     """
 
     listen: str | None = None
@@ -97,7 +97,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a promotion will do, found out without writing anything."""
+    """What a promotion will do, determined without writing anything."""
 
     source: Path
     target: Path
@@ -109,7 +109,7 @@ class Plan:
     left_behind: tuple[str, ...]
     """Files and folders of the source that a Kafka node has no use for."""
     dropped_settings: tuple[str, ...]
-    """Settings that only this broker knows, that the node has others for, and with ``plain`` those of security."""
+    """Settings that only this broker knows or the node replaces, and with ``plain`` those for security."""
     clean: bool
     """Whether the source was closed cleanly; else Kafka recovers its segments, as after its own crash."""
     open_transactions: tuple[OpenTransaction, ...]
@@ -119,7 +119,7 @@ class Plan:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Properties that hold passwords and keys."""
+        """Properties that contain passwords and keys."""
         known = broker_properties()
         return frozenset(
             name
@@ -149,9 +149,9 @@ def planned(
 ) -> Iterator[Plan]:
     """The plan; no broker can start on the source while the block runs.
 
-    :param settings: what ``oncelog serve`` was given by ``--config`` and ``--set``: none of it is in the data folder.
-    :param plain: leave behind what makes listeners secure.
-    :raises PromotionError: the source is no data folder or in use, or the target is there.
+    :param settings: those given to ``oncelog serve`` by ``--config`` and ``--set``: the data folder has none of them.
+    :param plain: drop the settings that secure listeners.
+    :raises PromotionError: the source is no data folder or in use, or the target exists.
     :raises ConfigError: a setting that Kafka would not start with.
     """
     source, target = source.resolve(), target.resolve()
@@ -183,16 +183,16 @@ def partial_of(target: Path) -> Path:
 
 
 def promoted_of(source: Path) -> Path:
-    """The name under which a source is removed: a broker that is started on its own name finds nothing, not a half."""
+    """The temporary name of a source being removed: a broker started on its own name finds nothing, not a half."""
     return source.with_name(f"{source.name}.promoted")
 
 
 def remove_source(plan: Plan) -> None:
-    """The target is whole; whoever is killed here leaves the rest under another name, for :func:`finish_move`."""
+    """Remove the source once the target is complete; a kill leaves the rest renamed, for :func:`finish_move`."""
     promoted = promoted_of(plan.source)
     try:
         plan.source.rename(promoted)
-    except OSError as error:  # the place where a file system is mounted, for one
+    except OSError as error:  # for example if it is a mount point
         raise PromotionError(
             f"{plan.target} is whole, but the data folder {plan.source} could not be removed: {error}; "
             f"remove it, and start no broker on it"
@@ -201,7 +201,7 @@ def remove_source(plan: Plan) -> None:
 
 
 def finish_move(source: Path, target: Path) -> bool:
-    """Whether a promotion with ``move`` was killed while it removed the source; what it left is removed then."""
+    """Whether a promotion with ``move`` was killed while removing the source; if so, removes the rest."""
     source, target = source.resolve(), target.resolve()
     promoted = promoted_of(source)
     if source.exists() or not promoted.is_dir() or promoted.is_symlink() or not (target / SERVER_PROPERTIES).is_file():
@@ -213,7 +213,7 @@ def finish_move(source: Path, target: Path) -> bool:
 
 
 def _is_node_of(target: Path, source: Path) -> bool:
-    """Whether the one was made of the other."""
+    """Whether the target was made from the source."""
     if not (target / SERVER_PROPERTIES).is_file() or not source.is_dir():
         return False
     made, known = read_meta_properties(OsDisk(str(target))), read_meta_properties(OsDisk(str(source)))
@@ -223,7 +223,7 @@ def _is_node_of(target: Path, source: Path) -> bool:
 
 
 def _remove(promoted: Path, target: Path) -> None:
-    """What says whose folder it was goes last."""
+    """Remove the folder; the file that identifies its owner is removed last."""
     try:
         for entry in sorted(promoted.iterdir(), key=lambda entry: entry.name == META_PROPERTIES):
             if entry.is_dir() and not entry.is_symlink():
@@ -239,7 +239,7 @@ def _remove(promoted: Path, target: Path) -> None:
 
 
 def check_partial(partial: Path, names: Collection[str]) -> None:
-    """What is in the way is removed only if a promotion that was killed has left it."""
+    """Check that whatever is in the way was left by a killed promotion; only then may it be removed."""
     made = {*names, META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES}
     if not partial.is_symlink() and not partial.exists():
         return
@@ -257,7 +257,7 @@ def check_partial(partial: Path, names: Collection[str]) -> None:
 
 @contextmanager
 def _locked_metadata(source: Path) -> Iterator[Path]:
-    """A copy of the source's metadata, made and kept under the lock that a running broker holds.
+    """A copy of the source's metadata, made and used under the lock that a running broker holds.
 
     The bytes are read through the descriptor that holds the lock: closing another one of this file would end it.
     """
@@ -354,8 +354,9 @@ def _plan(
 
 
 def _check_ends(source: Path, unfinished: Sequence[OpenTransaction]) -> None:
-    """A Kafka node of its own forgets markers that it is to send before its partitions have leaders, so what is
-    decided would stay invisible; and up to 4.4 it sets the epoch back of a producer that had kept the transaction."""
+    """A separate Kafka node forgets markers still to be sent before its partitions have leaders, so decided
+    transactions would stay invisible; and up to 4.4 it sets back the epoch of a producer that had kept the
+    transaction."""
     ending = [item.transactional_id for item in unfinished if item.state != TransactionState.ONGOING.label]
     if ending:
         raise PromotionError(
@@ -365,7 +366,7 @@ def _check_ends(source: Path, unfinished: Sequence[OpenTransaction]) -> None:
 
 
 def _live_settings(store: MetadataStore) -> dict[str, str]:
-    """What was changed of this broker while it ran."""
+    """This broker's settings changed at run time."""
     return {
         name: value
         for resource in ("", str(store.node_id))
@@ -397,7 +398,8 @@ def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[Item]:
 
 
 def _server_properties(target: Path, node_id: int, controller: Address, listeners: NodeListeners) -> dict[str, str]:
-    """What Kafka needs to start on the folder: this node, its addresses, what one node needs, what was given."""
+    """The settings with which Kafka starts on the folder: this node, its addresses, one-node settings, the given
+    ones."""
     made = {
         "process.roles": "broker,controller",
         "node.id": str(node_id),
@@ -413,12 +415,12 @@ def _server_properties(target: Path, node_id: int, controller: Address, listener
 
 
 def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None) -> None:
-    """Build the target; with ``move`` the source is removed once the target is whole and on stable storage."""
+    """Build the target; with ``move`` the source is removed once the target is complete and on stable storage."""
     partial = partial_of(plan.target)
     try:
         if partial.exists():
-            shutil.rmtree(partial)  # of a promotion that was killed
-        partial.mkdir(mode=stat.S_IMODE(plan.source.stat().st_mode), parents=True)  # what it keeps from others stays so
+            shutil.rmtree(partial)  # left by a killed promotion
+        partial.mkdir(mode=stat.S_IMODE(plan.source.stat().st_mode), parents=True)  # the source's permissions stay
         for item in plan.items:
             _take(plan.source / item.path, partial / item.path, linked=item.linked)
             advance(item.size_bytes, item.path.partition("/")[0])

@@ -1,8 +1,8 @@
-"""Room on the disk that is set aside behind the end of a log that grows. Called by ``disk`` alone.
+"""Reserves disk space behind the end of a growing log. Called only by ``disk``.
 
-Where a file system has to find room when it writes out what was appended (ext4's delayed allocation), it holds up the
-next appends to the file for milliseconds; not where the room is known before. A file keeps its size, what is set aside
-cannot be read, and what a killed broker leaves is given back by the next one, or taken into use.
+If a file system has to allocate space when it writes out appended data (ext4's delayed allocation), it delays the
+next appends to the file by milliseconds; not if the space was allocated before. A file keeps its size, reserved space
+cannot be read, and space reserved by a killed broker is released by the next one, or used.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import os
 from collections.abc import Callable
 
 RESERVED_FROM_BYTES = 4 * 1024 * 1024
-"""Shorter logs are left alone: most never grow to that, and there may be thousands."""
+"""Shorter logs are left alone: most never reach this size, and there may be thousands."""
 _LEAST_RESERVED_BYTES, _MOST_RESERVED_BYTES = 4 * 1024 * 1024, 16 * 1024 * 1024
-"""In large steps: setting aside waits for a sync of the file itself."""
+"""Large steps, because reserving waits for a sync of the file itself."""
 _PART_RESERVED = 4
-"""Of a file's size one part is set aside, between the least and the most."""
+"""Reserve this fraction of a file's size, between the least and the most."""
 _LEFT_FREE_BYTES = 2 * 1024 * 1024 * 1024
 _PART_LEFT_FREE = 10
-"""Where the file system has less left, in bytes or as a part of all, nothing is set aside."""
+"""If the file system has less left, in bytes or as a fraction of all, nothing is reserved."""
 _KEEP_SIZE = 1
 """FALLOC_FL_KEEP_SIZE of ``linux/falloc.h``; Python's ``os.posix_fallocate`` would make the file longer."""
 
 
 def _find_fallocate() -> Callable[[int, int, int, int], int] | None:
-    """Linux' own; None elsewhere, and where Python cannot call it (built without libffi, or as one static file)."""
+    """Linux's own call; None elsewhere, and if Python cannot call it (built without libffi, or statically)."""
     if not hasattr(os, "posix_fallocate"):
         return None
     try:
@@ -43,9 +43,9 @@ _fallocate = _find_fallocate()
 
 
 def reserve(descriptor: int, position: int, end: int) -> int:
-    """Set room aside for what is appended at ``position``, up to ``end`` and some way beyond; answers how far.
+    """Reserve space for appends at ``position``, up to ``end`` and some way beyond; returns how far.
 
-    It is no promise: where the disk has no room to spare, or knows no such call, an append finds its room as ever.
+    This is no guarantee: if the disk has no space to spare, or does not support the call, appends allocate as usual.
     """
     if end <= RESERVED_FROM_BYTES:
         return RESERVED_FROM_BYTES
@@ -64,5 +64,5 @@ def _has_room(descriptor: int) -> bool:
 
 
 def give_back(descriptor: int) -> None:
-    """What was set aside is free again. :raises OSError: as ``os.ftruncate``."""
+    """Release the reserved space. :raises OSError: as ``os.ftruncate``."""
     os.ftruncate(descriptor, os.fstat(descriptor).st_size)

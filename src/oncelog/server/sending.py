@@ -1,7 +1,7 @@
-"""The answers of one connection on their way to its socket, in the order of their requests.
+"""Sends the answers of one connection to its socket, in the order of their requests.
 
-``Connection`` is one of these. Writing goes around the loop's transport, on its socket: ``send`` for bytes and
-``sendfile`` for ranges of segment files, with the loop's ``add_writer``, on a duplicate of it while it is full.
+The base of ``Connection``. Writing bypasses the loop's transport and uses its socket: ``send`` for bytes and
+``sendfile`` for ranges of segment files, with the loop's ``add_writer`` on a duplicate of the socket while it is full.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ logger = logging.getLogger(__name__)
 SEND_AT_ONCE = 64
 """Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
 OUT_AT_ONCE_BYTES = 64 * 1024
-"""Where so much waits to be sent, the next request waits, too."""
+"""If this much waits to be sent, the next request waits too."""
 COPIED_BYTES = 16 * 1024
-"""So much is copied rather than sent from several places: a range of a file is read and leaves with the bytes around
-it, for three system calls cost more than a copy."""
+"""Up to this size, data is copied instead of sent from several places: a range of a file is read and sent with the
+bytes around it, because three system calls cost more than a copy."""
 LARGE_ANSWER_BYTES = 4096
 ANSWER_PRICE = 4
-"""For each byte of a large answer: those that list much are made of small fields, and a short request asks for them."""
+"""Price per byte of a large answer: long lists consist of small fields, and a short request is enough to ask for
+them."""
 MSG_MORE = getattr(socket, "MSG_MORE", 0)
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
-"""Linux has both, macOS the second, Windows neither."""
+"""Linux supports both, macOS the second, Windows neither."""
 
 
 class UnreadableFile(StorageError):
-    """The disk does not give what an answer names; ``part`` is that."""
+    """The disk cannot read ``part`` of an answer."""
 
     def __init__(self, part: FileSlice, reason: str) -> None:
         super().__init__(reason)
@@ -47,7 +48,7 @@ class UnreadableFile(StorageError):
 
 
 class Sending:
-    """What a connection has to send; ``turn_used`` is what it has used up of its turn."""
+    """What a connection has to send; ``turn_used`` is how much of its turn it has used."""
 
     __slots__ = (
         "_closing",
@@ -96,7 +97,7 @@ class Sending:
         """Its node is cut off from the network: nothing is read any more, and nothing is sent."""
 
     def resume(self) -> None:
-        """Go on with the requests that waited for their answers' leaving."""
+        """Continue with requests that waited until answers were sent."""
         raise NotImplementedError
 
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
@@ -121,7 +122,7 @@ class Sending:
                     self._turn_used += ANSWER_PRICE * size
 
     def write(self) -> None:
-        """Send what there is; while the socket is full, the loop calls again."""
+        """Send what is ready; while the socket is full, the loop calls this again."""
         if self.is_away:
             self._server.sent_together()
         if self._socket is None or self.silent:
@@ -134,7 +135,7 @@ class Sending:
             return
         except (OSError, StorageError) as error:
             logger.warning("cannot answer %s: %s", self.client_host, error)
-            self._abort()  # the answer has begun, and cannot be taken back
+            self._abort()  # part of the answer is sent and cannot be taken back
             if isinstance(error, UnreadableFile):
                 file, position, size_bytes = error.part
                 self._server.broker.logs.find_unreadable(file.path, position, size_bytes)
@@ -185,7 +186,7 @@ class Sending:
             self._server.wants_write(self)
 
     def _send(self) -> bool:
-        """True when everything has left."""
+        """Send; returns True when everything has been sent."""
         out, target = self._out, self._socket
         while out and target is not None:
             first = out[0]
@@ -225,7 +226,7 @@ class Sending:
             if sent < len(whole):
                 out.append(memoryview(whole)[sent:])
             return
-        # More is coming: let the kernel put a header and the file after it into one segment.
+        # More follows: let the kernel put a header and the file after it into one segment.
         flags = MSG_MORE if len(buffers) < len(out) else 0
         sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
         for part in buffers:
@@ -247,13 +248,13 @@ class Sending:
         return data
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
-        """True when this part has left, or was turned into bytes to be sent next."""
+        """Send a part; True when it has been sent, or was read into bytes to be sent next."""
         try:
             sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
         except (BlockingIOError, ConnectionError):
             raise
         except (OSError, StorageError):
-            self._read(part._replace(size_bytes=1))  # is it the disk or the network?
+            self._read(part._replace(size_bytes=1))  # find out whether the disk or the network failed
             raise
         if sent < 0:
             self._out[0] = self._read(part)
@@ -291,11 +292,11 @@ class Sending:
 
     @property
     def kept_bytes(self) -> int:
-        """Memory of long answers that its peer has yet to take, about."""
+        """About how much memory its long answers take that the peer has yet to receive."""
         return self._out_counted
 
     def _keep(self, size_bytes: int) -> None:
-        """So many bytes wait for the peer: they are counted beside the requests."""
+        """Count bytes waiting for the peer, in addition to requests."""
         if not self._out_counted:
             self.kept_since = self._server.loop.time()
         more, self._out_counted = size_bytes - self._out_counted, size_bytes

@@ -1,4 +1,4 @@
-"""The broker as a process of its own: what ``oncelog serve`` runs."""
+"""Runs the broker as a process of its own, for ``oncelog serve``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAP_WATCH_S = 1.0
 
 
 class Faulty(Protocol):
-    """What ``oncelog.faults`` puts into a broker on request."""
+    """Faults that ``oncelog.faults`` injects into a broker on request."""
 
     def disk(self, disk: Disk) -> Disk: ...
 
@@ -45,10 +45,10 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then sync and close everything.
 
-    :param announce: called once, with where it listens and serves metrics, when clients can connect.
+    :param announce: called once when clients can connect, with the addresses for clients and metrics.
     :param first_users, nodes, metrics: as for ``open_server``.
-    :param reread: called for SIGHUP; answers the settings as they are now, of which what may change takes effect.
-    :param faults: what may make things go wrong inside.
+    :param reread: called for SIGHUP; returns the current settings, of which those that may change take effect.
+    :param faults: injects faults.
     """
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
@@ -79,7 +79,7 @@ async def _serve(
     if faults is not None:
         faults.enter(server)
     watching = asyncio.create_task(_watch_heap(server))
-    if reread is not None:  # its first turn comes behind the announcement: nothing is awaited before
+    if reread is not None:  # it first runs after the announcement: nothing is awaited before that
         on_reload_signal(loop, partial(_reload, server, reread, manager))
     announce(bound, server.metrics_address)
     manager.ready(f"listens on {bound[0].address}", loop)
@@ -90,7 +90,7 @@ async def _serve(
 
 
 def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: ServiceManager) -> None:
-    """SIGHUP: what may change takes effect; what is wrong or has to wait is said, and the broker goes on."""
+    """SIGHUP: apply settings that may change; log errors and settings that need a restart, and keep running."""
     manager.reloads()
     try:
         changed, waiting = reread_settings(server.broker, reread())

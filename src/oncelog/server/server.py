@@ -1,9 +1,9 @@
-"""The asyncio shell around the broker's core: listeners, connections, turns and timers.
+"""The asyncio server around the broker's core: listeners, connections, turns and timers.
 
 A turn is one call of the core from outside (bytes arrived, a timer is due, a sync is done). At its end the answers that
-it made ready leave, in one system call for each connection where possible, and a sync is arranged if answers wait
-for one (``syncing``). All of it runs on the event loop's thread; elsewhere run only background work and
-``FlushJob.sync``, unless that is a small one on a quick disk.
+it made ready are sent, with one system call for each connection if possible, and a sync is arranged if answers wait
+for one (``syncing``). Everything runs on the event loop's thread, except background work and
+``FlushJob.sync``, unless that is a small one on a fast disk.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ logger = logging.getLogger(__name__)
 
 WATCH_S = 1.0
 WATCHED_AT_ONCE = 500
-"""Connections of which it is asked at once whether they are idle: with 10,000 it takes 20 s to ask all of them."""
+"""Connections checked for idleness at a time: with 10,000 it takes 20 s to check all of them."""
 MANY_CONNECTIONS = 16
-"""From so many on, one turn takes in what is there of all of them,"""
+"""From this number on, one turn handles the available requests of all connections together."""
 READ_AT_ONCE = 128
 """up to so many: these are answered, and send their next requests, while the others are read."""
 SLICE_S = 0.00025
 """How long requests that take long are worked on between others' turns."""
 CHECKS_S = 5.0
-"""How long a stop waits for batches that are checked elsewhere, and for requests that take long."""
+"""How long a stop waits for batches being validated on another thread, and for requests that take long."""
 GOODBYE_S = 1.0
-"""How long a stop waits for peers to take what they were answered."""
+"""How long a stop waits for peers to receive their answers."""
 
 
 class Server:
@@ -64,9 +64,9 @@ class Server:
     ) -> None:
         """
         :param flushers: sync the log together.
-        :param checker: checks batches that take long.
-        :param clock: what the broker was started by.
-        :param source: is told when the server begins to serve, and when it stops.
+        :param checker: validates batches that take long.
+        :param clock: the clock that the broker was started with.
+        :param source: notified when the server begins to serve, and when it stops.
         """
         self.broker = broker
         self.loop = asyncio.get_running_loop()
@@ -76,14 +76,14 @@ class Server:
         self.read_view = memoryview(self.read_buffer)
         self.spare_buffers = SpareBuffers()
         self.most_connections = sys.maxsize
-        """What the limit of open files leaves for connections."""
+        """How many connections the limit of open files leaves room for."""
         self.counts = ShellCounts()
         self._source = source
         self.metrics_address: Address | None = None
         self.at_end: list[Callable[[], None]] = []
-        """Called when nothing is left of the broker."""
+        """Called when nothing of the broker is left."""
         self.ahead_ms = 0
-        """How much time has passed here only, for tests (:meth:`pass_time`)."""
+        """How much time has passed only here, for tests (:meth:`pass_time`)."""
         self._clock = clock
         clock.was_set.append(self._clock_was_set)
         self._slicing = False
@@ -106,20 +106,20 @@ class Server:
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
-        """Whose answers leave at the end of this turn, the last one first."""
+        """Connections whose answers are sent at the end of this turn, the last one first."""
         self._read: dict[Sending, None] = {}
-        """Of many connections those that were read in this turn."""
+        """If there are many connections, those that were read in this turn."""
         self._turns = 0
         self._turn_scheduled = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
         self.is_stopping = self._over = False
-        """The second: nothing is told to the broker any more."""
+        """``_over``: nothing is reported to the broker any more."""
 
     def now_ms(self) -> int:
-        """The time that the broker goes by: the wall clock's, unless a test has let some pass.
+        """The broker's time: the wall clock's, unless a test has let some pass.
 
-        Where that clock was set, deadlines have moved along when this returns; what was read before is of the old time.
+        If that clock was set, deadlines have been moved when this returns; times read before are out of date.
         """
         return self._clock.now_ms() + self.ahead_ms
 
@@ -143,14 +143,14 @@ class Server:
             listener.close()
 
     def open_later(self, door: Door) -> None:
-        """Listen at one more door."""
+        """Listen at an additional door."""
         self._doors.append(door)
         opening = self.loop.create_task(self._open(door))
         self._opening.add(opening)
         opening.add_done_callback(self._opening.discard)
 
     def shut(self, door: Door, reason: str) -> None:
-        """Listen at a door no longer, and end its connections once what they were answered has left."""
+        """Stop listening at a door, and close its connections once their answers have been sent."""
         self._doors.remove(door)
         listener = self._listeners.pop(door, None)
         if listener is not None:
@@ -182,7 +182,7 @@ class Server:
             connection.cut_off(reason)
 
     def silence(self, node_id: int) -> None:
-        """A node's connections stay open, and nothing passes through them any more."""
+        """Keep a node's connections open, but let nothing pass through them."""
         for connection in self._connections_to(node_id):
             connection.silence()
 
@@ -190,7 +190,7 @@ class Server:
         return [connection for connection in self._connections if connection.session.node_id == node_id]
 
     async def stop(self) -> None:
-        """Close the listener and all connections, then the broker with everything synced."""
+        """Close listeners and connections, then the broker with everything synced."""
         if self.is_stopping:
             return
         self.is_stopping = True
@@ -201,7 +201,7 @@ class Server:
         for listener in self._listeners.values():
             listener.close()
         for connection in self._connections:
-            connection.read_no_more()  # so that what is under way only falls
+            connection.read_no_more()  # so that the work under way only shrinks
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while self._syncing.under_way or (
             self.loop.time() < deadline
@@ -217,7 +217,7 @@ class Server:
             await self._end()
 
     async def break_off(self) -> None:
-        """End as a crash would: nothing is written or synced any more, and nobody is told."""
+        """End as in a crash: nothing more is written or synced, and no answer is sent."""
         self.is_stopping = self._over = True
         if self._source is not None:
             self._source.stops()
@@ -233,7 +233,7 @@ class Server:
             close()
 
     async def _end(self) -> None:
-        """Give back what the operating system lent; whatever became of the broker."""
+        """Release the operating system's resources, whatever happened to the broker."""
         for connection in list(self._connections):
             connection.close("the broker stops")  # first: writing would go on with requests that wait for answers
             connection.write()
@@ -261,7 +261,7 @@ class Server:
         return door.connection(self, self._connection_count)
 
     def admit(self, connection: Connection) -> str | None:
-        """Count a new connection in, and have it wait for its turn; why it is not served, where it is not."""
+        """Count a new connection, and have it wait for its turn; returns why it is not served, if it is not."""
         self._connections[connection] = None
         self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
         opened, listener = self.counts.opened, connection.session.listener
@@ -297,18 +297,18 @@ class Server:
         self.broker.disconnected(connection)
 
     def connected(self) -> Iterable[Connection]:
-        """Every connection there is."""
+        """All current connections."""
         return list(self._connections)
 
     def wants_write(self, connection: Sending) -> None:
-        """Its answers leave at the end of this turn."""
+        """Send the connection's answers at the end of this turn."""
         self._writable[connection] = None
 
     def _watch(self) -> None:
-        """Once a second: connections that are idle (some of very many), and those that keep memory from others."""
+        """Once per second: close connections that are idle (checking some of very many) or that hog memory."""
         if self.is_stopping:
             return
-        self.loop.call_later(WATCH_S, self._watch)  # first: whatever becomes of this time
+        self.loop.call_later(WATCH_S, self._watch)  # first: even if this call fails
         now = self.loop.time()
         idle_ms = self.broker.config.connections_max_idle_ms
         if not self._unwatched:
@@ -324,10 +324,10 @@ class Server:
         self.turn_ends()
 
     def _make_room(self, since: float) -> None:
-        """Others wait for memory: end requests of which nothing has come since ``since``, the first one first.
+        """Others wait for memory: close connections without progress in a request since ``since``, the oldest first.
 
-        Those that wait themselves are ended only if all others do so too, and none of them would ever go on, whatever
-        memory long requests and answers give back.
+        Those that wait for memory themselves are closed only if all others do too and none could ever continue,
+        whatever memory long requests and answers release.
         """
         receiving = [connection for connection in self._connections if connection.is_receiving]
         stalled = [connection for connection in receiving if connection.progressed < since]
@@ -342,7 +342,8 @@ class Server:
             connection.cut_off("its request does not go on while others wait for memory")
 
     def _take_back(self, since: float) -> None:
-        """Memory is short: end connections that have kept a long answer waiting since ``since``, the longest first."""
+        """Memory is short: close connections that have kept a long answer waiting since ``since``, the longest
+        first."""
         keeping = [connection for connection in self._connections if connection.kept_bytes]
         missing = self.memory.missing_bytes
         for connection in sorted(keeping, key=lambda connection: -connection.kept_bytes):
@@ -404,7 +405,7 @@ class Server:
         self._writable.update(others)
 
     def turn_ends(self, together: SendingTogether | None = None) -> None:
-        """Take in what was gathered, send what is ready, arrange a sync and the next wake-up.
+        """Append what was gathered, send what is ready, arrange a sync and the next wake-up.
 
         :param together: sends what it takes on another thread.
         """
@@ -446,7 +447,7 @@ class Server:
             self.loop.call_soon(self._slice)
 
     def _slice(self) -> None:
-        """Go on with requests that take long, for a moment; what else came meanwhile has its turn before the next."""
+        """Continue long requests for a moment; whatever else arrived meanwhile gets its turn before the next."""
         self._slicing = False
         if self._over:
             return
@@ -459,7 +460,7 @@ class Server:
         self.turn_ends()
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass at once, for the broker alone: whatever was to happen meanwhile happens now, in its order."""
+        """Let time pass at once, for the broker only: everything due within it happens now, in order."""
         now_ms = self.now_ms()
         until_ms = now_ms + ms
         while (due_ms := self.broker.next_wakeup_ms()) is not None and due_ms <= until_ms:
@@ -473,17 +474,17 @@ class Server:
         self.turn_ends()
 
     def _clock_was_set(self, step_ms: int) -> None:
-        """Timers last as long as they were meant to, whatever becomes of the wall clock."""
+        """Keep timers' durations as intended, although the wall clock was set."""
         logger.warning("the wall clock was set %+d ms; timeouts go on as they were", step_ms)
         self._limits.clock_was_set(step_ms)
         for connection in self._connections:
             if connection.session.gate is not None:
                 connection.session.gate.clock_was_set(step_ms)
         if self._timer_ms is not None:
-            self._timer_ms += step_ms  # the loop's own timer goes by the monotonic clock
+            self._timer_ms += step_ms  # the loop's own timer uses the monotonic clock
 
     def done_elsewhere(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
-        """A thread has done what an answer waits for; once the broker has stopped, nobody is answered."""
+        """A thread has finished work that an answer waits for; once the broker has stopped, nothing is answered."""
         if self._over:
             return
         self.broker.settle(self.now_ms())  # what was gathered came before what is changed now

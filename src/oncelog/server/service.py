@@ -1,6 +1,6 @@
-"""What a service manager is told: systemd's ``sd_notify`` protocol, over the socket that ``NOTIFY_SOCKET`` names.
+"""Notifies a service manager: systemd's ``sd_notify`` protocol, over the socket named by ``NOTIFY_SOCKET``.
 
-Without that variable nothing is sent. The watchdog is fed by the broker's own loop, so one that hangs starves it.
+Without that variable nothing is sent. The broker's own loop feeds the watchdog, so a hanging loop starves it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class ServiceManager:
-    """Tells how the process is. A manager that does not listen is no reason to stop: it is logged once."""
+    """Reports the state of the process. A manager that does not listen is only logged, once."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
@@ -25,7 +25,7 @@ class ServiceManager:
         self._refused = False
 
     def ready(self, status: str, loop: asyncio.AbstractEventLoop) -> None:
-        """It serves; from now on ``loop`` feeds the watchdog."""
+        """The broker serves requests; from now on ``loop`` feeds the watchdog."""
         self._send(f"READY=1\nSTATUS={status}\nMAINPID={os.getpid()}")
         if self._address and self._feed_s:
             self._feed(loop)
@@ -53,14 +53,14 @@ class ServiceManager:
                 target.setblocking(False)
                 target.sendto(state.encode(), self._address)
         except BlockingIOError:
-            return  # it is busy: the next one may pass
+            return  # it is busy: the next message may get through
         except OSError as error:
             self._refused = True
             logger.warning("the service manager at NOTIFY_SOCKET cannot be told anything: %s", error)
 
 
 def _feed_s(environment: Mapping[str, str]) -> float:
-    """Half of the time after which the watchdog bites; 0 if there is none, or it watches another process."""
+    """Half of the watchdog's timeout; 0 if there is no watchdog, or it watches another process."""
     microseconds = environment.get("WATCHDOG_USEC", "")
     watched = environment.get("WATCHDOG_PID", str(os.getpid()))
     return int(microseconds) / 2e6 if microseconds.isdecimal() and watched == str(os.getpid()) else 0.0

@@ -1,8 +1,8 @@
-"""Syncs of the log: when they begin, and on which threads; ``broker.flushing`` says of what. Called by ``server``.
+"""Decides when syncs of the log begin, and on which threads; ``broker.flushing`` decides what. Called by ``server``.
 
-There is one round at a time, and what is appended meanwhile waits for the next one, which covers all of that (group
-commit). Where a commit waits for it, a round's files are shared out to several threads: a file system writes syncs that
-wait together with one commit of its own.
+Only one round runs at a time, and what is appended meanwhile waits for the next one, which covers all of it (group
+commit). If a commit waits for it, a round's files are divided among several threads: a file system combines syncs that
+wait together into one commit of its own.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 QUICK_SYNC_S = 0.001
 """While small syncs take less than this on average, they run on the loop's thread: handing one to another thread and
-back costs more, and whoever produces waits for it in any case."""
+back costs more, and producers wait for it in any case."""
 SYNCS_AT_ONCE = 10
 """Threads of a round under the flush policy ``commit``. With transactions, which touch many of the coordinators'
 partitions, 4 gave 2.2 times and 10 gave 3.6 times the rate of one; with four partitions 4 are enough."""
 
 
 class _Round:
-    """One job whose parts are done on several threads."""
+    """One job divided among several threads."""
 
     def __init__(self, job: FlushJob, parts: int) -> None:
         self.job = job
@@ -40,7 +40,7 @@ class _Round:
         self._lock = Lock()
 
     def is_over(self, failures: dict[TopicPartition, StorageError]) -> bool:
-        """A part is done; whether it was the last one."""
+        """Record a finished part; returns whether it was the last one."""
         with self._lock:
             self.failures.update(failures)
             self._missing -= 1
@@ -48,7 +48,7 @@ class _Round:
 
 
 class Syncing:
-    """The syncs of one server; each of its ``workers`` has a part of a round."""
+    """The syncs of one server; each of its ``workers`` does a part of a round."""
 
     def __init__(self, server: Server, workers: Sequence[Worker]) -> None:
         self._server = server
@@ -59,13 +59,13 @@ class Syncing:
 
     @property
     def under_way(self) -> bool:
-        """Whether a round is not over, and its end will be reported."""
+        """Whether a round is running whose end will be reported."""
         return self._under_way and all(worker.alive for worker in self._workers)
 
     def turn_ends(self) -> None:
-        """Answers wait for a sync, or one is due."""
+        """Start a round if answers wait for a sync, or one is due."""
         if not self._under_way and not self._scheduled:
-            # After this iteration of the loop, so that what other connections sent meanwhile shares the sync.
+            # After this iteration of the loop, so that data other connections sent meanwhile shares the sync.
             self._scheduled = True
             self._server.loop.call_soon(self._begin)
 
@@ -92,7 +92,7 @@ class Syncing:
             worker.submit(partial(self._sync, begun, part))
 
     def _sync(self, begun: _Round, part: FlushJob) -> None:
-        """On a worker's thread."""
+        """Runs on a worker's thread."""
         if begun.is_over(part.sync()):
             seconds = time.perf_counter() - begun.begun
             self._server.loop.call_soon_threadsafe(self._done, begun.job, begun.failures, seconds)
@@ -105,6 +105,6 @@ class Syncing:
         if job.is_small:
             self._small_sync_s += (min(seconds, 4 * QUICK_SYNC_S) - self._small_sync_s) / 8
         now_ms = server.now_ms()
-        server.broker.settle(now_ms)  # the broker goes by this time now, and what was gathered came before
+        server.broker.settle(now_ms)  # the broker uses this time from now on; what was gathered came before
         server.broker.flushing.done(job, failures, now_ms)
         server.turn_ends()

@@ -1,9 +1,9 @@
-"""TLS of listeners: contexts from Kafka's ``ssl.*`` properties with PEM files, renewed while the broker runs.
+"""TLS for listeners: contexts from Kafka's ``ssl.*`` properties with PEM files, renewed while the broker runs.
 
 Called by the listeners. Certificates and keys come from files (``ssl.keystore.location``, ``ssl.truststore.location``)
-or from the properties themselves. Files that have changed are read again for the next connection, looked at no more
-than once a second; a pair that cannot be used leaves the old one in force and is logged. ``ssl`` wants files, so inline
-keys pass through a file that only this user can read and that is gone at once.
+or from the properties themselves. Changed files are read again for the next connection, checked at most
+once per second; a pair that cannot be used leaves the old one in force and is logged. ``ssl`` requires files, so inline
+keys pass through a file that only this user can read and that is removed at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ RENEWAL_CHECK_S = 1.0
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _GIVEN_UP = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
-"""Java knows their names, takes them beside others and does not speak them either: older properties files have them."""
+"""Java knows these names, accepts them next to others and does not use them either: older properties files have
+them."""
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _REFUSALS = {
     "UNSUPPORTED_PROTOCOL": "the client speaks none of the versions of ssl.enabled.protocols",
@@ -39,9 +40,9 @@ _REFUSALS = {
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client does not take this listener's certificate",
     "SSLV3_ALERT_BAD_CERTIFICATE": "the client does not take this listener's certificate",
 }
-"""What OpenSSL's reasons mean here."""
+"""Explanations of OpenSSL's reasons."""
 PIECE_BYTES = 256 * 1024
-"""Most plain bytes encrypted in one go: what a slow reader makes us hold."""
+"""Most plain bytes encrypted at once, which limits what a slow reader makes us hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,12 @@ class TlsSettings:
         return self.properties.get(name, "")
 
     def files(self) -> tuple[str, ...]:
-        """The files that a context is made from."""
+        """The files that a context is built from."""
         return tuple(filter(None, (self.get(f"ssl.{store}.location") for store in ("keystore", "truststore"))))
 
 
 def refusal(error: ssl.SSLError) -> str:
-    """Why a connection failed, in words where they are known, with OpenSSL's own name."""
+    """Why a connection failed: an explanation if there is one, with OpenSSL's own name."""
     reason = error.reason or "a TLS error"
     return f"{_REFUSALS[reason]} ({reason})" if reason in _REFUSALS else reason
 
@@ -71,7 +72,7 @@ def refusal(error: ssl.SSLError) -> str:
 def new_context(settings: TlsSettings) -> ssl.SSLContext:
     """A server's context.
 
-    :raises ConfigError: a store that is not PEM, not there, not readable, or does not fit together.
+    :raises ConfigError: a store that is not PEM, missing or unreadable, or whose parts do not fit together.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
@@ -110,7 +111,7 @@ def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _openssl_name(suite: str) -> str:
-    """``TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384`` as OpenSSL calls it."""
+    """OpenSSL's name for ``TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384`` and the like."""
     exchange, _, cipher = suite.removeprefix("TLS_").partition("_WITH_")
     cipher = re.sub(r"AES_(128|256)", r"AES\1", cipher).replace("_CBC", "")
     cipher = cipher.replace("CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305")
@@ -180,7 +181,7 @@ def _private_file(files: ExitStack, text: str) -> str:
 
 
 class TlsContexts:
-    """The context of a listener, made again when its settings or its files have changed.
+    """A listener's context, rebuilt when its settings or files have changed.
 
     :param settings: the settings in force.
     :param clock: seconds, monotonic.
@@ -192,12 +193,12 @@ class TlsContexts:
         self._made_from = settings()
         self._stamp = _stamp(self._made_from)
         self._told: tuple[TlsSettings, _Stamp] | None = None
-        """What could not be used, as the log says already."""
+        """Settings and files that could not be used and have already been logged."""
         self._context = new_context(self._made_from)
         self._next_check = clock() + RENEWAL_CHECK_S
 
     def check(self, settings: TlsSettings) -> None:
-        """:raises ConfigError: no context can be made from ``settings``, which are others than those in force."""
+        """:raises ConfigError: no context can be built from ``settings``, which differ from those in force."""
         if settings != self._made_from:
             new_context(settings)
 
@@ -214,7 +215,7 @@ class TlsContexts:
             return
         try:
             self._context = new_context(settings)
-        except ConfigError as error:  # tried again: it may be for want of a file descriptor
+        except ConfigError as error:  # tried again: perhaps only a file descriptor was lacking
             if (settings, stamp) != self._told:
                 self._told = settings, stamp
                 logger.error("the certificates of listener %s stay as they were: %s", settings.listener, error)
@@ -224,7 +225,7 @@ class TlsContexts:
 
 
 def _stamp(settings: TlsSettings) -> _Stamp:
-    """What tells that a file has changed."""
+    """Identifies the state of the files, to notice changes."""
     stamps: list[tuple[int, int, int] | None] = []
     for path in settings.files():
         try:
@@ -237,7 +238,7 @@ def _stamp(settings: TlsSettings) -> _Stamp:
 
 
 class TlsStream:
-    """One connection's TLS state between the socket's bytes and the plain ones; it does no I/O."""
+    """One connection's TLS state between the socket's bytes and the plain ones; does no I/O."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming = ssl.MemoryBIO()
@@ -246,11 +247,11 @@ class TlsStream:
         self.established = False
 
     def feed(self, data: memoryview) -> None:
-        """Bytes that came from the socket."""
+        """Take bytes that came from the socket."""
         self._incoming.write(data)
 
     def handshake(self) -> bool:
-        """Go on with the handshake; True once it is done. Raises ssl.SSLError."""
+        """Continue the handshake; True once it is done. Raises ssl.SSLError."""
         if not self.established:
             try:
                 self._tls.do_handshake()
@@ -260,7 +261,7 @@ class TlsStream:
         return True
 
     def read_into(self, buffer: memoryview) -> int:
-        """Decrypted bytes, 0 if more must come first, -1 if the peer has ended."""
+        """Decrypted bytes, 0 if more input is needed, -1 if the peer has ended."""
         try:
             count: int = self._tls.read(len(buffer), buffer)  # type: ignore[assignment]  # typeshed: bytes
             return count or -1
@@ -273,16 +274,16 @@ class TlsStream:
         self._tls.write(data)
 
     def end(self) -> None:
-        """Tell the peer that nothing more comes."""
+        """Tell the peer that nothing more follows."""
         try:
             self._tls.unwrap()
         except ssl.SSLError:
             return
 
     def take_outgoing(self) -> bytes:
-        """What is to be sent."""
+        """The bytes to be sent."""
         return self._outgoing.read() if self._outgoing.pending else b""
 
     def peer_certificate(self) -> bytes | None:
-        """The client's certificate in DER, where it has shown one that holds."""
+        """The client's certificate in DER, if it has presented a valid one."""
         return self._tls.getpeercert(binary_form=True)

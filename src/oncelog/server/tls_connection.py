@@ -1,8 +1,8 @@
 """A client connection over TLS: ``Connection`` with encryption between its buffers and the socket.
 
-The event loop fills one buffer that all connections of a server share, since it is emptied before the loop goes on.
-What is to be sent is encrypted piece by piece, as the socket takes it. Ranges of files are read and encrypted here;
-``sendfile`` is for plain listeners.
+The event loop fills one buffer that all connections of a server share, because it is emptied before the loop continues.
+Outgoing data is encrypted piece by piece, as the socket takes it. Ranges of files are read and encrypted here;
+``sendfile`` is only for plain listeners.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class TlsConnection(Connection):
-    """The shell's side of one encrypted socket.
+    """The server's side of one encrypted socket.
 
-    :param buffer: where the loop puts what arrives; shared.
-    :param mapper: makes the principal from the client's certificate; None if the login names it.
+    :param buffer: where the loop puts incoming bytes; shared.
+    :param mapper: derives the principal from the client's certificate; None if the login determines it.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class TlsConnection(Connection):
         self._server.turn_ends()
 
     def _shake_hands(self) -> bool:
-        """True once the peer is known."""
+        """Continue the handshake; True once the peer is identified."""
         if not self._tls.handshake():
             return False
         certificate = self._tls.peer_certificate()
@@ -98,7 +98,7 @@ class TlsConnection(Connection):
             self._server.loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Decrypt what came before there was memory for it, or while others had their turn."""
+        """Decrypt what arrived before there was memory for it, or during others' turns."""
         if not self._closing:
             self._decrypt_or_refuse()
 
@@ -133,7 +133,7 @@ class TlsConnection(Connection):
         return True
 
     def _encrypt(self) -> bool:
-        """Have the next piece ready to be sent; False if there is none."""
+        """Prepare the next piece for sending; False if there is none."""
         if self._out:
             self._tls.encrypt(self._next_piece())
         elif self._closing and not self._ended:

@@ -1,9 +1,9 @@
-"""OAUTHBEARER tokens: signed JWTs checked with PyJWT (extra ``oauth``), keys from a file or a JWKS address.
+"""Validates OAUTHBEARER tokens: signed JWTs, with PyJWT (extra ``oauth``) and keys from a file or a JWKS address.
 
-Made for each listener that offers OAUTHBEARER. Keys from an address are fetched in a thread: before the broker serves,
-then every ``sasl.oauthbearer.jwks.endpoint.refresh.ms``, and soon when a token names a key that is not known. While the
-address does not answer the last keys hold. Checked are the signature, ``exp``, ``iat``, ``nbf``, and ``iss`` and
-``aud`` where they are set, as by Kafka's ``BrokerJwtValidator``; a token that is not signed never holds.
+Created for each listener that offers OAUTHBEARER. Keys from an address are fetched in a thread: before the broker
+serves, then every ``sasl.oauthbearer.jwks.endpoint.refresh.ms``, and soon after a token names an unknown key. While the
+address does not answer, the last keys stay valid. It checks the signature, ``exp``, ``iat``, ``nbf``, and ``iss`` and
+``aud`` if they are set, like Kafka's ``BrokerJwtValidator``; an unsigned token is never valid.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ logger = logging.getLogger(__name__)
 
 _PREFIX = "sasl.oauthbearer."
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""What a key of a JWKS may have signed with: asymmetric algorithms alone, never ``none``, never a shared secret."""
+"""Allowed signature algorithms of a JWKS key: only asymmetric ones, never ``none``, never a shared secret."""
 FETCH_TIMEOUT_S = 10
 LARGEST_KEY_SET_BYTES = 1024 * 1024
 UNKNOWN_KEY_PAUSE_S = 60.0
-"""Least time between two fetches because of unknown keys, so that made-up tokens do not flood the address."""
+"""Least time between two fetches because of unknown keys, so that invented tokens do not flood the address."""
 
 
 class KeySet:
     """The keys of one JWKS, by key id; ``close`` ends its thread.
 
-    :raises ConfigError: the file or the address does not give keys at start.
+    :raises ConfigError: the file or the address provides no keys at start.
     """
 
     def __init__(self, source: str, refresh_s: float, retry_s: float) -> None:
@@ -58,7 +58,7 @@ class KeySet:
         self._thread.start()
 
     def key(self, key_id: str | None) -> Any:
-        """The key with an id, or the only one where a token names none; None if there is none."""
+        """The key with an id, or the only one if a token names none; None if there is none."""
         keys = self._keys
         if key_id is None:
             return next(iter(keys.values())) if len(keys) == 1 else None
@@ -70,7 +70,7 @@ class KeySet:
         return found
 
     def close(self) -> None:
-        """Fetch no more. One that is under way ends by itself: the broker's stop does not wait for the address."""
+        """Stop fetching. A running fetch ends by itself: the broker's stop does not wait for the address."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -87,7 +87,7 @@ class KeySet:
             self._fetched = time.monotonic()
 
     def _wait(self, pause: float) -> bool:
-        """Until the next fetch is due; False when there is to be none."""
+        """Wait until the next fetch is due; False if there is to be none."""
         with self._changed:
             while not self._closed:
                 soonest = min(pause, UNKNOWN_KEY_PAUSE_S) if self._unknown_asked else pause
@@ -130,7 +130,7 @@ class Validator:
         self._subject = settings.get(f"{_PREFIX}sub.claim.name", "sub")
 
     def __call__(self, token: str, now_ms: int) -> LoggedIn:
-        """Who the token is about and until when it holds; raises InvalidToken."""
+        """The token's principal and expiry; raises InvalidToken."""
         claims = self._claims(token)
         expires_ms, issued_ms = (self._time(claims, name) for name in ("exp", "iat"))
         if now_ms - self._skew_ms >= expires_ms:
@@ -184,7 +184,7 @@ class Validator:
 def validator_of(
     listener: str, settings: Mapping[str, str], closers: list[Callable[[], None]]
 ) -> Callable[[str, int], LoggedIn]:
-    """What checks the tokens of one listener; what is to be closed with the broker is added to ``closers``."""
+    """The validator for one listener's tokens; adds what must be closed with the broker to ``closers``."""
     source = settings.get(f"{_PREFIX}jwks.endpoint.url")
     if not source:
         raise ConfigError(

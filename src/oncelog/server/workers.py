@@ -1,4 +1,4 @@
-"""The threads of a broker's shell: each does one thing after the other, and reports on the event loop's thread."""
+"""The server's worker threads: each does its work in order, and reports on the event loop's thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Worker:
-    """One thread that does things in order and reports on the loop's thread; implements ``ports.Background``."""
+    """One thread that works in order and reports on the loop's thread; implements ``ports.Background``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
         self._loop = loop
@@ -43,13 +43,13 @@ class Worker:
         return self._thread.is_alive()
 
     def discard(self) -> None:
-        """What is queued, and not begun yet, is never done."""
+        """Discard queued work that has not begun."""
         with suppress(queue.Empty):
             while True:
                 self._queue.get_nowait()
 
     def stop(self) -> None:
-        """Finish what is queued, then end the thread."""
+        """Finish queued work, then end the thread."""
         self._queue.put(None)
         self._thread.join()
 
@@ -59,13 +59,13 @@ class Worker:
 
 
 class Elsewhere:
-    """Work that answers wait for, on a worker's thread; implements ``ports.Background``. A turn ends behind it."""
+    """Work that answers wait for, on a worker's thread; ends a turn when done. Implements ``ports.Background``."""
 
     def __init__(self, server: Server, worker: Worker) -> None:
         self._server = server
         self._worker = worker
         self.under_way = 0
-        """What was begun here and has not been told to the core yet."""
+        """Work begun here whose end has not been reported to the core yet."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         self.under_way += 1

@@ -1,7 +1,7 @@
 """What the cores need from outside: disk, files, time, randomness.
 
-The shells (``server``, ``client.aio``) implement these; everything from ``broker`` and
-``client.core`` down sees the world through them alone, so a test can replace all of it.
+The I/O layers (``server``, ``client.aio``) implement these; everything from ``broker`` and
+``client.core`` down accesses the world only through them, so a test can replace all of it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class File(Protocol):
     def path(self) -> str: ...
 
     def send_to(self, target: int, position: int, size: int) -> int:
-        """At most ``size`` bytes from ``position`` to the socket ``target``, uncopied; answers how many were taken.
+        """Send up to ``size`` bytes from ``position`` to the socket ``target``, uncopied; returns how many were taken.
 
-        -1 if the bytes are in memory: they have to be read and sent. :raises OSError: as ``os.sendfile``.
+        -1 if the bytes are in memory: then they must be read and sent. :raises OSError: as ``os.sendfile``.
         """
         ...
 
@@ -34,7 +34,7 @@ class File(Protocol):
         ...
 
     def append(self, buffers: Sequence[Buffer]) -> None:
-        """All of ``buffers`` at the end of the file, or nothing: a short write is cut off again."""
+        """Append all of ``buffers`` to the file, or nothing: a short write is cut off again."""
         ...
 
     def write_at(self, position: int, data: Buffer) -> None: ...
@@ -46,7 +46,7 @@ class File(Protocol):
         ...
 
     def complete(self) -> None:
-        """Nothing more is appended for now: what the disk has set aside for that is given back."""
+        """Nothing more is appended for now: release the space that the disk has reserved for appends."""
         ...
 
     def close(self) -> None: ...
@@ -66,7 +66,7 @@ class Disk(Protocol):
         ...
 
     def make_folder(self, path: str) -> None:
-        """With its parents; nothing happens where it exists."""
+        """Create a folder with its parents; does nothing if it exists."""
         ...
 
     def size(self, path: str) -> int: ...
@@ -78,21 +78,21 @@ class Disk(Protocol):
         ...
 
     def rename(self, old: str, new: str) -> None:
-        """Files and folders; an existing file is replaced."""
+        """Rename a file or folder; an existing file is replaced."""
         ...
 
     def remove(self, path: str) -> None:
-        """Files, or folders with all that is in them; nothing happens where it does not exist."""
+        """Remove a file, or a folder with everything in it; does nothing if it does not exist."""
         ...
 
     def sync_folder(self, path: str) -> None: ...
 
     def space(self) -> tuple[int, int] | None:
-        """Bytes of the volume that the folder is on, and those of them that are left for us; None if nobody knows."""
+        """Size of the folder's volume in bytes, and how much of it we may still use; None if unknown."""
         ...
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
-        """Do all of it, side by side if syncs are quicker so; each one's failure, in the order of ``work``."""
+        """Do all of it, concurrently if that makes syncs faster; each one's failure, in the order of ``work``."""
         ...
 
 
@@ -104,12 +104,12 @@ class Clock(Protocol):
 
 class Random(Protocol):
     def token(self, size: int) -> bytes:
-        """``size`` unpredictable bytes, for identities (member ids, topic ids, cluster ids)."""
+        """``size`` unpredictable bytes, for ids (member ids, topic ids, cluster ids)."""
         ...
 
 
 class Background(Protocol):
-    """Work that would hold the core up: compaction, removal of files."""
+    """Runs work that would hold up the core: compaction, removal of files."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         """Do ``work`` elsewhere, then call ``done`` on the core's thread with the exception it ended with, if any."""

@@ -1,7 +1,7 @@
-"""SCRAM credentials of users (RFC 5802, KIP-554): kept and described; no listener asks for them yet.
+"""SCRAM credentials of users (RFC 5802, KIP-554).
 
-Called by the metadata store and the two APIs of credentials. A password is never kept, nor what stands for it on the
-wire: of the salted password that a client sends only the two keys derived from it remain.
+Called by the metadata store, the two APIs for credentials, and listeners' logins. Neither a password nor its equivalent
+on the wire is ever stored: of the salted password that a client sends, only the two keys derived from it are kept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hmac
 from typing import Final, NamedTuple
 
 HASH_OF_MECHANISM: Final = {1: "sha256", 2: "sha512"}
-"""Kafka's number of a mechanism to its hash: SCRAM-SHA-256 and SCRAM-SHA-512."""
+"""The hash of each mechanism, by Kafka's number: SCRAM-SHA-256 and SCRAM-SHA-512."""
 LEAST_ITERATIONS: Final = 4096
 MOST_ITERATIONS: Final = 16384
 """Kafka's ``ScramMechanism`` and ``ScramControlManager.MAX_ITERATIONS``."""
@@ -27,7 +27,7 @@ class ScramCredential(NamedTuple):
 
 
 def credential(mechanism: int, iterations: int, salt: bytes, salted_password: bytes) -> ScramCredential:
-    """The credential that a salted password makes."""
+    """The credential derived from a salted password."""
     name = HASH_OF_MECHANISM[mechanism]
     client_key = hmac.digest(salted_password, b"Client Key", name)
     server_key = hmac.digest(salted_password, b"Server Key", name)

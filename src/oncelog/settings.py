@@ -1,4 +1,4 @@
-"""What makes a class of settings: fields that know Kafka's property, its range or choices, and a line of documentation.
+"""Defines settings classes: fields with Kafka's property name, a range or choices, and one line of documentation.
 
 Used by ``config`` (topics, brokers) and ``client.core.config``; the reference page is generated from the same fields.
 """
@@ -30,10 +30,10 @@ def setting(
     """A field of a settings class.
 
     :param name: Kafka's property name.
-    :param low: least value allowed, for numbers.
+    :param low: least allowed value, for numbers.
     :param also: values allowed outside of the range.
-    :param choices: allowed words; for a list property, the words it may hold.
-    :param kind: where it does not follow from the default and the range.
+    :param choices: allowed words; for a list property, the words it may contain.
+    :param kind: needed only if it does not follow from the default and the range.
     :param effect: False for a property that is checked and shown but changes nothing in this implementation.
     """
     if isinstance(default, list):
@@ -79,7 +79,7 @@ def default_of(f: Field[Any]) -> Any:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """``; did you mean X?`` for the nearest known name, or nothing."""
-    import difflib  # 5 ms that only a mistake costs
+    import difflib  # takes 5 ms, so imported only after a mistake
 
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
@@ -97,5 +97,5 @@ def parse_value(f: Field[Any], text: str) -> Any:
 
 
 def _whole(bound: float) -> float:
-    """Bounds in Kafka's words have no fraction where they need none."""
+    """A bound without a fraction if it is whole, as in Kafka's messages."""
     return bound if math.isinf(bound) or bound != int(bound) else int(bound)

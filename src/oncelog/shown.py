@@ -1,4 +1,4 @@
-"""Bytes and times as text and as JSON, the same wherever they are shown.
+"""Bytes and times as text and as JSON, in one form everywhere.
 
 Called by the command line, the console and the decoders of internal topics. Pure.
 """
@@ -14,7 +14,7 @@ LAST_MS = 253_402_300_799_999
 
 
 def show_bytes(data: bytes | None) -> str:
-    """Bytes as one line of text: ``null``, UTF-8, control characters and what is no UTF-8 escaped."""
+    """Bytes as one line of text: ``null``, or UTF-8 with control characters and invalid bytes escaped."""
     if data is None:
         return "null"
     try:
@@ -25,7 +25,7 @@ def show_bytes(data: bytes | None) -> str:
 
 
 def json_bytes(data: bytes | None) -> Any:
-    """Bytes for JSON: null, a string where they are UTF-8, else ``{"base64": ...}``."""
+    """Bytes for JSON: null, a string if they are UTF-8, else ``{"base64": ...}``."""
     if data is None:
         return None
     try:
@@ -35,7 +35,7 @@ def json_bytes(data: bytes | None) -> Any:
 
 
 def show_time(time_ms: int) -> str | None:
-    """UTC with milliseconds; None for the -1 of a time that is not known. Whoever writes microseconds is far ahead."""
+    """UTC with milliseconds; None for -1, an unknown time, and for times far in the future, as from microseconds."""
     if time_ms < 0:
         return None
     if time_ms > LAST_MS:

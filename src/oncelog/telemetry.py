@@ -1,15 +1,15 @@
-"""OpenTelemetry for the clients: spans, and the trace's context in records' headers (the extra ``otel``).
+"""OpenTelemetry for the clients: spans, and the trace context in records' headers (the extra ``otel``).
 
-Called by programs, which give each client that is to be traced to :func:`instrument`; nothing else in oncelog imports
-this module, so who does not call it pays nothing. Names and attributes are those of OpenTelemetry's semantic
-conventions for messaging and Kafka. The context travels in the header ``traceparent``, or whatever the program's
+Programs pass each client to be traced to :func:`instrument`; nothing else in oncelog imports
+this module, so programs that do not use it pay nothing. Names and attributes follow OpenTelemetry's semantic
+conventions for messaging and Kafka. The context travels in the header ``traceparent``, or in whatever the program's
 propagator writes, and a pipeline passes headers on (``includeHeaders``).
 
 - ``send``, ``send_and_wait``, ``send_many``: a span ``send TOPIC`` of kind PRODUCER until the record is acknowledged.
 - ``getone``, ``getmany``, iteration: a span ``poll TOPIC`` of kind CLIENT with a link to the context of each record.
 - :func:`process`: a span ``process TOPIC`` of kind CONSUMER around a program's work on one record, linked likewise.
 
-``send_batch``, ``send_arrow``, columns and Arrow tables of consumers are not traced: they have no object for a record.
+``send_batch``, ``send_arrow``, and consumers' columns and Arrow tables are not traced: they have no object per record.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from oncelog.client.core.structs import ConsumerRecord
 
 MOST_LINKS = 128
-"""Of one span (OpenTelemetry's own limit unless set otherwise): what is beyond is counted and not linked."""
+"""Links of one span (OpenTelemetry's own default limit): further ones are counted but not added."""
 _Headers = list[tuple[str, bytes | None]]
 _Client = TypeVar("_Client", bound="_Asyncio | _Blocking")
 _MARK = "_oncelog_traced"
 
 
 class _Delivery(Protocol):
-    """A future of asyncio, or a delivery of the blocking producer."""
+    """An asyncio future, or a delivery of the blocking producer."""
 
     def add_done_callback(self, callback: Callable[[Any], object], /) -> object: ...
 
@@ -72,11 +72,11 @@ _SETTER, _GETTER = _ToHeaders(), _FromHeaders()
 
 
 def instrument(client: _Client, tracer_provider: TracerProvider | None = None) -> _Client:
-    """Trace a producer or a consumer, asyncio, blocking or of aiokafka's shape; returns it.
+    """Trace a producer or a consumer, asyncio, blocking or aiokafka-shaped; returns it.
 
-    :param client: one that is traced already stays as it is.
-    :param tracer_provider: OpenTelemetry's global one unless given.
-    :raises ConfigError: it is no producer and no consumer of oncelog.
+    :param client: an already traced client stays as it is.
+    :param tracer_provider: OpenTelemetry's global one by default.
+    :raises ConfigError: it is not a producer or consumer of oncelog.
     """
     if getattr(client, _MARK, False):
         return client
@@ -92,15 +92,15 @@ def instrument(client: _Client, tracer_provider: TracerProvider | None = None) -
 
 
 def context_of(record: ConsumerRecord[object, object]) -> Context:
-    """The context that a record's headers carry; an empty one if they carry none."""
+    """The context in a record's headers; an empty one if they have none."""
     return propagate.extract(record.headers, context=Context(), getter=_GETTER)
 
 
 @contextlib.contextmanager
 def process(record: ConsumerRecord[object, object], tracer_provider: TracerProvider | None = None) -> Iterator[Span]:
-    """A span around the work on one record; what is sent within belongs to it, and what is raised ends it as failed.
+    """A span around the work on one record; sends inside belong to it, and an exception ends it as failed.
 
-    :param tracer_provider: OpenTelemetry's global one unless given.
+    :param tracer_provider: OpenTelemetry's global one by default.
     """
     tracer = trace.get_tracer("oncelog", tracer_provider=tracer_provider)
     attributes: dict[str, Any] = {
@@ -117,7 +117,7 @@ def process(record: ConsumerRecord[object, object], tracer_provider: TracerProvi
 
 
 class _Producing:
-    """Wraps what one producer sends with."""
+    """Wraps a producer's sending methods."""
 
     def __init__(self, tracer: Tracer, producer: aio.Producer | blocking.Producer) -> None:
         self._tracer = tracer
@@ -169,7 +169,7 @@ class _Producing:
 
 
 def _followed(span: Span, delivery: _Delivery) -> _Delivery:
-    """The span ends with the delivery."""
+    """End the span together with the delivery."""
 
     def done(outcome: Any) -> None:
         if getattr(outcome, "cancelled", bool)():
@@ -189,7 +189,7 @@ def _followed(span: Span, delivery: _Delivery) -> _Delivery:
 
 
 class _Consuming:
-    """Wraps what one consumer reads with. A question that brings nothing leaves no span."""
+    """Wraps a consumer's reading methods. A call that returns nothing leaves no span."""
 
     def __init__(self, tracer: Tracer, consumer: aio.Consumer | blocking.Consumer) -> None:
         self._tracer = tracer
@@ -241,7 +241,7 @@ class _Consuming:
 
 
 def _links(records: Iterable[ConsumerRecord[object, object]]) -> list[Link]:
-    """One for each record that carries a context, as many as a span takes."""
+    """A link for each record that has a context, as many as a span takes."""
     found: list[Link] = []
     for record in records:
         context = trace.get_current_span(context_of(record)).get_span_context()
@@ -261,7 +261,8 @@ def _client(client_id: str | None) -> dict[str, Any]:
 
 
 def _of_record(key: Any, value: Any) -> dict[str, Any]:
-    """What the conventions ask of a single record. Keys that are no text are left out, as they advise."""
+    """Attributes that the conventions require for a single record. Keys that are not text are left out, as they
+    advise."""
     found: dict[str, Any] = {}
     if isinstance(key, bytes):
         with contextlib.suppress(UnicodeDecodeError):
@@ -277,7 +278,7 @@ def _of_record(key: Any, value: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _failing(span: Span) -> Iterator[None]:
-    """What is refused before there is a delivery ends the span, too."""
+    """End the span also if sending is refused before there is a delivery."""
     try:
         yield
     except BaseException as error:
@@ -292,7 +293,7 @@ def _fail(span: Span, kind: str, text: str) -> None:
 
 
 def _kind(error: BaseException) -> str:
-    """Kafka's name of an error, else that of the exception."""
+    """Kafka's name for an error, else the exception's name."""
     return error.error.name if isinstance(error, KafkaError) else type(error).__qualname__
 
 

@@ -1,9 +1,9 @@
-"""Deadlines of the cores: a queue that the shell asks when to wake it and fires with the time that it is.
+"""Deadlines of the cores: a queue that tells the I/O layer when to wake up, and fires with the current time.
 
 Used by broker, coordinators and client core. Callbacks run in the order of their deadlines, equal ones in the
 order of scheduling, so a simulation with a virtual clock is repeatable. An exception in one callback is logged and
-keeps no other from its turn. Deadlines are written in the time of the wall clock, but last as long as they were meant
-to: when that clock is set, the shell calls :meth:`Timers.shift`.
+does not keep others from running. Deadlines are wall-clock times, but last as long as intended:
+when that clock is set, the I/O layer calls :meth:`Timers.shift`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TimerCallback = Callable[[int], None]
 
 
 class Timer:
-    """A deadline that may be called off."""
+    """A deadline that can be cancelled."""
 
     __slots__ = ("at_ms", "callback")
 
@@ -27,7 +27,7 @@ class Timer:
         self.callback: TimerCallback | None = callback
 
     def cancel(self) -> None:
-        """Nothing happens when it has fired already."""
+        """Cancel it; does nothing if it has already fired."""
         self.callback = None
 
     @property
@@ -36,7 +36,7 @@ class Timer:
 
 
 class Timers:
-    """A heap of timers; cancelled ones leave it when their time comes or when they are the majority."""
+    """A heap of timers; cancelled ones are removed when they are due or form the majority."""
 
     __slots__ = ("_heap", "_moved_ms", "_repeated", "_sequence", "_shifts")
 
@@ -64,9 +64,9 @@ class Timers:
     def fire(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Run what is due; a timer scheduled meanwhile for now or earlier runs too.
 
-        Where the clock is set meanwhile, ``now_ms`` is of the time before, and the others wait for the next call.
+        If the clock is set meanwhile, ``now_ms`` is an old time, and the others wait for the next call.
 
-        :param is_enough: asked after each one: whether the others wait for the next call.
+        :param is_enough: called after each timer: whether the others should wait for the next call.
         """
         shifts = self._shifts
         while (at_ms := self.next_ms()) is not None and at_ms <= now_ms:
@@ -82,13 +82,13 @@ class Timers:
                 return
 
     def repeat(self, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> Repeated:
-        """Call ``work`` at ``first_ms``, then again and again after what ``interval_ms()`` says at that time."""
+        """Call ``work`` at ``first_ms``, then repeatedly after the current ``interval_ms()``."""
         repeated = Repeated(self, first_ms, interval_ms, work)
         self._repeated.append(repeated)
         return repeated
 
     def intervals_changed(self) -> None:
-        """Settings are new: what repeats itself asks for its interval at the next opportunity, not when it is due."""
+        """Settings have changed: repeated work reads its interval at the next opportunity, not only when it is due."""
         self.schedule(0, self._rearrange)
 
     def _rearrange(self, now_ms: int) -> None:
@@ -96,7 +96,7 @@ class Timers:
             repeated.interval_changed(now_ms)
 
     def shift(self, delta_ms: int) -> None:
-        """The wall clock was set ``delta_ms`` on (below zero: back): what was to come in a minute still does."""
+        """The wall clock was set forward by ``delta_ms`` (negative: back): keep all remaining times."""
         self._shifts += 1
         self._moved_ms += delta_ms
         for _, _, timer in self._heap:
@@ -104,7 +104,7 @@ class Timers:
         self._heap = [(at_ms + delta_ms, sequence, timer) for at_ms, sequence, timer in self._heap]
 
     def since(self, now_ms: int) -> Callable[[], int]:
-        """What that time is called later: who goes on then counts from it, though the clock was set meanwhile."""
+        """A function that returns what ``now_ms`` is called later, even if the clock has been set meanwhile."""
         moved_ms = self._moved_ms
         return lambda: now_ms + self._moved_ms - moved_ms
 
@@ -114,7 +114,7 @@ class Timers:
 
 
 class Repeated:
-    """Work that comes back, whatever happens to it: the next time is arranged before the work begins."""
+    """Work that repeats, whatever happens to it: the next time is scheduled before the work begins."""
 
     __slots__ = ("_interval_ms", "_timer", "_timers", "_work")
 
@@ -129,7 +129,7 @@ class Repeated:
         self._work(now_ms)
 
     def interval_changed(self, now_ms: int) -> None:
-        """The next time comes no later than the new interval says."""
+        """Make the next time no later than the new interval says."""
         at_ms = now_ms + max(1, self._interval_ms())
         if self._timer.pending and at_ms < self._timer.at_ms:
             self._timer.cancel()

@@ -1,4 +1,4 @@
-"""Names for what belongs together everywhere: partitions, producers and their epochs, and Kafka's special values."""
+"""Types used everywhere: partitions, producers and their epochs, and Kafka's special values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_TIMESTAMP = -1
 NO_PARTITION_LEADER_EPOCH = -1
 MAX_SEQUENCE = 2**31 - 1
 MAX_EPOCH = 32767
-"""Only ever used in markers (KIP-360); a client is given at most ``MAX_EPOCH - 1``."""
+"""Only used in markers (KIP-360); a client gets at most ``MAX_EPOCH - 1``."""
 
 TRANSACTION_STATE_TOPIC = "__transaction_state"
 CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"
@@ -22,12 +22,12 @@ INTERNAL_TOPICS = frozenset({TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC})
 
 
 def encode_uuid(uuid: bytes) -> str:
-    """A 16-byte identity as Kafka writes it: URL-safe base64 without padding, 22 characters."""
+    """A 16-byte id as Kafka writes it: URL-safe base64 without padding, 22 characters."""
     return urlsafe_b64encode(uuid).rstrip(b"=").decode()
 
 
 def partitions_there(count: int) -> str:
-    """For who named another one: which partitions a topic of so many has."""
+    """For messages about a wrong partition: which partitions a topic of this size has."""
     return "its only partition is 0" if count == 1 else f"its partitions are 0 to {count - 1}"
 
 
@@ -56,8 +56,8 @@ class ProducerIdAndEpoch(NamedTuple):
 
 
 new_tuple: Final = tuple.__new__
-"""``new_tuple(ProducerIdAndEpoch, (7, 0))`` is ``ProducerIdAndEpoch(7, 0)`` in a third of the time, if every field is
-given: for what each step of a transaction makes."""
+"""``new_tuple(ProducerIdAndEpoch, (7, 0))`` is ``ProducerIdAndEpoch(7, 0)`` in a third of the time; every field must be
+given. For values created in each step of a transaction."""
 
 NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
@@ -80,5 +80,5 @@ def _java_hash(name: str) -> int:
 
 
 _SHORT_NAME = 128
-"""Characters; hashes of so short names are kept: the same groups and transactional ids are named again and again."""
+"""Characters; hashes of names up to this length are cached: the same groups and transactional ids recur."""
 _short_java_hash = lru_cache(maxsize=4096)(_java_hash)

@@ -1,7 +1,7 @@
-"""Answers that a broker did not give: a refusal of a whole request, shaped as each API shapes it.
+"""Answers made up in a broker's place: a refusal of a whole request, in the form of each API.
 
-Called by the proxy. An API with one error for the whole answer needs nothing here; the others say it for each thing
-that they were asked about. Metadata is refused in its real answer: without brokers in it clients lose their way.
+Called by the proxy. An API with a single error for the whole answer needs nothing here; the others repeat it for each
+thing requested. Metadata is refused within its real answer, because clients are lost without its list of brokers.
 """
 
 from __future__ import annotations
@@ -212,12 +212,12 @@ _BUILDERS: Final[Mapping[int, Build]] = {
 
 
 def can_refuse(api_key: int) -> bool:
-    """Whether :func:`refusal` knows how the API says an error."""
+    """Whether :func:`refusal` knows where the API's answer has its errors."""
     return api_key in _BUILDERS or "error_code" in response_type(api_key).__slots__
 
 
 def refusal(api_key: int, version: int, request: Message, error: Error) -> bytes:
-    """The body of an answer in which everything that was asked is refused with ``error``."""
+    """The body of an answer that refuses everything requested with ``error``."""
     build = _BUILDERS.get(api_key)
     if build is not None:
         return build(request, version, error).encode(version)
@@ -227,6 +227,6 @@ def refusal(api_key: int, version: int, request: Message, error: Error) -> bytes
 
 
 def refuse_metadata(answer: MetadataResponse, error: Error) -> None:
-    """Every topic of the answer has this error, and no partitions."""
+    """Give every topic of the answer this error and no partitions."""
     for topic in answer.topics:
         topic.error_code, topic.partitions = error, []

@@ -30,7 +30,7 @@ from oncelog.faults.spoken import add_fault, do, do_parts, make_fault
 
 LARGEST_BODY = 64 * 1024
 PATIENCE_S = 60
-"""So long a request may take to come."""
+"""Seconds that a request may take to arrive."""
 LONGEST_WAIT_S = 3600
 
 
@@ -116,7 +116,7 @@ def _alone(given: dict[str, Any], name: str) -> None:
 
 
 class _Server(ThreadingHTTPServer):
-    """:param control: answers what is asked."""
+    """:param control: handles the requests."""
 
     daemon_threads = True
 
@@ -126,7 +126,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # whoever has gone wants no answer
+        if not isinstance(sys.exception(), ConnectionError):  # a client that has gone needs no answer
             super().handle_error(request, client_address)
 
 
@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         return [word for word in urlsplit(self.path).path.split("/") if word]
 
     def _ask(self, ask: Callable[[int | None], Any]) -> None:
-        """Of all faults, or of one."""
+        """Handle a request about all faults, or about one."""
         words = self._path()
         if words[:1] != ["faults"] or len(words) > 2:
             self._nowhere("/faults")
@@ -211,12 +211,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no request, or one of a method that is not known; called by the server's own code."""
+        """Answer something that is not a request, or has an unknown method; called by the base class."""
         status = HTTPStatus(code)
         self._send(status, {"error": f"{message or status.phrase}: ask with GET, POST or DELETE"})
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing is logged: the tests say what they did."""
+        """Logs nothing: the tests know what they did."""
 
 
 def _number(what: str, text: str, least: int) -> int:

@@ -1,7 +1,7 @@
-"""A disk that is full, slow or failing when told so, and that remembers what was synced.
+"""A disk that is full, slow or failing on request, and that remembers what was synced.
 
-Put between the broker and its disk by ``oncelog.Broker(faults=True)``. A power failure takes the bytes at the end of
-each file that were written since its last sync; names in folders stay.
+Put between the broker and its disk by ``oncelog.Broker(faults=True)``. A simulated power failure loses the bytes at the
+end of each file written since its last sync; names in folders stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTHING = Subject((), (), ())
 
 
 class TroubledFile:
-    """A file that asks its disk's faults first; implements ``ports.File``."""
+    """A file that checks its disk's faults first; implements ``ports.File``."""
 
     __slots__ = ("_disk", "_file")
 
@@ -77,7 +77,7 @@ class TroubledDisk:
     # --- faults
 
     def strike(self, what: str, path: str) -> None:
-        """Do what the faults in force say; called before a write or a sync, on whatever thread does it."""
+        """Apply the faults in force; called before a write or a sync, on whatever thread does it."""
         candidates = self._faults.of(DISK_ACTIONS)
         if not candidates:
             return
@@ -90,14 +90,14 @@ class TroubledDisk:
                 raise StorageError(f"cannot {what} {path}: {os.strerror(code)}")
 
     def safe_bytes(self, path: str) -> int:
-        """How much of a file a power failure leaves."""
+        """How much of a file a power failure would leave."""
         return self._safe.get(path, 0)
 
     def synced(self, path: str, size: int) -> None:
         self._safe[path] = size
 
     def lose_unsynced(self) -> list[str]:
-        """What a power failure does; the files that lost something."""
+        """Lose what a power failure would; returns the files that lost something."""
         cut = []
         for path, safe in sorted(self._safe.items()):
             if self._disk.exists(path) and self._disk.size(path) > safe:

@@ -1,6 +1,6 @@
-"""Faults of a broker of ours: those on requests, and those that need its inside.
+"""Faults of our own broker: those on requests, and those that need access to its inside.
 
-``broker.faults`` of ``oncelog.Broker``, called by tests from their own threads; and of ``oncelog serve --faults``,
+``broker.faults`` of ``oncelog.Broker``, called by tests from their own threads; also of ``oncelog serve --faults``,
 called over HTTP by :class:`oncelog.faults.control.FaultControl`.
 """
 
@@ -29,11 +29,11 @@ _COORDINATED = (
     ApiKey.ADD_OFFSETS_TO_TXN,
     ApiKey.END_TXN,
 )
-"""Requests to a transaction coordinator, behind which it may crash."""
+"""Requests to a transaction coordinator, after which it may crash."""
 
 
 class Home(Protocol):
-    """The running broker whose faults these are."""
+    """The running broker that the faults belong to."""
 
     @property
     def data(self) -> Path | None: ...
@@ -42,20 +42,20 @@ class Home(Protocol):
     def is_running(self) -> bool: ...
 
     def on_loop(self, action: Callable[[Nodes], T]) -> T:
-        """Do something on the broker's own thread."""
+        """Run an action on the broker's own thread."""
         ...
 
     def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
-        """As :meth:`on_loop`, for what takes more than one turn."""
+        """As :meth:`on_loop`, for work that takes more than one turn."""
         ...
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:
-        """Break off as a crash would, do something, and start again."""
+        """Stop as in a crash, call ``meanwhile``, and start again."""
         ...
 
 
 class BrokerFaults(Faults):
-    """The faults of one broker; they last through its restarts, until they are removed."""
+    """The faults of one broker; they persist across its restarts, until they are removed."""
 
     def __init__(self, broker: Home) -> None:
         super().__init__()
@@ -63,17 +63,17 @@ class BrokerFaults(Faults):
         self._inside: Inside | None = None
         self._disk: TroubledDisk | None = None
         self.has_disk = False
-        """Whether the broker was made with ``faults=True``."""
+        """Whether the broker was created with ``faults=True``."""
 
     # --- the broker comes and goes
 
     def disk(self, disk: Disk) -> Disk:
-        """The disk that the broker is to use instead."""
+        """The disk for the broker to use instead."""
         self._disk = TroubledDisk(disk, self)
         return self._disk
 
     def enter(self, server: Server) -> None:
-        """A broker has started; called on its thread."""
+        """The broker has started; called on its thread."""
         self._inside = Inside(server.broker, self, server.now_ms)
         server.broker.intercept(self._inside, self._inside)
 
@@ -89,21 +89,21 @@ class BrokerFaults(Faults):
     # --- markers and coordinators
 
     def hold_markers(self, *, times: int | None = None, **match: object) -> Fault:
-        """Transactions' markers wait before their partitions until :meth:`release`, or the end of the fault.
+        """Hold transactions' markers before their partitions until :meth:`release`, or the end of the fault.
 
         :param match: ``transactional_id``, ``topic``, ``partition``.
         """
         return self._add(Action.HOLD_MARKER, None, times, _of_markers(match))
 
     def release(self, fault: Fault) -> int:
-        """Let the markers go that :meth:`hold_markers` holds; how many."""
+        """Release the markers that :meth:`hold_markers` holds; returns how many."""
         inside = self._inside
         if inside is None or not self._broker.is_running:
             return 0
         return self._broker.on_loop(lambda nodes: nodes.at_once(lambda: inside.release(fault)))
 
     def held(self, fault: Fault) -> int:
-        """How many markers a fault holds now."""
+        """How many markers the fault holds now."""
         inside = self._inside
         return self._broker.on_loop(lambda nodes: inside.held(fault)) if inside is not None else 0
 
@@ -118,11 +118,12 @@ class BrokerFaults(Faults):
     def crash_coordinator(
         self, after: str = "prepare", *, transactional_id: str | None = None, times: int | None = 1
     ) -> Fault:
-        """A transaction's coordinator crashes; the one that takes over (with several nodes: on another one) knows what
+        """Crash a transaction's coordinator; the one that takes over (with several nodes: on another node) knows what
         the log knows.
 
-        :param after: while the transaction ends: ``"prepare"`` (before any marker), ``"first-marker"``, ``"markers"``
-            (before the transaction is complete). Or a request's name: it is carried out, the answer is lost.
+        :param after: when: while the transaction ends, ``"prepare"`` (before any marker), ``"first-marker"``,
+            ``"markers"`` (before the transaction is complete); or a request's name: it is carried out, and its answer
+            is lost.
         """
         match: dict[str, object] = {"transactional_id": transactional_id}
         if after in PHASES:
@@ -137,17 +138,17 @@ class BrokerFaults(Faults):
         return self._add(Action.CRASH_AFTER_ANSWER, after, times, match, phase=after)
 
     def expire_transaction(self, transactional_id: str) -> None:
-        """An open transaction's time-out comes now: it is aborted and its producer fenced.
+        """Let an open transaction time out now: it is aborted and its producer fenced.
 
-        :raises FaultError: the id has no transaction open.
+        :raises FaultError: the id has no open transaction.
         """
         if not self._broker.on_loop(lambda nodes: nodes.expire_transaction(transactional_id)):
             raise FaultError(f"{transactional_id!r} has no open transaction that could expire")
 
     def expire_member(self, group: str, member_id: str | None = None) -> list[str]:
-        """The session of a group's member ends now, or that of all its members; who they were.
+        """End the session of a group's member now, or of all its members; returns their ids.
 
-        :raises FaultError: nobody of that name is in the group.
+        :raises FaultError: the group has no such member.
         """
         expired = self._broker.on_loop(lambda nodes: nodes.expire_members(group, member_id))
         if not expired:
@@ -156,9 +157,9 @@ class BrokerFaults(Faults):
         return expired
 
     def forget_producer(self, topic: str, partition: int = 0, *, producer_id: int | None = None) -> list[int]:
-        """A partition forgets a producer, or all, as ``producer.id.expiration.ms`` would have it; their ids.
+        """Make a partition forget one producer, or all, as ``producer.id.expiration.ms`` would; returns their ids.
 
-        :raises FaultError: nothing is known of it there, or its transaction is open.
+        :raises FaultError: the partition does not know it, or its transaction is open.
         """
         _whole("partition", partition, 0)
         where = TopicPartition(topic, partition)
@@ -170,7 +171,7 @@ class BrokerFaults(Faults):
     # --- the disk
 
     def full_disk(self, *, times: int | None = None) -> Fault:
-        """Writes find no space, until the fault ends. A partition that met it stops until a restart."""
+        """Writes find no space until the fault ends. A partition that met it stays offline until a restart."""
         self._needs_disk("full_disk")
         return self._add(Action.FULL_DISK, None, times, {})
 
@@ -181,12 +182,13 @@ class BrokerFaults(Faults):
         return self._add(Action.SLOW_DISK, None, times, {}, delay_ms=ms)
 
     def failing_sync(self, *, times: int | None = 1) -> Fault:
-        """A sync fails: what it was to cover is not promised any more."""
+        """A sync fails: what it would have covered is not guaranteed any more."""
         self._needs_disk("failing_sync", folder=True)
         return self._add(Action.FAILING_SYNC, None, times, {})
 
     def power_loss(self) -> list[str]:
-        """Cut the power and start again at the same address: what was not synced is gone. The files that lost some."""
+        """Cut the power and start again at the same address: unsynced bytes are gone. Returns the files that lost
+        some."""
         self._needs_disk("power_loss", folder=True)
         return self._broker.restart_after(self._lose_unsynced)
 
@@ -202,38 +204,38 @@ class BrokerFaults(Faults):
     # --- nodes
 
     def kill_node(self, node_id: int) -> None:
-        """One of several nodes is killed."""
+        """Kill one of several nodes."""
         _whole("node_id", node_id, 1)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=True))
 
     def start_node(self, node_id: int) -> None:
-        """A node that was stopped or killed is back."""
+        """Start a stopped or killed node again."""
         _whole("node_id", node_id, 1)
         self._broker.run_nodes(lambda nodes: nodes.start(node_id))
 
     def isolate_node(self, node_id: int) -> None:
-        """A node is cut off from clients and from the other nodes; its connections stay and are silent."""
+        """Cut a node off from clients and the other nodes; its connections stay open and silent."""
         _whole("node_id", node_id, 1)
         self._broker.on_loop(lambda nodes: nodes.isolate(node_id))
 
     def heal_node(self, node_id: int) -> None:
-        """A node that was cut off is reached again."""
+        """Connect a node that was cut off again."""
         _whole("node_id", node_id, 1)
         self._broker.on_loop(lambda nodes: nodes.heal(node_id))
 
     def move_leader(self, topic: str, partition: int, to: int) -> None:
-        """Another node leads a partition."""
+        """Make another node lead a partition."""
         _whole("partition", partition, 0)
         _whole("to", to, 1)
         self._broker.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
 
     def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
-        """Another node coordinates a group or a transactional id."""
+        """Make another node coordinate a group or a transactional id."""
         _whole("to", to, 1)
         self._broker.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
 
     def stop_node(self, node_id: int) -> None:
-        """One of several nodes stops cleanly: its leaders move first."""
+        """Stop one of several nodes cleanly: its leaders move first."""
         _whole("node_id", node_id, 1)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=False))
 

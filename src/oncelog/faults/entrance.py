@@ -1,9 +1,9 @@
-"""Who may come in through a proxy that logs in towards the brokers: only those who know a secret made for it.
+"""Access to a proxy that logs in at the brokers: only for clients that know a secret generated for it.
 
-Whoever reaches such a proxy has the rights of its login, so its clients log in to it: SASL PLAIN, with a password that
-is drawn at its start. The tokens stay on this machine, since such a proxy listens on its loopback addresses alone.
-Called by the proxy for each frame of a connection. Before the login is done ApiVersions alone goes on to the broker,
-as in Apache Kafka; the handshake with bare tokens (SaslHandshake 0) is not offered.
+Anyone who can connect to such a proxy acts with its login, so its clients must log in to it: SASL PLAIN, with a
+password that is generated at its start. The tokens stay on this machine, because such a proxy listens only on loopback
+addresses. Called by the proxy for each frame of a connection. Before the login is done only ApiVersions is passed to
+the broker, as in Apache Kafka; the handshake with bare tokens (SaslHandshake 0) is not offered.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SIZE_BYTES: Final = 4
 
 
 class Entrance:
-    """The login that one proxy asks its clients for."""
+    """The login that one proxy requires from its clients."""
 
     def __init__(self) -> None:
         self._password = secrets.token_urlsafe(24)
 
     @property
     def client_properties(self) -> dict[str, str]:
-        """What a client needs beside ``bootstrap.servers``, under Kafka's and librdkafka's names."""
+        """What a client needs besides ``bootstrap.servers``, under Kafka's and librdkafka's names."""
         return {
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": PLAIN,
@@ -45,14 +45,14 @@ class Entrance:
         }
 
     def visitor(self) -> Visitor:
-        """A connection that has just come."""
+        """A new connection."""
         return Visitor(Plain({USER: self._password}))
 
 
 class Visitor:
     """One connection's login.
 
-    ``refused`` is set where the connection ends once the last answer is written.
+    ``refused`` is set if the connection must be closed after the last answer.
     """
 
     def __init__(self, mechanism: Plain) -> None:
@@ -62,7 +62,7 @@ class Visitor:
         self.refused = False
 
     def takes(self, frame: bytes) -> bytes | None:
-        """The answer to a frame of the login; None for one that goes on to the broker, or that ends it unanswered."""
+        """The answer to a frame of the login; None if the frame is for the broker, or the login ends unanswered."""
         try:
             header, body = decode_request_header(frame)
             if header.api_key == ApiKey.SASL_HANDSHAKE and header.api_version == 1:
@@ -97,7 +97,7 @@ class Visitor:
 
 
 def _frame(header: RequestHeader, answer: Message) -> bytes:
-    """An answer without its size."""
+    """An answer, without its size prefix."""
     body = answer.encode(header.api_version)
     head = encode_response_header(header.api_key, header.api_version, header.correlation_id, len(body))
     return head[_SIZE_BYTES:] + body

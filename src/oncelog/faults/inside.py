@@ -1,7 +1,7 @@
-"""Faults inside a broker: on requests before it sees them, on markers between coordinator and partition, on its disk.
+"""Faults inside a broker: on requests before it sees them, on markers on their way to partitions, on its disk.
 
-Lives on the broker's own thread, where ``oncelog.Broker`` puts it; the rules are shared with the tests' threads.
-Requests of a connection keep their order: one that waits holds up those behind it, as it would on the way.
+Lives on the broker's own thread, where ``oncelog.Broker`` puts it; tests' threads share the rules.
+Requests of a connection keep their order: one that waits holds up those behind it, as on a network.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from oncelog.coordinator.transaction.host import TxnMarker
 
 REORDER_PATIENCE_MS = 500
-"""A request that waits for the next one goes ahead after this, for a client that sends one at a time."""
+"""A request waiting for the next one is passed on after this time, for clients that send one at a time."""
 BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS = "prepare", "first-marker", "markers"
 PHASES = (BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS)
-"""When, while a transaction ends, its coordinator may crash."""
+"""Moments in a transaction's end at which its coordinator may crash."""
 
 
 class _Edited:
-    """A connection whose answer to one request is changed on its way; implements ``Channel``."""
+    """A connection on which the answer to one request is changed; implements ``Channel``."""
 
     def __init__(self, channel: Channel, edit: Callable[[int, Sequence[Part]], None]) -> None:
         self._channel = channel
@@ -157,7 +157,7 @@ class Inside:
         self._waiting[channel.connection_id] = go
 
     def _edited(self, struck: dict[Action, Fault], header: RequestHeader, channel: Channel) -> Channel:
-        """The connection as the broker is to see it."""
+        """The connection object to give to the broker."""
         late, throttled = struck.get(Action.DELAY_ANSWER), struck.get(Action.THROTTLE)
         refused, crash = struck.get(Action.ANSWER_ERROR), struck.get(Action.CRASH_AFTER_ANSWER)
         if Action.LOSE_ANSWER not in struck and not (late or throttled or refused or crash):
@@ -207,7 +207,7 @@ class Inside:
         return written
 
     def release(self, fault: Fault) -> int:
-        """Let the markers go that a fault holds; how many."""
+        """Release the markers that a fault holds; returns how many."""
         mine = [go for held, go in self._held if held is fault]
         self._held = [(held, go) for held, go in self._held if held is not fault]
         for go in mine:
@@ -235,7 +235,7 @@ class Inside:
             self._broker.nodes.crash_coordinator(partition, self._now_ms())
 
     def _crash_all(self, fault: Fault) -> None:
-        """Of the transactional id that the fault names, or of every one."""
+        """Crash the coordinator of the transactional id that the fault names, or of every one."""
         if fault.match.transactional_id is not None:
             self._crash([fault.match.transactional_id])
             return
@@ -251,7 +251,7 @@ def _is_time(phase: str, marker: TxnMarker, topic_partition: TopicPartition) -> 
 
 
 def _nothing(slot: int, parts: Sequence[Part]) -> None:
-    """The second answer to a request that came twice."""
+    """Ignores the second answer to a duplicated request."""
 
 
 def _parts(header: RequestHeader, body: bytes) -> list[Part]:
@@ -261,7 +261,7 @@ def _parts(header: RequestHeader, body: bytes) -> list[Part]:
 def _changed(
     header: RequestHeader, parts: Sequence[Part], throttled: Fault | None, refused: Fault | None
 ) -> Sequence[Part]:
-    """An answer with a throttle time or an error put in."""
+    """An answer with a throttle time or an error inserted."""
     whole = b"".join(
         part.file.read_at(part.position, part.size_bytes) if isinstance(part, FileSlice) else part for part in parts
     )

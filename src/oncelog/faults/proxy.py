@@ -1,15 +1,15 @@
 """A proxy in front of any broker that carries out faults: ``with FaultProxy("localhost:9092") as proxy: ...``.
 
-Called by tests and by ``oncelog proxy``. Every broker of the cluster gets a listener of its own, and the addresses in
-the answers that tell of brokers are replaced, so that a client never leaves the proxy. All else passes byte for byte; a
-body is read only where a fault needs it. Clients speak plain text to it, and their own logins pass; towards the brokers
-it encrypts, and logs in itself, where ``upstream`` says how. A :class:`Passage` is told of every frame:
-``oncelog lab`` draws what it saw.
+Called by tests and by ``oncelog proxy``. Every broker of the cluster gets its own listener, and addresses in
+answers about brokers are replaced, so that a client never bypasses the proxy. Everything else passes byte for byte; a
+body is read only if a fault needs it. Clients speak plain text to the proxy, and their own logins pass through; towards
+the brokers it encrypts, and logs in itself, if ``upstream`` says how. A :class:`Passage` sees every frame:
+``oncelog lab`` draws them.
 
 Invariants
-- Where it logs in itself, it listens on this machine alone and its clients log in to it (``faults.entrance``).
-- The client gets its answers in the order of its requests, whatever order the broker got them in.
-- A lost answer ends the connection: clients take an answer out of order for a broken peer.
+- If it logs in itself, it listens on this machine only and its clients log in to it (``faults.entrance``).
+- The client gets its answers in the order of its requests, in whatever order the broker got them.
+- A lost answer closes the connection: clients regard an out-of-order answer as a broken peer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from oncelog.server.listeners import Address
 LARGEST_FRAME: Final = 256 << 20
 EVERY_ADDRESS: Final = ("0.0.0.0", "::")
 REORDER_PATIENCE_S: Final = 0.5
-"""A request that waits for the next one goes ahead after this, for a client that sends one at a time."""
+"""A request waiting for the next one is passed on after this time, for clients that send one at a time."""
 _SIZE: Final = Struct(">i")
 _TELLS_OF_BROKERS: Final = {
     ApiKey.METADATA: 0,
@@ -53,7 +53,7 @@ _TELLS_OF_BROKERS: Final = {
     ApiKey.PRODUCE: 10,
     ApiKey.FETCH: 16,
 }
-"""The first version whose answer may hold addresses."""
+"""APIs whose answers may contain addresses, with the first such version."""
 
 
 class ProxyError(OncelogError):
@@ -61,23 +61,23 @@ class ProxyError(OncelogError):
 
 
 class Passage(Protocol):
-    """Who is told of what goes through, on the proxy's own thread. Requests are numbered as they come."""
+    """Observes everything that passes, on the proxy's own thread. Requests are numbered as they arrive."""
 
     def asked(self, number: int, header: RequestHeader, frame: bytes, struck: Sequence[Fault]) -> None:
-        """A client sent this; ``struck`` are the faults that it met."""
+        """A client sent this request; ``struck`` are the faults that apply to it."""
         ...
 
     def answered(self, number: int, frame: bytes) -> None:
-        """The broker, or a fault in its place, answered this."""
+        """The broker, or a fault in its place, sent this answer."""
         ...
 
     def delivered(self, number: int, arrived: bool) -> None:
-        """The answer went to the client, or was lost on its way."""
+        """The answer was sent to the client, or was lost."""
         ...
 
 
 class _Exchange:
-    """One request of a client and what becomes of its answer."""
+    """One request of a client and the fate of its answer."""
 
     __slots__ = ("answer", "cut", "delay_ms", "error", "header", "is_last", "number", "swallow", "throttle_ms")
 
@@ -97,7 +97,7 @@ class _Exchange:
 
 
 class _Connection:
-    """One client's connection and its counterpart at the broker."""
+    """One client's connection, and the matching one to the broker."""
 
     def __init__(
         self,
@@ -109,15 +109,15 @@ class _Connection:
         self._from_client, self._to_client = client
         self._from_broker, self._to_broker = broker
         self._asked: asyncio.Queue[_Exchange] = asyncio.Queue()
-        """In the order of the client's requests."""
+        """Exchanges in the order of the client's requests."""
         self._sent: deque[_Exchange] = deque()
-        """In the order in which the broker got them."""
+        """Exchanges in the order in which the broker got them."""
         self._held: tuple[bytes, _Exchange, asyncio.TimerHandle] | None = None
         self._undelivered: dict[int, _Exchange] = {}
         self._visitor = proxy.entrance.visitor() if proxy.entrance is not None else None
 
     async def run(self) -> None:
-        """Until either side ends, or a fault does."""
+        """Run until either side, or a fault, ends the connection."""
         tasks = [asyncio.ensure_future(work()) for work in (self._requests, self._broker_answers, self._client_answers)]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -151,7 +151,7 @@ class _Connection:
             elif (visitor is not None and visitor.refused) or not await self._request(frame):
                 return
             if visitor is not None and visitor.refused:
-                await asyncio.Event().wait()  # until its last answer is written, which ends the connection
+                await asyncio.Event().wait()  # until its last answer is written, which closes the connection
 
     def _answer_visitor(self, visitor: Visitor, answer: bytes) -> None:
         exchange = _Exchange(None)
@@ -160,7 +160,7 @@ class _Connection:
         self._asked.put_nowait(exchange)
 
     async def _request(self, frame: bytes) -> bool:
-        """Pass one request on; False ends the connection."""
+        """Pass one request on; False closes the connection."""
         try:
             header, body = decode_request_header(frame)
         except ProtocolError:
@@ -178,7 +178,7 @@ class _Connection:
         if Action.LOSE_REQUEST in struck:
             return False
         if Action.BLACKHOLE in struck:
-            self._expect(exchange)  # for ever: what is asked behind it is not answered either
+            self._expect(exchange)  # for ever: requests after it are not answered either
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
             await asyncio.sleep(delay.delay_ms / 1000)
@@ -219,7 +219,7 @@ class _Connection:
         self._release()
 
     def _release(self) -> None:
-        """The request that waited for the next one goes to the broker."""
+        """Send the request that waited for the next one to the broker."""
         if self._held is not None:
             frame, exchange, timer = self._held
             self._held = None
@@ -260,7 +260,7 @@ class _Connection:
 
 
 class _Proxy:
-    """The listeners, one for each broker that was heard of; lives on one event loop."""
+    """The listeners, one for each known broker; lives on one event loop."""
 
     def __init__(
         self, faults: Faults, host: str, upstream: Upstream, passage: Passage | None, entrance: Entrance | None
@@ -276,10 +276,10 @@ class _Proxy:
         self._connections: set[asyncio.Task[None]] = set()
         self._topics: dict[bytes, str] = {}
         self.why_closed = ""
-        """Why a connection to a broker could not be had, the last time it could not."""
+        """Why a connection to a broker could not be made, the last time that happened."""
 
     async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:
-        """The local port that stands for a broker; its listener is made when it is first heard of."""
+        """The local port that stands for a broker; its listener is created when the broker is first heard of."""
         key = (host, port)
         if key in self._listeners:
             return self._listeners[key][1]
@@ -330,7 +330,7 @@ class _Proxy:
         return self._topics.get(topic_id, "")
 
     async def edited(self, exchange: _Exchange, frame: bytes) -> bytes:
-        """The answer as the client is to see it."""
+        """The answer as changed for the client."""
         header = exchange.header
         if header is None or not header.is_known:
             return frame
@@ -353,7 +353,7 @@ class _Proxy:
         return _answer_frame(header, answer.encode(header.api_version))
 
     async def _with_own_addresses(self, api_key: int, answer: Any) -> bool:
-        """Replace each broker's address by its listener's; whether there was any."""
+        """Replace each broker's address by its listener's; returns whether there were any."""
         match api_key:
             case ApiKey.METADATA:
                 self._topics.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
@@ -377,7 +377,7 @@ def _answer_frame(header: RequestHeader, body: bytes) -> bytes:
 
 
 async def _read_frame(reader: asyncio.StreamReader, largest: int = LARGEST_FRAME) -> bytes | None:
-    """The next frame without its size; None if the peer has ended or sends no frames."""
+    """The next frame without its size; None if the peer has ended or does not send frames."""
     try:
         (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
         if not 0 <= size <= largest:
@@ -388,14 +388,14 @@ async def _read_frame(reader: asyncio.StreamReader, largest: int = LARGEST_FRAME
 
 
 class FaultProxy:
-    """Stands in front of a broker or a cluster for as long as the ``with`` block, or from ``start`` to ``stop``.
+    """Stands in front of a broker or a cluster during the ``with`` block, or from ``start`` to ``stop``.
 
     :param bootstrap_servers: ``HOST:PORT`` of one broker of the cluster.
-    :param listen: where the clients find the proxy; port 0 takes a free one. Other brokers get free ports.
-    :param upstream: how to encrypt and log in towards the brokers, as a client's settings or properties; plain text
-        without. Without a login there, clients log in through the proxy themselves.
-    :param open_to_all: let everybody on this machine act with the login of ``upstream``, without one of their own.
-    :param passage: is told of every request and answer.
+    :param listen: the proxy's address for clients; port 0 takes a free one. Other brokers get free ports.
+    :param upstream: how to encrypt and log in at the brokers, as a client's settings or properties; without it plain
+        text. Without a login there, clients log in through the proxy themselves.
+    :param open_to_all: let everyone on this machine act with the login of ``upstream``, without logging in.
+    :param passage: observes every request and answer.
     :raises ProxyError: clients could not find it, or not only those of this machine could act with its login.
 
     Clients use :attr:`bootstrap_servers` and :attr:`client_properties`; :attr:`faults` says what goes wrong.
@@ -438,12 +438,12 @@ class FaultProxy:
 
     @property
     def client_properties(self) -> dict[str, str]:
-        """What clients need beside ``bootstrap.servers``: the proxy's own login; empty if it asks for none."""
+        """What clients need besides ``bootstrap.servers``: the proxy's own login; empty if it requires none."""
         return self._entrance.client_properties if self._entrance is not None else {}
 
     @property
     def why_closed(self) -> str:
-        """Why a broker could not be reached, or refused the login, the last time one did; empty if none did."""
+        """Why a broker could not be reached, or refused the login, the last time that happened; else empty."""
         return self._proxy.why_closed if self._proxy is not None else ""
 
     def start(self) -> Self:
@@ -466,7 +466,7 @@ class FaultProxy:
         return self
 
     def stop(self) -> None:
-        """End every connection; nothing happens where it does not run."""
+        """Close every connection; does nothing if it is not running."""
         proxy, self._proxy = self._proxy, None
         if proxy is not None and self._loop is not None:
             with contextlib.suppress(TimeoutError):
@@ -474,7 +474,7 @@ class FaultProxy:
         self._end_thread()
 
     def end_connections(self) -> None:
-        """Every connection ends, with what is on its way in it; clients may connect again."""
+        """Close every connection, losing what is on its way; clients may connect again."""
         if self._proxy is None or self._loop is None:
             raise ProxyError("the proxy is not running: use it in a with block, or call start()")
         asyncio.run_coroutine_threadsafe(self._proxy.end_connections(), self._loop).result(30)

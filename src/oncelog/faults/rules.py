@@ -1,4 +1,4 @@
-"""Faults by name: what is to happen to which request, how often, and whether it did.
+"""Faults by name: what to do to which request, how often, and whether it happened.
 
 Called by the proxy for each request, and by tests from their own thread. A fault is gone when its ``with`` block
 ends, or after :meth:`Fault.remove`.
@@ -26,11 +26,11 @@ DAY_MS = 86_400_000
 
 
 class FaultError(OncelogError):
-    """A fault that cannot be: an unknown name, or one that can never match."""
+    """An impossible fault: an unknown name, or one that can never match."""
 
 
 class Action(Enum):
-    """What happens to a request that a fault strikes."""
+    """What happens to a request that a fault hits."""
 
     LOSE_REQUEST = "it never reaches the broker; the connection ends"
     LOSE_ANSWER = "the broker carries it out; its answer never arrives and the connection ends"
@@ -54,12 +54,12 @@ class Action(Enum):
 MARKER_ACTIONS = frozenset({Action.HOLD_MARKER, Action.LOSE_MARKER, Action.REPEAT_MARKER, Action.CRASH_COORDINATOR})
 DISK_ACTIONS = frozenset({Action.FULL_DISK, Action.SLOW_DISK, Action.FAILING_SYNC})
 _ELSEWHERE = MARKER_ACTIONS | DISK_ACTIONS
-"""What strikes elsewhere than on a client's request."""
+"""Actions that apply elsewhere than to a client's request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which requests: those that agree with everything named here."""
+    """Which requests: those that match everything given here."""
 
     api: ApiKey | None = None
     version: int | None = None
@@ -74,11 +74,11 @@ class Match:
         return (self.topic, self.partition, self.transactional_id, self.group) != (None, None, None, None)
 
     def agrees(self, api_key: int, version: int, client_id: str | None) -> bool:
-        """Whether the header does."""
+        """Whether the request's header matches."""
         return self.api in (None, api_key) and self.version in (None, version) and self.client_id in (None, client_id)
 
     def covers(self, subject: Subject) -> bool:
-        """Whether the body does."""
+        """Whether the request's body matches."""
         if self.topic is not None or self.partition is not None:
             found = (self.topic in (None, name) and self.partition in (None, index) for name, index in subject.topics)
             if not any(found):
@@ -95,7 +95,7 @@ class Match:
 
 
 class Fault:
-    """One fault, counting its hits; ``with`` removes it at the end."""
+    """One fault, counting its hits; ``with`` removes it at the end of the block."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Fault:
         self.error = error
         self.delay_ms = delay_ms
         self.phase = phase
-        """When in its course: for a coordinator that crashes."""
+        """For a crashing coordinator: when, while the transaction ends."""
         self.hits = 0
         """How often it has struck."""
         self._owner = owner
@@ -126,7 +126,7 @@ class Fault:
         self._random = random.Random(seed)
 
     def strikes(self) -> bool:
-        """Whether it strikes a request that matches; called once for each, in order, under the owner's lock."""
+        """Whether it hits a matching request; called once for each, in order, under the owner's lock."""
         if self._times is not None and self.hits >= self._times:
             return False
         if self._to_skip:
@@ -138,7 +138,7 @@ class Fault:
         return True
 
     def wait(self, timeout: float = 30, hits: int = 1) -> None:
-        """Return once it has struck ``hits`` times.
+        """Return once it has hit ``hits`` times.
 
         :param timeout: seconds.
         :raises TimeoutError: it has not.
@@ -148,7 +148,7 @@ class Fault:
                 raise TimeoutError(f"{self} within {timeout} s, not {hits} times")
 
     def remove(self) -> None:
-        """It strikes no more; ``hits`` stays."""
+        """It hits no more requests; ``hits`` stays."""
         self._owner.remove(self)
 
     def __enter__(self) -> Self:
@@ -167,16 +167,16 @@ class Fault:
 
 
 class Faults:
-    """The faults in force. Each method makes one, and takes by name:
+    """The faults in force. Each method creates one, and takes by name:
 
     - ``api``: its name in Kafka, such as ``"Produce"``; None for every request.
     - ``version``, ``client_id``, ``topic``, ``partition``, ``transactional_id``, ``group``: only requests that
-      name this.
-    - ``times``: strikes so often; None for ever.
-    - ``skip``: lets so many matching requests pass first.
-    - ``probability``: strikes a matching request this often, above 0 to 1, by a random number of ``seed``.
+      contain this.
+    - ``times``: how many hits; None for ever.
+    - ``skip``: how many matching requests pass first.
+    - ``probability``: how often it hits a matching request, above 0 to 1, by random numbers from ``seed``.
 
-    Raises ``FaultError`` for an unknown API, or one whose requests never name what is asked for.
+    Raises ``FaultError`` for an unknown API, or one whose requests never contain what is given.
     """
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ class Faults:
     def delay(
         self, ms: int, api: str | None = None, *, answer: bool = False, times: int | None = None, **match: object
     ) -> Fault:
-        """The request reaches the broker ``ms`` later, or its answer the client. Those behind it wait too."""
+        """The request reaches the broker ``ms`` later, or its answer the client. Requests behind it wait too."""
         milliseconds("a delay", ms)
         return self._add(Action.DELAY_ANSWER if answer else Action.DELAY_REQUEST, api, times, match, delay_ms=ms)
 
@@ -212,7 +212,7 @@ class Faults:
         return self._add(Action.ANSWER_ERROR, api, times, match, error=_error(error))
 
     def duplicate(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
-        """The request reaches the broker twice, as one that was sent again; the client gets the first answer."""
+        """The request reaches the broker twice, like a repeated one; the client gets the first answer."""
         return self._add(Action.DUPLICATE, api, times, match)
 
     def reorder(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
@@ -231,18 +231,18 @@ class Faults:
         return self._add(Action.BLACKHOLE, api, times, {**match, "client_id": client_id})
 
     def clear(self) -> None:
-        """No fault is in force any more."""
+        """Remove all faults."""
         with self.changed:
             self._faults.clear()
 
     def remove(self, fault: Fault) -> None:
-        """A fault strikes no more; nothing happens where it was removed before."""
+        """Remove a fault; does nothing if it was removed before."""
         with self.changed:
             if fault in self._faults:
                 self._faults.remove(fault)
 
     def report(self) -> list[str]:
-        """What struck since the last report, a line each; what never did says so."""
+        """What was hit since the last report, one line per fault, including those never hit."""
         with self.changed:
             lines = [str(fault) for fault in self._seen]
             self._seen = list(self._faults)
@@ -250,11 +250,11 @@ class Faults:
 
     @property
     def in_force(self) -> Sequence[Fault]:
-        """Those that were made and not removed, the oldest first."""
+        """The faults that have not been removed, oldest first."""
         return tuple(self._faults)
 
     def candidates(self, api_key: int, version: int, client_id: str | None) -> list[Fault]:
-        """Those whose match agrees with a request's header."""
+        """The faults that match a request's header."""
         if not self._faults:
             return []
         with self.changed:
@@ -265,14 +265,14 @@ class Faults:
             ]
 
     def of(self, actions: frozenset[Action]) -> list[Fault]:
-        """Those in force that strike elsewhere than on a request."""
+        """The faults in force that apply elsewhere than to a request."""
         if not self._faults:
             return []
         with self.changed:
             return [fault for fault in self._faults if fault.action in actions]
 
     def strike(self, candidates: Sequence[Fault], subject: Subject | None) -> list[Fault]:
-        """Those of ``candidates`` that strike the request; each counts a hit."""
+        """Those of ``candidates`` that hit the request; each counts a hit."""
         with self.changed:
             struck = [
                 fault
@@ -332,7 +332,7 @@ class Faults:
 
 
 def _can_match(match: Match, action: Action) -> None:
-    """Refuse what could never strike."""
+    """Refuse a fault that could never match."""
     for field in ("version", "partition"):
         number = getattr(match, field)
         if number is not None and not is_whole(number, 0):
@@ -371,7 +371,7 @@ def _can_match(match: Match, action: Action) -> None:
 
 
 def api_of(name: str | None) -> ApiKey | None:
-    """The API of a name; None for None. :raises FaultError: there is none."""
+    """The API with this name; None for None. :raises FaultError: it is unknown."""
     if name is None:
         return None
     if not isinstance(name, str):
@@ -395,7 +395,7 @@ def _error(error: str | int | Error) -> Error:
 
 
 def is_whole(value: object, least: int) -> TypeGuard[int]:
-    """Whether it is a whole number of at least ``least``."""
+    """Whether it is an integer of at least ``least``."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
@@ -405,7 +405,7 @@ def _positive(what: str, value: object) -> None:
 
 
 def milliseconds(what: str, value: object) -> None:
-    """:raises FaultError: so long nobody waits, or it is no number."""
+    """:raises FaultError: it is too long, or not a number."""
     _positive(what, value)
     if value > DAY_MS:  # type: ignore[operator]
         raise FaultError(f"{what} is at most a day, {DAY_MS} ms, not {value!r}")

@@ -1,4 +1,4 @@
-"""Faults in a broker that ``oncelog serve --faults HOST:PORT`` runs, over HTTP: for tests in any language."""
+"""Faults in a broker run by ``oncelog serve --faults HOST:PORT``, over HTTP: for tests in any language."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 class ServedFaults:
     """The faults of one ``serve``; implements :class:`oncelog.faults.embedded.Home`.
 
-    :param address: of the control, on this machine alone.
+    :param address: the control's address, on this machine only.
     :raises FaultError: the address is another machine's, or in use.
     """
 

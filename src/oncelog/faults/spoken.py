@@ -1,4 +1,4 @@
-"""Faults as text: what ``oncelog proxy --fault`` and the control over HTTP take.
+"""Faults as text: the form used by ``oncelog proxy --fault`` and the control over HTTP.
 
 ``lose_answer Produce topic=orders times=1``, ``delay 200 Fetch``, ``answer_error EndTxn NOT_COORDINATOR``,
 ``cut_connection after Produce``, ``throttle 500 Produce``, ``blackhole client_id=web``.
@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, Sequence[str]]] = {
     "throttle": ("ms", _API),
     "blackhole": ("client_id", _API),
 }
-"""Each kind of fault with the words that may follow it without a name, in order."""
+"""Each kind of fault with the arguments that may follow it without a name, in order."""
 INSIDE: Final[Mapping[str, Sequence[str]]] = {
     "hold_markers": ("transactional_id",),
     "lose_marker": ("transactional_id",),
@@ -35,7 +35,7 @@ INSIDE: Final[Mapping[str, Sequence[str]]] = {
     "slow_disk": ("ms",),
     "failing_sync": (),
 }
-"""Those that only a broker of ours has."""
+"""Kinds that only our own broker supports."""
 DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "expire_transaction": ("transactional_id",),
     "expire_member": ("group", "member_id"),
@@ -48,7 +48,7 @@ DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "move_leader": ("topic", "partition", "to"),
     "move_coordinator": ("to", "group"),
 }
-"""What happens once and at once."""
+"""Actions carried out once, immediately."""
 _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
     "ms": int,
     "node_id": int,
@@ -63,9 +63,9 @@ _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 def add_fault(faults: Faults, text: str) -> Fault:
-    """The fault that the text names, in force from now on.
+    """Create the fault described by the text; it is in force from now on.
 
-    :raises FaultError: it names none, or one that cannot be.
+    :raises FaultError: the text describes no fault, or an impossible one.
     """
     kind, options = _read(text, _kinds(faults), "fault")
     return make_fault(faults, kind, options)
@@ -78,9 +78,9 @@ def make_fault(faults: Faults, kind: str, options: Mapping[str, Any]) -> Fault:
 
 
 def do(faults: Faults, text: str) -> object:
-    """Do what the text names, once: ``expire_transaction orders``, ``kill_node 2``; what came of it.
+    """Carry out an action once: ``expire_transaction orders``, ``kill_node 2``; returns its result.
 
-    :raises FaultError: it names nothing that this broker can do.
+    :raises FaultError: it is nothing that this broker can do.
     """
     kind, options = _read(text, _deeds(faults), "deed")
     return do_parts(faults, kind, options)
@@ -137,7 +137,7 @@ def _call(faults: Faults, kind: str, options: Mapping[str, Any], kinds: Mapping[
 
 
 def _times(options: Mapping[str, Any]) -> dict[str, Any]:
-    """``times=always`` is without an end."""
+    """``times=always`` means without end."""
     return {name: None if name == "times" and value == "always" else value for name, value in options.items()}
 
 

@@ -1,6 +1,6 @@
-"""What a request is about: client, topics, transactional id, group. Called by the rules, only for an API with a fault.
+"""What a request concerns: client, topics, transactional id, group. Called by the rules, only for APIs with a fault.
 
-Each API has the fields named here and no others, so a fault that could never match is refused when it is made.
+Each API has the fields listed here and no others, so a fault that could never match is refused when it is created.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from oncelog.protocol.wire import ZERO_UUID, Message
 
 Topics = Iterable[tuple[str, int | None]]
 NameOf = Callable[[bytes], str]
-"""A topic's name by its id, empty for one that was never seen."""
+"""Returns a topic's name for its id, empty if it was never seen."""
 
 
 class Reader(NamedTuple):
-    """How one API's request tells what it is about; None for what it never tells."""
+    """How to read what one API's request concerns; None for what it never contains."""
 
     topics: Callable[[Any, NameOf], Topics] | None = None
     transactional_ids: Callable[[Any], Iterable[str | None]] | None = None
@@ -28,7 +28,7 @@ class Reader(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What one request is about."""
+    """What one request concerns."""
 
     topics: tuple[tuple[str, int | None], ...]
     transactional_ids: tuple[str, ...]
@@ -143,7 +143,7 @@ READERS: Final[Mapping[int, Reader]] = {
     ApiKey.CONSUMER_GROUP_HEARTBEAT: Reader(groups=_one_group),
     ApiKey.OFFSET_DELETE: Reader(_partitions("partition_index"), groups=_one_group),
 }
-"""APIs that name something; every other API is about its client alone."""
+"""APIs that name something; every other API concerns only its client."""
 
 
 def decoded(frame: bytes | memoryview, header: RequestHeader, body: int) -> Any:

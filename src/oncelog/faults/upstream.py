@@ -1,4 +1,4 @@
-"""The proxy's side towards the broker: plain, or over TLS and logged in with a client's settings.
+"""The proxy's connections to brokers: plain, or over TLS and logged in with a client's settings.
 
 Called by the proxy for each connection that a client opens. The client itself speaks plain text to the proxy, which is
 why a proxy that logs in listens on this machine alone and has a login of its own.
@@ -23,7 +23,7 @@ _SIZE: Final = Struct(">i")
 
 
 class Upstream:
-    """Opens connections to brokers as ``config`` says; without one, plain connections."""
+    """Opens connections to brokers according to ``config``; without one, plain connections."""
 
     def __init__(self, config: ClientConfig | None) -> None:
         self._config = config
@@ -35,7 +35,7 @@ class Upstream:
 
     @property
     def identifies(self) -> bool:
-        """Whether the brokers take the proxy for somebody: it logs in, or shows a certificate of its own."""
+        """Whether brokers identify the proxy: it logs in, or presents a certificate of its own."""
         config = self._config
         if config is None:
             return False
@@ -44,7 +44,7 @@ class Upstream:
         return protocol.startswith("SASL") or (protocol == "SSL" and bool(certificate))
 
     async def open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection that is ready for a client's requests.
+        """A connection ready for a client's requests.
 
         :raises OSError: the broker cannot be reached.
         :raises KafkaError: it refused the login.

@@ -1,8 +1,8 @@
-"""A data folder that Apache Kafka wrote: its topics, their settings, and the producer ids it gave out.
+"""Adopts a data folder that Apache Kafka wrote: its topics, their settings, and the producer ids it allocated.
 
-Called once, when a store is new. All of it comes from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631), so
-that a compacted topic stays compacted and no producer id is given twice; only for a folder without that log, topics are
-the partition folders with their ``partition.metadata``. Nothing here writes.
+Called once, when a store is new. Everything comes from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631), so
+that a compacted topic stays compacted and no producer id is allocated twice; only for a folder without that log, topics
+are the partition folders with their ``partition.metadata``. Nothing here writes.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class AdoptedTopic:
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """What Kafka's metadata log says of interest here."""
+    """The relevant contents of Kafka's metadata log."""
 
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     partitions: dict[bytes, dict[int, tuple[int, ...]]] = field(default_factory=dict)
-    """By topic id, each partition's replicas."""
+    """Each partition's replicas, by topic id."""
     overrides: dict[str, dict[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
 
@@ -68,8 +68,8 @@ class ClusterMetadata:
 def topics_in(disk: Disk, node_id: int, metadata: ClusterMetadata | None) -> list[AdoptedTopic]:
     """Topics of a data folder, sorted by name.
 
-    They are those that Kafka's metadata log knows; a folder of another topic id was left by a deletion. A partition may
-    lack its folder: Kafka had not made it yet. Without the log, topics are what the partition folders show.
+    They are those in Kafka's metadata log; a folder with another topic id was left by a deletion. A partition may
+    lack its folder if Kafka had not created it yet. Without the log, topics are derived from the partition folders.
 
     :raises MetadataError: partitions are on other nodes, are missing, or name several topic ids.
     """
@@ -96,7 +96,7 @@ def topics_in(disk: Disk, node_id: int, metadata: ClusterMetadata | None) -> lis
 
 
 def _partition_folders(disk: Disk) -> dict[str, dict[int, str]]:
-    """By topic name and partition."""
+    """Folders by topic name and partition."""
     folders: dict[str, dict[int, str]] = {}
     for folder in disk.list(""):
         match = _PARTITION_FOLDER.fullmatch(folder)
@@ -128,7 +128,7 @@ def _last_epoch(disk: Disk, folder: str) -> int:
 
 
 def read_cluster_metadata(disk: Disk) -> ClusterMetadata | None:
-    """Kafka's metadata log, its newest snapshot first; a torn end is left out, as Kafka leaves it out.
+    """Read Kafka's metadata log, starting from its newest snapshot; a torn end is ignored, as in Kafka.
 
     None if the folder has none. :raises MetadataError: the log cannot be read.
     """
@@ -159,7 +159,7 @@ def _replay(disk: Disk, name: str, start: int, found: ClusterMetadata) -> None:
 
 
 def _apply(value: bytes, found: ClusterMetadata) -> None:
-    """One record of the metadata log; kinds that do not matter here are passed over."""
+    """Apply one record of the metadata log; irrelevant kinds are skipped."""
     _, position = read_uvarint(value, 0)
     kind, position = read_uvarint(value, position)
     _, position = read_uvarint(value, position)

@@ -1,4 +1,4 @@
-"""Settings as DescribeConfigs shows them: value in force, where it comes from, and what it would otherwise be.
+"""Settings as DescribeConfigs returns them: the value in force, its source, and what it would otherwise be.
 
 Pure; called by the config APIs and CreateTopics. Source: Kafka's ``ConfigHelper``, its order of sources included.
 """
@@ -23,7 +23,7 @@ from oncelog.settings import default_of, properties
 
 NO_EFFECT = "Checked and shown as Apache Kafka does; this broker has no use for it."
 MIN_IN_SYNC = "min.insync.replicas"
-"""The one property that is always set for every broker and never for a single one (KIP-966)."""
+"""The only property that is always set for all brokers and never for a single one (KIP-966)."""
 
 
 class ConfigSource(IntEnum):
@@ -41,7 +41,7 @@ class ConfigSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """A property that could give the value, with what it says; None for a secret."""
+    """A property that could supply the value, with its own value; None for a secret."""
 
     name: str
     value: str | None
@@ -63,25 +63,25 @@ class Entry:
 
 
 def for_every_broker(config: BrokerConfig, altered: Mapping[str, str]) -> Mapping[str, str]:
-    """All that is set for every broker: what AlterConfigs has set, and ``MIN_IN_SYNC`` in any case.
+    """Everything set for all brokers: what AlterConfigs has set, and ``MIN_IN_SYNC`` in any case.
 
-    Kafka's controller sets it to what it was started with as soon as it knows of eligible leader replicas.
+    Kafka's controller sets it to its startup value as soon as eligible leader replicas are enabled.
     """
     return {MIN_IN_SYNC: render((config.started or config).topic_defaults.min_insync_replicas), **altered}
 
 
 @dataclass(frozen=True)
 class BrokerLayers:
-    """Where a broker's property can come from, the strongest first."""
+    """The possible sources of a broker's property, strongest first."""
 
     config: BrokerConfig
     own: Mapping[str, str]
     every: Mapping[str, str]
     found: Mapping[str, str] = field(default_factory=dict)
-    """What the broker found out at its start where nothing was given: addresses, folder."""
+    """Values that the broker determined at its start because none were given: addresses, folder."""
 
     def static(self, name: str) -> str | None:
-        """The text the broker was started with; None if it is the default."""
+        """The text that the broker was started with; None if it is the default."""
         started = self.config.started or self.config
         if name in started.static:
             known = broker_properties().get(name)
@@ -109,7 +109,7 @@ class BrokerLayers:
         return render(default_of(f))
 
     def synonyms(self, name: str, names: tuple[str, ...]) -> tuple[Synonym, ...]:
-        """What each layer says about ``names``; those before the first of ``name`` itself are left out."""
+        """The values of ``names`` in each layer; those before the first one of ``name`` itself are left out."""
         hidden = _is_hidden(name)
         layers = (
             (self.own.get, ConfigSource.DYNAMIC_BROKER),
@@ -127,7 +127,7 @@ class BrokerLayers:
 
 
 OURS = "oncelog."
-"""How the properties begin that Apache Kafka does not have."""
+"""Prefix of properties that Apache Kafka does not have."""
 
 _FAMILIES = (
     ("log.roll.ms", "log.roll.hours"),
@@ -138,7 +138,7 @@ _FAMILIES = (
 
 
 def _family(name: str) -> tuple[str, ...]:
-    """All names that say the same as a broker property, the strongest first (``brokerConfigSynonyms``)."""
+    """All names with the meaning of a broker property, strongest first (``brokerConfigSynonyms``)."""
     for family in _FAMILIES:
         if name in family and (name != "log.flush.scheduler.interval.ms"):
             return family
@@ -162,9 +162,10 @@ def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterato
 
 
 def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
-    """Every setting of this broker, ours included, sorted by name.
+    """Every setting of this broker, including our own, sorted by name.
 
-    The authorizer's properties are not the broker's: they are shown, without a value, only where they were given.
+    The authorizer's properties do not belong to the broker: they are returned, without a value, only if they were
+    given.
     """
     ours = {name: f for name, f in properties(BrokerConfig).items() if name not in broker_properties()}
     foreign = {name for name in (*layers.own, *layers.every) if not is_broker_setting(name)}
@@ -185,7 +186,7 @@ def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
 
 
 def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
-    """What AlterConfigs has set for every broker of the cluster."""
+    """Settings that AlterConfigs has set for all brokers of the cluster."""
     for name in sorted(layers.every):
         known, hidden = broker_properties().get(name), _is_hidden(name)
         synonym = Synonym(name, None if hidden else layers.every[name], ConfigSource.DYNAMIC_DEFAULT_BROKER)
@@ -196,7 +197,7 @@ def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Secrets; and what is no setting of a broker, for it may be one."""
+    """Whether to hide a value: secrets, and unknown settings, which may be secrets."""
     known = broker_properties().get(LISTENER_PREFIX.sub("", name))
     return known.sensitive if known is not None else not name.startswith(OURS)
 

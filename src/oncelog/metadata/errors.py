@@ -1,4 +1,4 @@
-"""What the metadata layer raises beside the error table's rows."""
+"""Exceptions of the metadata layer, besides the rows of the error table."""
 
 from __future__ import annotations
 

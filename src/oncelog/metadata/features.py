@@ -1,7 +1,7 @@
-"""Features of the cluster (KIP-584): which levels there are, and what an update of them may do.
+"""Features of the cluster (KIP-584): their levels, and which updates are allowed.
 
 Called by the store, which keeps the finalized levels, and by the APIs UpdateFeatures and ApiVersions. Pure.
-Source: Kafka's ``FeatureControlManager``, its refusals word by word.
+Source: Kafka's ``FeatureControlManager``, including the wording of its refusals.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 GROUP_VERSION: Final = "group.version"
 """From 1 on there are groups of the consumer protocol (KIP-848)."""
 TRANSACTION_VERSION: Final = "transaction.version"
-"""From 1 on the values of ``__transaction_state`` are flexible, from 2 on each transaction has its epoch (KIP-890)."""
+"""From 1 on values of ``__transaction_state`` are flexible, from 2 on each transaction has its own epoch (KIP-890)."""
 
 SUPPORTED: Final[Mapping[str, tuple[int, int]]] = {GROUP_VERSION: (0, 1), TRANSACTION_VERSION: (0, 2)}
 """Lowest and highest level of each feature."""
@@ -22,22 +22,22 @@ SUPPORTED: Final[Mapping[str, tuple[int, int]]] = {GROUP_VERSION: (0, 1), TRANSA
 
 @dataclass(frozen=True, slots=True)
 class FinalizedFeatures:
-    """The levels in force. ``epoch`` grows with every change of them, through restarts too."""
+    """The levels in force. ``epoch`` grows with every change, across restarts too."""
 
     epoch: int
     levels: Mapping[str, int]
 
     def level(self, feature: str) -> int:
-        """Level 0 is a feature that is not in force; clients are not told of it."""
+        """The feature's level; a feature at level 0 is not in force, and is not reported to clients."""
         return self.levels.get(feature, 0)
 
 
 HIGHEST: Final = FinalizedFeatures(0, {name: high for name, (_, high) in SUPPORTED.items()})
-"""What a new cluster begins with, as Apache Kafka's storage tool formats one."""
+"""The levels of a new cluster, as formatted by Apache Kafka's storage tool."""
 
 
 class UpgradeType(IntEnum):
-    """Kafka's ``FeatureUpdate.UpgradeType``; both kinds of downgrade do the same to these features."""
+    """Kafka's ``FeatureUpdate.UpgradeType``; both kinds of downgrade have the same effect on these features."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -46,7 +46,7 @@ class UpgradeType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FeatureUpdate:
-    """The level wanted for one feature; ``upgrade_type`` as it came, so it may be none of ``UpgradeType``."""
+    """The level requested for one feature; ``upgrade_type`` as received, so it may be invalid."""
 
     level: int
     upgrade_type: int = UpgradeType.UPGRADE
@@ -54,7 +54,7 @@ class FeatureUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why no feature of the request is changed (INVALID_UPDATE_VERSION)."""
+    """Why no feature in the request is changed (INVALID_UPDATE_VERSION)."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""SCRAM credentials that a new data folder begins with, in the words of Apache Kafka's ``kafka-storage --add-scram``.
+"""SCRAM credentials for a new data folder, in the syntax of Apache Kafka's ``kafka-storage --add-scram``.
 
 ``SCRAM-SHA-256=[name=alice,password=alice-secret]``, also ``iterations=`` and, base64, ``salt=``, and
 ``saltedpassword=`` in place of the password. Errors name the user and never the rest of the text.
@@ -30,9 +30,9 @@ class FirstUser(NamedTuple):
 
 
 def parse_first_user(text: str, token: Callable[[int], bytes]) -> FirstUser:
-    """The credential that a text describes.
+    """The credential described by a text.
 
-    :param token: gives random bytes for a salt.
+    :param token: returns random bytes for a salt.
     :raises ConfigError: the text has another form, or iterations that are not allowed.
     """
     form = "--add-scram takes SCRAM-SHA-256=[name=USER,password=PASSWORD] or SCRAM-SHA-512, with iterations=N if wanted"
@@ -55,7 +55,7 @@ def parse_first_user(text: str, token: Callable[[int], bytes]) -> FirstUser:
             salted = pbkdf2_hmac(HASH_OF_MECHANISM[mechanism], password, salt, int(iterations))
         else:
             salted = b64decode(parts["saltedpassword"], validate=True)
-    except ValueError:  # binascii.Error, and what is not ASCII
+    except ValueError:  # binascii.Error, and text that is not ASCII
         raise ConfigError(f"salt and saltedpassword of {parts['name']!r} must be base64") from None
     return FirstUser(parts["name"], mechanism, credential(mechanism, int(iterations), salt, salted))
 

@@ -1,4 +1,4 @@
-"""New identities: 16 random bytes, as Kafka's ``Uuid.randomUuid`` makes them."""
+"""Creates ids: 16 random bytes, as Kafka's ``Uuid.randomUuid`` does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ ZERO_ID = bytes(16)
 
 
 def new_topic_id(random: Random) -> bytes:
-    """A version 4 UUID (RFC 9562) whose text does not start with a dash, which command lines take for an option."""
+    """A version 4 UUID (RFC 9562) whose text does not start with a dash, which command lines would read as an
+    option."""
     while True:
         token = bytearray(random.token(16))
         token[6] = token[6] & 0x0F | 0x40

@@ -1,15 +1,15 @@
-"""The metadata of a data folder as a snapshot of Apache Kafka's metadata log, and back.
+"""Writes the metadata of a data folder as a snapshot of Apache Kafka's metadata log, and reads it back.
 
-Called by ``promotion``, which makes of a data folder the storage of a KRaft node. A snapshot is record batches: the
-first holds control records (header, quorum), the last the footer, and between them lie the metadata records, each in a
-frame of its version, its API key and its own version. Source: KIP-630, KIP-631, KIP-853; Kafka's
+Called by ``promotion``, which turns a data folder into the storage of a KRaft node. A snapshot consists of record
+batches: the first holds control records (header, quorum), the last the footer, and between them are the metadata
+records, each with its frame version, API key and own version. Source: KIP-630, KIP-631, KIP-853; Kafka's
 ``RecordsSnapshotWriter`` and ``MetadataRecordSerde``.
 
 Invariants
-- The snapshot's offset is above 0: Kafka takes a log with a snapshot at 0 for empty, its records for nothing, and
+- The snapshot's offset is above 0: Kafka regards a log with a snapshot at 0 as empty, ignores its records, and
   renames every partition folder to ``-stray``.
 - A partition has no leader (-1) and the last leader epoch used: the controller elects one with a higher epoch once the
-  broker is there. A leader named here would be taken away first, and the coordinators with it.
+  broker is there. A leader named here would be removed first, and the coordinators with it.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ from oncelog.records.record import Record
 EPOCH: Final = 1
 RECORDS_A_BATCH: Final = 500
 METADATA_VERSION: Final = 25
-"""4.0-IV3, which every 4.x starts; ``kafka-features upgrade`` raises it. With eligible leader replicas (4.1 and later)
-a partition without a leader never gets one."""
+"""4.0-IV3, which every 4.x can start; ``kafka-features upgrade`` raises it. With eligible leader replicas (4.1 and
+later) a partition without a leader would never get one."""
 FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
 """Settings that only this broker knows."""
 
 OF_THE_NODE: Final = ("listeners", "listener.security.protocol.map")
-"""Settings of a broker that say where it listens: those of the promoted node are in its ``server.properties``."""
+"""Settings that define where a broker listens: those of the promoted node are in its ``server.properties``."""
 
 _VERSIONS: Final[Mapping[type[Message], int]] = {PartitionRecord: 1}
-"""Of each record in the snapshot; 0 if it is not named."""
+"""Versions of records in the snapshot; 0 if not listed."""
 _CONTROL_KEY: Final = Struct(">hh")
 _DATA_RECORDS: Final[tuple[type[Message], ...]] = (
     AccessControlEntryRecord,
@@ -73,7 +73,7 @@ _BY_KEY: Final = {record.API_KEY: record for record in _DATA_RECORDS}
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """The one voter: this node, with the address of its controller listener."""
+    """The only voter: this node, with the address of its controller listener."""
 
     node_id: int
     directory_id: str
@@ -93,9 +93,9 @@ class Snapshot:
 def snapshot_of(
     store: MetadataStore, quorum: Quorum, now_ms: int, left_behind: Callable[[str], object] = lambda name: False
 ) -> Snapshot:
-    """Everything that the store knows and Apache Kafka has a record for.
+    """Everything in the store that Apache Kafka has a record for.
 
-    :param left_behind: whether a setting of the broker, by its name, is not to go along.
+    :param left_behind: whether a broker setting, by name, is to be left out.
     """
     records = tuple(metadata_records(store, quorum, left_behind))
     head = [
@@ -114,7 +114,7 @@ def snapshot_of(
 
 
 def metadata_records(store: MetadataStore, quorum: Quorum, left_behind: Callable[[str], object]) -> Iterator[Message]:
-    """The metadata records, features first: what follows is read by the rules of the metadata version."""
+    """The metadata records, features first: later ones are read by the rules of the metadata version."""
     yield FeatureLevelRecord("metadata.version", METADATA_VERSION)
     for feature in sorted(SUPPORTED):
         level = store.finalized_features.level(feature)
@@ -160,7 +160,7 @@ def metadata_records(store: MetadataStore, quorum: Quorum, left_behind: Callable
 
 
 def _access(acl: Acl) -> AccessControlEntryRecord:
-    """With an id that follows from the entry: the same entry always has the same one."""
+    """An ACL record with an id derived from the entry: the same entry always has the same one."""
     identity = hashlib.sha256(repr(tuple(acl)).encode()).digest()[:16]
     return AccessControlEntryRecord(
         id=identity,

@@ -1,6 +1,6 @@
-"""From a data folder and settings to the metadata in force.
+"""Opens a data folder's metadata and determines the settings in force.
 
-Called once by the server, before the broker core is made.
+Called once by the server, before the broker core is created.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from oncelog.ports import Disk, Random
 def open_metadata(
     path: str, disk: Disk, config: BrokerConfig, random: Random, now_ms: int, *, cluster_id: str = "", sync: bool = True
 ) -> tuple[MetadataStore, BrokerConfig]:
-    """The store of a data folder, and the settings in force: those given, under what AlterConfigs has kept.
+    """The store of a data folder, and the settings in force: the given ones, overlaid with those from AlterConfigs.
 
     A folder that Apache Kafka wrote is taken over: cluster id, topics with ids and overrides, producer ids.
 
     :param path: the store's file, or ``:memory:``.
     :raises MetadataError: the folder belongs to another cluster or node, or its metadata cannot be read.
-    :raises ConfigError: a kept setting is not allowed any more.
+    :raises ConfigError: a stored setting is no longer allowed.
     """
     folder = read_meta_properties(disk)
     if folder is not None and folder.node_id != config.node_id:
@@ -51,7 +51,8 @@ def open_metadata(
 
 
 def effective_config(store: MetadataStore, config: BrokerConfig) -> BrokerConfig:
-    """``config`` under the dynamic settings of every broker and of this one; topics follow its defaults."""
+    """``config`` overlaid with the dynamic settings of all brokers and of this one; topics use the resulting
+    defaults."""
     dynamic = {
         **store.dynamic_config(ResourceType.BROKER, ""),
         **store.dynamic_config(ResourceType.BROKER, str(store.node_id)),

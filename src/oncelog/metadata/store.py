@@ -1,17 +1,17 @@
-"""What the embedded broker knows beside its logs: one SQLite file in the data folder.
+"""The embedded broker's metadata, everything besides its logs: one SQLite file in the data folder.
 
 Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, users'
-SCRAM credentials, access control lists, finalized features, and the producer ids handed out so far. Called by the
+SCRAM credentials, access control lists, finalized features, and the producer ids allocated so far. Called by the
 broker and its admin APIs, on their one thread.
 
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
   after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends. After
-  :meth:`MetadataStore.leave_sync_to` it is in the file by then, through a kill, and somebody else syncs that.
-- Producer ids are reserved in blocks that are durable before the first id of the block is given, so none is given
-  twice, through kill -9 too (Kafka's ``ProducerIdControlManager``).
+  :meth:`MetadataStore.leave_sync_to` a change is only in the file by then, which survives a kill, and others sync it.
+- Producer ids are reserved in blocks that are durable before the first id of the block is allocated, so none is
+allocated twice, even after kill -9 (Kafka's ``ProducerIdControlManager``).
 - Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs, grow
-  with every start, as a restart of a KRaft broker makes them grow.
+  with every start, as with a restart of a KRaft broker.
 - The file is locked while it is open, so two brokers cannot share a data folder.
 """
 
@@ -45,13 +45,14 @@ FORMAT_VERSION = 1
 APPLICATION_ID = 0x6F6E636C
 """Marks the file as ours in SQLite's header ("oncl")."""
 SQLITES_LOG_PAGES = 1000
-"""After which SQLite moves them by itself, with three syncs in the turn of whoever makes the change."""
+"""After this many pages SQLite would move them itself, with three syncs in the turn of the request making the
+change."""
 PRODUCER_ID_BLOCK_SIZE = 1000
 """Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
 RESERVED_AGAIN_AFTER = 100
-"""Producer ids that are given before a block that the disk refused is asked for again."""
+"""How many more producer ids are allocated before a block that the disk refused is requested again."""
 LOG_ROWS = 4000
-"""Changed since the write-ahead log began, a page of 4 KB each or so, after which it is to be moved into the file."""
+"""Rows changed since the write-ahead log began (about a page of 4 KB each) after which to move it into the file."""
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -71,7 +72,7 @@ CREATE TABLE IF NOT EXISTS scram_credentials (
     user TEXT NOT NULL, mechanism INTEGER NOT NULL, iterations INTEGER NOT NULL, salt BLOB NOT NULL,
     stored_key BLOB NOT NULL, server_key BLOB NOT NULL, PRIMARY KEY (user, mechanism)) WITHOUT ROWID
 """
-"""Made in files of earlier releases too; those releases pass over it."""
+"""Created in files of earlier releases too; those releases ignore it."""
 
 
 _ACL_SCHEMA = """
@@ -83,16 +84,16 @@ CREATE TABLE IF NOT EXISTS acls (
 """Likewise."""
 
 _REPLICA_SCHEMA = "CREATE TABLE IF NOT EXISTS replicas (topic TEXT PRIMARY KEY, nodes TEXT NOT NULL) WITHOUT ROWID"
-"""Likewise; of a broker with several nodes, which ones hold each partition."""
+"""Likewise; with several nodes, which of them hold each partition."""
 
 _DELETED_SCHEMA = "CREATE TABLE IF NOT EXISTS deleted_topics (topic_id BLOB PRIMARY KEY) WITHOUT ROWID"
-"""Likewise; whose folders may still be there under their names."""
+"""Likewise; deleted topics whose folders may still exist under their names."""
 DELETED_KEPT = 1000
-"""Topics that were deleted last, of which that is remembered."""
+"""How many of the last deleted topics are remembered."""
 
 
 class ResourceType(IntEnum):
-    """Kafka's ``ConfigResource.Type``: what a dynamic configuration belongs to."""
+    """Kafka's ``ConfigResource.Type``: the type of resource that has a dynamic configuration."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -108,7 +109,7 @@ QuotaEntity = tuple[tuple[str, str | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """One topic as of now; a change makes a new one.
+    """One topic as it is now; a change creates a new object.
 
     ``epoch_origins`` holds pairs (first partition, origin), sorted; a partition's leader epoch is its origin plus the
     number of this start. ``config`` is ``overrides`` laid over the broker's defaults.
@@ -123,7 +124,7 @@ class TopicInfo:
     created_ms: int = 0
     epoch_origins: tuple[tuple[int, int], ...] = field(default=((0, 0),), repr=False)
     replicas: tuple[tuple[int, ...], ...] = ()
-    """Of a broker with several nodes: those of each partition, the preferred leader first."""
+    """With several nodes: the replicas of each partition, the preferred leader first."""
 
 
 class MetadataStore:
@@ -154,17 +155,17 @@ class MetadataStore:
         self._failure: str | None = None
         self._syncs = sync
         self.has_log = False
-        """Whether changes go to a write-ahead log beside the file; not in memory, nor on a file system that cannot."""
+        """Whether changes go to a write-ahead log; not in memory, nor on a file system that does not support it."""
         self._changed: Callable[[], None] | None = None
-        """Whom to tell of changes, if others sync them."""
+        """Called after changes, if others sync them."""
         self._alone: AbstractContextManager[object] = nullcontext()
-        """Held by whoever uses the file."""
+        """Held while the file is used."""
         self._log_began = 0
-        """How many rows had been changed then."""
+        """The number of changed rows when the current log began."""
         self.adopted = False
         self._producer_ids = self._next_producer_ids = range(0)
         self.producer_ids_of = self._next_producer_ids_of = 0
-        """The change that reserved the block of the producer id that was given last; and the next block's."""
+        """The change that reserved the block of the producer id allocated last; and the next block's."""
         self._topics: dict[str, TopicInfo] = {}
         self._by_id: dict[bytes, str] = {}
         self._sorted: tuple[TopicInfo, ...] | None = None
@@ -187,19 +188,19 @@ class MetadataStore:
             raise
 
     def close(self) -> None:
-        """Release the file; nothing is lost without it."""
+        """Release the file; nothing is lost if this is not called."""
         with self._alone:
             self._db.close()
 
     # --- syncing
 
     def leave_sync_to(self, changed: Callable[[], None], alone: AbstractContextManager[object] | None = None) -> None:
-        """``changed`` is called after each change: whoever makes it is to sync the write-ahead log then, and to call
-        :meth:`move_log` when that has become long.
+        """Leave syncing to the caller: ``changed`` is called after each change, after which the caller must sync the
+        write-ahead log, and call :meth:`move_log` when that has become long.
 
-        :param alone: a lock, where that is done on another thread.
+        :param alone: a lock, if that is done on another thread.
 
-        Without ``sync`` nothing changes, for nobody asks for that.
+        Without ``sync`` nothing changes, because no durability was requested.
         """
         if self._syncs:
             if alone is not None:
@@ -209,7 +210,7 @@ class MetadataStore:
             self._changed = changed
 
     def sync_each_change(self) -> None:
-        """As before :meth:`leave_sync_to`. What was changed meanwhile is not synced by this."""
+        """Return to the state before :meth:`leave_sync_to`. This does not sync changes made meanwhile."""
         if self._syncs:
             self._changed = None
             self._execute_pragma("synchronous = FULL")
@@ -217,15 +218,15 @@ class MetadataStore:
 
     @property
     def log_is_long(self) -> bool:
-        """Whether the write-ahead log is to be moved into the file."""
+        """Whether the write-ahead log should be moved into the file."""
         return self._changed is not None and self._db.total_changes - self._log_began >= LOG_ROWS
 
     def move_log(self) -> None:
-        """Move the write-ahead log into the file, with a sync of each, and begin it again, with another one, so that no
-        change has to do so. On any thread; a change that is made meanwhile waits.
+        """Move the write-ahead log into the file, syncing both, and begin a new one, with another sync, so that no
+        change has to do so. May run on any thread; changes made meanwhile wait.
 
-        :raises StorageError: a sync failed, so that nobody knows what the disk holds. Where it is only full, the log
-            stays as it is, and grows on.
+        :raises StorageError: a sync failed, so the contents of the disk are unknown. If the disk is only full, the log
+            stays as it is, and keeps growing.
         """
         with self._alone:
             self._log_began = self._db.total_changes
@@ -245,7 +246,7 @@ class MetadataStore:
             raise StorageError(f"cannot use the metadata file {self.path}: {error}") from error
 
     def fail(self, reason: str) -> None:
-        """Take no change any more."""
+        """Accept no more changes."""
         self._failure = reason
 
     # --- opening
@@ -305,7 +306,7 @@ class MetadataStore:
             raise MetadataError(f"the metadata file {self.path} is damaged: table meta lacks {error}") from error
         self._features = FinalizedFeatures(epoch, levels)
         self.transaction_version = self._features.level(TRANSACTION_VERSION)
-        """The level of this feature in force: each record of a transaction asks for it."""
+        """The feature's level in force, kept here because each record of a transaction needs it."""
         if node_id != self.node_id:
             raise MetadataError(
                 f"{self.path} belongs to node {node_id} and this broker is node {self.node_id}; "
@@ -318,7 +319,7 @@ class MetadataStore:
             )
 
     def _load(self) -> None:
-        """Memory from the file: at start, and after a batch that failed."""
+        """Load memory from the file: at start, and after a failed batch."""
         execute = self._db.execute
         self._configs = {}
         for kind, resource, name, value in execute("SELECT * FROM configs"):
@@ -351,12 +352,12 @@ class MetadataStore:
 
     @property
     def starts(self) -> int:
-        """How often the file was opened before this time."""
+        """How often the file had been opened before this time."""
         return self._starts
 
     @property
     def changes(self) -> int:
-        """How many changes are on stable storage, those of earlier starts included; each start is one."""
+        """How many changes have been made, including those of earlier starts; each start is one."""
         return self._changes
 
     # --- writing
@@ -428,7 +429,7 @@ class MetadataStore:
         return info.epoch_origins[group][1] + self._starts
 
     def leads_with(self, name: str, partition: int, epoch: int) -> None:
-        """The partition is led with ``epoch`` before it is used: every epoch of the next start is greater.
+        """Note that the partition is led with ``epoch``, before that is used: epochs of the next start are greater.
 
         Coordinators sign their markers with it, and a partition refuses those of an older one.
         """
@@ -440,7 +441,7 @@ class MetadataStore:
     def create_topic(
         self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int, *, topic_id: bytes | None = None
     ) -> TopicInfo:
-        """A new topic with a new id; the name must be free (``TOPIC_ALREADY_EXISTS``), the overrides valid."""
+        """Create a topic with a new id; its name must be free (``TOPIC_ALREADY_EXISTS``), its overrides valid."""
         if name in self._topics:
             raise KafkaError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         info = TopicInfo(
@@ -457,7 +458,7 @@ class MetadataStore:
         return info
 
     def adopt(self, topics: Sequence[AdoptedTopic], next_producer_id: int, now_ms: int) -> None:
-        """Take over what another broker left in the data folder; once in a store's life, ``adopted`` says whether."""
+        """Take over what another broker left in the data folder; happens once, and ``adopted`` says whether it has."""
         with self.batch():
             self._execute("UPDATE meta SET value = 'yes' WHERE key = 'adopted'")
             self.reserve_producer_ids(next_producer_id)
@@ -489,11 +490,11 @@ class MetadataStore:
         self._sorted = None
 
     def was_deleted(self, topic_id: bytes) -> bool:
-        """Whether a topic that is not there was deleted, by those who might; as far as that is remembered."""
+        """Whether a missing topic was deleted through the API, as far as that is remembered."""
         return topic_id in self._deleted
 
     def forget_deleted(self, settle: Callable[[], None]) -> None:
-        """No folder of a deleted topic has its name any more, on stable storage once ``settle`` has returned."""
+        """Forget deleted topics: once ``settle`` has returned, the removal of their folders is on stable storage."""
         if not self._deleted:
             return
         try:
@@ -520,7 +521,7 @@ class MetadataStore:
         return self._remember(replace(info, partitions=partitions, epoch_origins=origins))
 
     def set_replicas(self, name: str, replicas: Sequence[Sequence[int]]) -> TopicInfo:
-        """Which nodes hold each partition of a topic."""
+        """Store which nodes hold each partition of a topic."""
         info = self._existing(name)
         self._execute("INSERT OR REPLACE INTO replicas VALUES (?, ?)", name, json.dumps([list(r) for r in replicas]))
         return self._remember(replace(info, replicas=tuple(map(tuple, replicas))))
@@ -538,7 +539,7 @@ class MetadataStore:
         return self._topic_defaults
 
     def set_topic_defaults(self, defaults: TopicConfig) -> None:
-        """Every topic's effective configuration follows the broker's defaults from now on."""
+        """Change the broker's defaults, which every topic's effective configuration follows from now on."""
         if defaults != self._topic_defaults:
             self._topic_defaults = defaults
             for info in list(self._topics.values()):
@@ -577,15 +578,15 @@ class MetadataStore:
     # --- dynamic configuration
 
     def dynamic_config(self, kind: ResourceType, resource: str) -> Mapping[str, str]:
-        """What was set for a broker (its id, or "" for every broker), a group or client metrics."""
+        """Settings of a broker (by its id, or "" for all brokers), a group or client metrics."""
         return self._configs.get((kind, resource), {})
 
     def configured(self, kind: ResourceType) -> Sequence[str]:
-        """Names of the resources of one kind that have any dynamic configuration, sorted."""
+        """Names of the resources of one type that have a dynamic configuration, sorted."""
         return sorted(resource for known, resource in self._configs if known is kind)
 
     def set_dynamic_config(self, kind: ResourceType, resource: str, values: Mapping[str, str]) -> None:
-        """Replace all that is set for one resource; the values must be valid. Topics: :meth:`set_topic_config`."""
+        """Replace all settings of one resource; the values must be valid. For topics: :meth:`set_topic_config`."""
         if kind is ResourceType.TOPIC:
             raise InvariantError("topic overrides go through set_topic_config")
         with self.batch():
@@ -621,7 +622,7 @@ class MetadataStore:
     # --- SCRAM credentials
 
     def scram_credentials(self) -> Mapping[tuple[str, int], ScramCredential]:
-        """By user and mechanism."""
+        """SCRAM credentials by user and mechanism."""
         return self._scram
 
     def set_scram_credential(self, user: str, mechanism: int, credential: ScramCredential | None) -> None:
@@ -629,7 +630,7 @@ class MetadataStore:
         self.set_scram_credentials({(user, mechanism): credential})
 
     def set_scram_credentials(self, changes: Mapping[tuple[str, int], ScramCredential | None]) -> None:
-        """The same of many, all at once."""
+        """The same for many, all at once."""
         removed = [of for of, credential in changes.items() if credential is None]
         added = {of: credential for of, credential in changes.items() if credential is not None}
         with self.batch():
@@ -645,11 +646,11 @@ class MetadataStore:
     # --- access control lists
 
     def acls(self) -> Iterable[Acl]:
-        """All of them, each once."""
+        """All ACLs, each once."""
         return self._acls
 
     def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
-        """Add and remove ACLs, all at once; one that is there already, or is not, changes nothing."""
+        """Add and remove ACLs, all at once; adding an existing one, or removing a missing one, changes nothing."""
         with self.batch():
             self._db.executemany(
                 "DELETE FROM acls WHERE resource_type = ? AND resource_name = ? AND pattern_type = ? "
@@ -668,7 +669,7 @@ class MetadataStore:
         return self._features
 
     def finalize_features(self, levels: Mapping[str, int]) -> None:
-        """Take these levels for all features; the epoch grows where one of them is new."""
+        """Store these levels for all features; the epoch grows if one of them is new."""
         if levels != self._features.levels:
             finalized = FinalizedFeatures(self._changes + 1, dict(levels))
             text = json.dumps([finalized.epoch, finalized.levels])
@@ -679,7 +680,7 @@ class MetadataStore:
     # --- producer ids
 
     def allocate_producer_id_block(self) -> range:
-        """A thousand producer ids that no one else gets, through any restart (B1)."""
+        """A thousand producer ids that are never allocated again, after any restart (B1)."""
         first = self._next_producer_id
         after = first + PRODUCER_ID_BLOCK_SIZE
         self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(after))
@@ -688,11 +689,11 @@ class MetadataStore:
 
     @property
     def next_producer_id(self) -> int:
-        """The first producer id of no block: nobody has it or a higher one."""
+        """The first producer id beyond all blocks: neither it nor any higher one has been allocated."""
         return self._next_producer_id
 
     def reserve_producer_ids(self, end: int) -> None:
-        """No producer id below ``end`` is given from now on."""
+        """Allocate no producer id below ``end`` from now on."""
         if end > self._next_producer_id:
             self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(end))
             self._next_producer_id = end
@@ -702,9 +703,9 @@ class MetadataStore:
         )
 
     def allocate_producer_id(self) -> int:
-        """The next producer id of this broker's block; ids left in a block at a stop are never given.
+        """The next producer id of this broker's block; ids left over in a block at a stop are never allocated.
 
-        Where others sync, the next block is reserved when half of one is given, so that nobody waits for it
+        If others sync, the next block is reserved when half of the current one is used, so that no request waits for it
         (:meth:`reserve_next_block`).
         """
         if not self._producer_ids:
@@ -717,16 +718,16 @@ class MetadataStore:
         return first
 
     def reserve_next_block(self) -> None:
-        """Where others sync: have a block ready for when this one is over, once half of it is given.
+        """If others sync: have a block ready for when this one is used up, once half of it is used.
 
-        A refusal costs a look at all that the file holds, so the disk is asked again only after some more of them.
+        A failure costs a read of everything in the file, so the next attempt is made only after some more ids.
         """
         left = len(self._producer_ids)
         if self._changed is None or self._next_producer_ids or left > PRODUCER_ID_BLOCK_SIZE // 2:
             return
         if left % RESERVED_AGAIN_AFTER:
             return
-        with suppress(StorageError):  # asked again, and told, when nothing is left of this one
+        with suppress(StorageError):  # tried again, and reported, when nothing is left of this one
             self._next_producer_ids, self._next_producer_ids_of = self.allocate_producer_id_block(), self._changes
 
 

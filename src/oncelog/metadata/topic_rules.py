@@ -1,4 +1,4 @@
-"""What Kafka allows as a topic: names, collisions, partition counts, overrides. Pure; called by the admin APIs.
+"""Kafka's rules for topics: names, collisions, partition counts, overrides. Pure; called by the admin APIs.
 
 Refusals are values: None if all is well, otherwise Kafka's message. Sources: Kafka's ``Topic``, ``LogConfig`` and
 ``ReplicationControlManager``.
@@ -19,7 +19,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def name_refusal(name: str) -> str | None:
-    """Why ``name`` cannot be a topic's."""
+    """Why ``name`` cannot be the name of a topic."""
     if not name:
         reason = "the empty string is not allowed"
     elif name in (".", ".."):
@@ -34,7 +34,7 @@ def name_refusal(name: str) -> str | None:
 
 
 def colliding_topic(name: str, existing: Iterable[str]) -> str | None:
-    """An existing topic whose name differs by ``.`` and ``_`` only, which Kafka's metrics could not tell apart."""
+    """An existing topic whose name differs only in ``.`` and ``_``, which Kafka's metrics could not tell apart."""
     if "." not in name and "_" not in name:
         return None
     unified = name.replace(".", "_")

@@ -1,6 +1,6 @@
-"""A broker's series, read from its core and its shell on the loop's thread, in pieces between others' turns.
+"""A broker's series, read from its core and its server on the loop's thread, in pieces between other turns.
 
-Each piece is small; what changes meanwhile is seen as it is when its turn comes. Nothing is kept from scrape to scrape.
+Each piece is small; changes in between are seen if their piece is still to come. Nothing is kept between scrapes.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
 PIECE = 20
-"""Partitions, ids or offsets that are read without a pause: well below a millisecond."""
+"""Partitions, ids or offsets read without a pause: well below a millisecond."""
 QUANTILES = (("0.50", 0.5), ("0.75", 0.75), ("0.95", 0.95), ("0.98", 0.98), ("0.99", 0.99), ("0.999", 0.999))
-"""As the exporter writes Kafka's percentiles."""
+"""Kafka's percentiles, as the exporter writes them."""
 ALWAYS_SHOWN = (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA)
 FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 _METER_PREFIX = "kafka_server_brokertopicmetrics_"
@@ -42,7 +42,7 @@ _SOCKETS = "kafka_server_socket_server_metrics_", "kafka_server_socketservermetr
 
 
 def rate_counts(shell: Shell) -> Mapping[Hashable, float]:
-    """What :class:`~oncelog.metrics.shell.LoopWatch` looks at once a second."""
+    """The counters that :class:`~oncelog.metrics.shell.LoopWatch` reads once a second."""
     broker, counts = shell.broker, shell.counts
     found: dict[Hashable, float] = {"metadata": broker.metadata.changes}
     found.update((("opened", listener), count) for listener, count in counts.opened.items())
@@ -60,7 +60,7 @@ def rate_counts(shell: Shell) -> Mapping[Hashable, float]:
 def broker_series(page: Exposition, shell: Shell, watch: LoopWatch, start_s: float, now_ms: int) -> Iterator[None]:
     """Fill ``page``; each step is a piece of the work.
 
-    :param start_s: what the start took.
+    :param start_s: how long the start took.
     """
     broker = shell.broker
     _add_start(page, broker, start_s)
@@ -115,7 +115,7 @@ def _add_start(page: Exposition, broker: Broker, start_s: float) -> None:
 def _add_partitions(
     page: Exposition, broker: Broker, partitions: Sequence[Partition], topics: dict[str, _Topic], lag: _Sums
 ) -> None:
-    """The series of each partition; lines are written out, for this is nearly all of a large scrape."""
+    """The series of each partition; lines are written inline, because this is nearly all of a large scrape."""
     node_id = broker.node.node_id
     lines = page.lines
     at_min, in_sync = lines("kafka_cluster_partition_atminisr"), lines("kafka_cluster_partition_insyncreplicascount")
@@ -184,12 +184,12 @@ def _add_partitions(
 
 
 def _not_copied(replicas: Replicas, end_offset: int) -> list[int]:
-    """Offsets that each replica lacks which copies no longer."""
+    """How many offsets are missing from each replica that has stopped copying."""
     return [0, *(end_offset - stalled for stalled in replicas.stalled.values())]
 
 
 def _replicas(partition: Partition, node_id: int) -> tuple[int, int, int, int]:
-    """How many there are, how many of them in sync, who leads, and whether that is the preferred one."""
+    """The number of replicas, how many are in sync, which one leads, and whether that is the preferred one."""
     replicas, lost = partition.replicas, partition.log.failed is not None
     if replicas is None:
         return 1, 0 if lost else 1, node_id, 1
@@ -224,7 +224,7 @@ def _add_topics(page: Exposition, broker: Broker, topics: Mapping[str, _Topic]) 
 
 
 def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partition], lag: _Sums) -> None:
-    """The one node as the cluster that it is."""
+    """The single node, presented as the cluster that it is."""
     count, failed, node = len(partitions), lag.failed, broker.node
     cluster = broker.cluster
     members = [cluster.member(known) for known in cluster.node_ids] if cluster is not None else []
@@ -368,7 +368,7 @@ def _add_requests(page: Exposition, requests: RequestMetrics) -> None:
 
 
 def _request(api_key: int) -> str:
-    """Kafka's name of an API: ``FindCoordinator``."""
+    """Kafka's name for an API: ``FindCoordinator``."""
     return "".join(part.title() for part in ApiKey(api_key).name.split("_"))
 
 
@@ -431,7 +431,7 @@ def _add_unreadable(page: Exposition, name: str, coordinator: GroupCoordinator |
 
 
 def _add_judgements(page: Exposition, outcomes: Mapping[tuple[str, Error], int], at_partitions: int) -> None:
-    """Who was fenced, and what partitions learned when they asked whether a transaction is open."""
+    """Fenced producers, and the results of partitions' requests whether a transaction is open."""
     fenced = sum(count for (event, error), count in outcomes.items() if error in FENCED and event != "Timeout")
     page.add("oncelog_fenced_total", fenced, 'where="coordinator"')
     page.add("oncelog_fenced_total", at_partitions, 'where="partition"')

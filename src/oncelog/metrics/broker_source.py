@@ -1,7 +1,7 @@
-"""What an endpoint tells of a broker: its series, whether it is alive, and whether it is ready.
+"""Serves a broker's series and health to an endpoint: its metrics, whether it is alive, and whether it is ready.
 
-Made before the broker, so that a start that takes long can be watched. A scrape of a broker that serves runs on the
-broker's loop, a millisecond between others' turns; nothing is asked of the loop before it serves.
+Created before the broker, so that a long start can be observed. A scrape of a serving broker runs on the
+broker's loop, for a millisecond at a time between other turns; before it serves, the loop is not used.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from oncelog.metrics.shell import LoopWatch, Shell
 T = TypeVar("T")
 
 SLICE_S = 0.001
-"""How long a scrape works between others' turns."""
+"""How long a scrape works at a time between other turns."""
 HANGS_S = 5.0
-"""A loop that answers nothing for so long hangs."""
+"""A loop that does not respond for this long is considered hung."""
 MOST_NAMED = 20
 
 
 class BrokerSource:
-    """Tells of one broker, from before it opens to after its end.
+    """Reports on one broker, from before it opens until after its end.
 
     :param data: the data folder, None for a broker in memory.
     """
@@ -84,7 +84,7 @@ class BrokerSource:
             page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
             return page
         work = broker_series(page, self._shell, self._watch, self._start_s, time.time_ns() // 1_000_000)
-        async with self._scraping:  # many at once would take many milliseconds between others' turns
+        async with self._scraping:  # many at once would take many milliseconds between other turns
             self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
         page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
         return page
@@ -119,11 +119,11 @@ class BrokerSource:
     # --- on the broker's loop
 
     async def _ask(self, question: Callable[[], T]) -> T:
-        """What ``question``, which takes no time, answers on the broker's loop."""
+        """The result of ``question``, which takes no time, on the broker's loop."""
 
         def answer(done: Future[T]) -> None:
             if not done.set_running_or_notify_cancel():
-                return  # who asked waits no more
+                return  # the requester no longer waits
             try:
                 done.set_result(question())
             except Exception as error:  # noqa: BLE001 - it is his who asked
@@ -132,7 +132,7 @@ class BrokerSource:
         return await self._on_loop(answer, HANGS_S)
 
     async def _on_loop(self, begin: Callable[[Future[T]], None], limit_s: float) -> T:
-        """What ``begin``, called on the broker's loop, makes of its future."""
+        """The result that ``begin``, called on the broker's loop, gives its future."""
         done: Future[T] = Future()
         loop = self._loop
         if loop is None or loop.is_closed():
@@ -162,6 +162,6 @@ class BrokerSource:
 
 
 def _stopped(broker: Broker) -> list[tuple[object, str]]:
-    """The partitions that a disk has stopped, and why."""
+    """The partitions stopped by a disk failure, and why."""
     found = ((partition.topic_partition, partition.log.failed) for partition in broker.partitions().values())
     return [(name, reason) for name, reason in found if reason is not None]

@@ -1,7 +1,7 @@
-"""``/metrics``, ``/health/live`` and ``/health/ready`` on a socket of their own, from a thread of its own.
+"""``/metrics``, ``/health/live`` and ``/health/ready`` on a separate socket, from a separate thread.
 
-The thread answers while its source is busy starting, or hangs. Whoever reaches the address may read: there is no login,
-so it belongs on a loopback or private address. HTTP/1.1, GET and HEAD, one request a connection.
+The thread responds while its source is busy starting, or hangs. Anyone who can connect may read: there is no login,
+so it belongs on a loopback or private address. HTTP/1.1, GET and HEAD, one request per connection.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 MOST_REQUEST_BYTES = 8 * 1024
 REQUEST_S = 10.0
-"""How long a request may take to come."""
+"""How long a request may take to arrive."""
 ANSWER_S = 60.0
-"""How long an answer may take, in the making and on its way."""
+"""How long an answer may take to be made and sent."""
 MOST_CONNECTIONS = 64
 _REASONS = {
     200: "OK",
@@ -35,7 +35,7 @@ _REASONS = {
 
 
 class Verdict(NamedTuple):
-    """An answer about health: ``status`` in a word, and what else there is to say."""
+    """A result of a health check: ``status`` in a word, and further details."""
 
     well: bool
     status: str
@@ -43,22 +43,22 @@ class Verdict(NamedTuple):
 
 
 class Unanswerable(Exception):
-    """There is nothing to answer with now; the text says why."""
+    """No answer is possible now; the text says why."""
 
 
 class Source(Protocol):
-    """What an endpoint tells about; called on the endpoint's thread."""
+    """What an endpoint reports on; called on the endpoint's thread."""
 
     async def metrics(self, form: Format) -> Exposition:
         """:raises Unanswerable: the source does not answer."""
         ...
 
     async def live(self) -> Verdict:
-        """Not well: end the process and start it again."""
+        """Not well means: end the process and start it again."""
         ...
 
     async def ready(self) -> Verdict:
-        """Not well: send it no clients."""
+        """Not well means: send it no clients."""
         ...
 
 
@@ -98,7 +98,7 @@ class Endpoint:
             for task in left:
                 task.cancel()
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            self._loop.run_until_complete(asyncio.sleep(0))  # what was closed is let go in the next turn
+            self._loop.run_until_complete(asyncio.sleep(0))  # closed transports are released in the next turn
             self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -116,7 +116,7 @@ class Endpoint:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.set_write_buffer_limits(0)  # all of it is sent before the time is up, or none is kept
+        writer.transport.set_write_buffer_limits(0)  # everything is sent before the time is up, or nothing is kept
         async with asyncio.timeout(REQUEST_S):
             head = await reader.readuntil(b"\r\n\r\n")
         async with asyncio.timeout(ANSWER_S):
@@ -162,7 +162,7 @@ def _verdict(verdict: Verdict) -> tuple[int, str, Iterable[str]]:
 
 
 async def _send(writer: asyncio.StreamWriter, status: int, media: str, pieces: Iterable[str], *, body: bool) -> None:
-    """In pieces, so that this thread lets go of the interpreter between them."""
+    """Send in pieces, so that this thread releases the interpreter between them."""
     writer.write(
         f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {media}\r\nTransfer-Encoding: chunked\r\n"
         "Cache-Control: no-store\r\nConnection: close\r\n\r\n".encode()

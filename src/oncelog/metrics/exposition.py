@@ -1,7 +1,7 @@
 """Prometheus' text format 0.0.4 and OpenMetrics 1.0, written without a library.
 
-``prometheus_client`` writes all series in one go; here lines come in pieces, so that a scrape of 5,000 partitions takes
-a millisecond of the loop's time between others' turns (``python -m benchmarks --only metrics``: what that costs).
+``prometheus_client`` writes all series at once; here lines come in pieces, so that a scrape of 5,000 partitions takes
+the loop a millisecond at a time between other turns (``python -m benchmarks --only metrics`` measures the cost).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PIECE = 1000
 
 
 class Kind(Enum):
-    """What a series is. ``UNKNOWN`` are counters under a name that OpenMetrics does not allow a counter."""
+    """The type of a series. ``UNKNOWN`` are counters under a name that OpenMetrics does not allow for counters."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -24,7 +24,7 @@ class Kind(Enum):
 
 
 class Family(NamedTuple):
-    """Series of one name. ``origin`` says whose name it is; ``labels`` are what tells the series apart."""
+    """All series of one name. ``origin`` says where the name comes from; ``labels`` distinguish the series."""
 
     name: str
     kind: Kind
@@ -41,7 +41,7 @@ class Format(Enum):
 
     @classmethod
     def accepted(cls, accept: str) -> Format:
-        """What a scraper that sends this ``Accept`` is answered with."""
+        """The format for a scraper that sends this ``Accept`` header."""
         return cls.OPEN_METRICS if "application/openmetrics-text" in accept else cls.TEXT
 
 
@@ -54,7 +54,7 @@ class Exposition:
         self._lines: dict[str, list[str]] = {}
 
     def lines(self, family: str) -> list[str]:
-        """Where to append samples of a family that has many: whole lines, as :func:`sample` writes them."""
+        """The list to append samples to for a family with many: whole lines, as :func:`sample` writes them."""
         lines = self._lines.get(family)
         if lines is None:
             lines = self._lines[self._families[family].name] = []

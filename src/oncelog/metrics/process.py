@@ -1,4 +1,4 @@
-"""The process as the operating system sees it; read by the endpoint's thread, so that the loop does not wait for it."""
+"""The process as seen by the operating system; read by the endpoint's thread, so that the loop does not wait for it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _add_proc(page: Exposition) -> None:
 
 
 def add_disk(page: Exposition, data: Path | None) -> None:
-    """What a broker's disk did and has left.
+    """What a broker's disk has done, and how much space is left.
 
     :param data: the data folder, None for a broker in memory.
     """
@@ -53,7 +53,7 @@ def add_disk(page: Exposition, data: Path | None) -> None:
         return
     try:
         counts = dict(line.split(": ") for line in (_PROC / "io").read_text().splitlines())
-    except PermissionError:  # not everybody may read it in a container
+    except PermissionError:  # it may be unreadable in a container
         return
     page.add("kafka_server_kafkaserver_linux_disk_read_bytes", int(counts["read_bytes"]))
     page.add("kafka_server_kafkaserver_linux_disk_write_bytes", int(counts["write_bytes"]))

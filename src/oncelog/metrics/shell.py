@@ -1,6 +1,6 @@
-"""What the server's shell counts for metrics, and what a collector reads of it.
+"""What the server counts for metrics, and what a collector reads of it.
 
-The counts are plain numbers that the shell raises; :class:`LoopWatch` runs only where metrics are asked for.
+The counts are plain numbers that the server raises; :class:`LoopWatch` runs only if metrics are wanted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.broker.security.session import Session
 TICK_S = 0.1
 TICKS_A_SECOND = 10
 WINDOW_S = 60
-"""Rates are those of the last minute."""
+"""Rates cover the last minute."""
 
 
 class ShellCounts:
@@ -40,7 +40,7 @@ class Connected(Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its next request is here and waits for its turn."""
+        """Whether its next request has arrived and waits for its turn."""
         ...
 
 
@@ -54,7 +54,7 @@ class Shell(Protocol):
 
 
 class Rates:
-    """How fast counts rise, over the last minute or since the first look."""
+    """How fast counts rise, over the last minute or since the first sample."""
 
     def __init__(self) -> None:
         self._looks: deque[tuple[float, Mapping[Hashable, float]]] = deque(maxlen=WINDOW_S + 1)
@@ -64,7 +64,7 @@ class Rates:
         self._looks.append((now_s, counts))
 
     def per_second(self, key: Hashable) -> float:
-        """0 if it was looked at once, or never rose."""
+        """0 if it was sampled only once, or never rose."""
         if len(self._looks) < 2:
             return 0.0
         (begin, before), (end, after) = self._looks[0], self._looks[-1]
@@ -72,7 +72,7 @@ class Rates:
 
 
 class LoopWatch:
-    """Looks at the loop ten times a second: how late it is, how long it sleeps, how fast counts rise."""
+    """Samples the loop ten times a second: how late it is, how long it sleeps, how fast counts rise."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, broker: Broker, counts: Callable[[], Mapping[Hashable, float]]):
         self.delays = Durations()
@@ -99,7 +99,7 @@ class LoopWatch:
 
     @property
     def idle(self) -> float:
-        """Part of the last minute that the loop's thread did not work, 0 to 1."""
+        """The fraction of the last minute in which the loop's thread did not work, 0 to 1."""
         return min(1.0, max(0.0, 1.0 - self.rates.per_second("cpu")))
 
     def _arrange(self) -> None:

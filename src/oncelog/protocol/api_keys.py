@@ -6,7 +6,8 @@ from enum import IntEnum
 
 
 class ApiKey(IntEnum):
-    """Kafka's ``ApiKeys``. Keys 4 to 7 went with ZooKeeper; those between brokers and controllers are named only."""
+    """Kafka's ``ApiKeys``. Keys 4 to 7 were removed with ZooKeeper; those between brokers and controllers are only
+    named."""
 
     PRODUCE = 0
     FETCH = 1

@@ -1,4 +1,4 @@
-"""The records that coordinators write most, without an object for each, as ``internal_records`` writes them.
+"""Encodes the coordinators' most frequent records without an object for each, as ``internal_records`` would.
 
 Called by ``coordinator.transaction.records`` and ``coordinator.group.records`` for each transaction's steps and each
 committed offset. A test compares every function with the generated codec.
@@ -28,11 +28,11 @@ OFFSET_COMMIT_VERSION: Final = 4
 
 
 NO_TOPICS: Final = b"\0"
-"""Of a value in state Empty: null, not an empty list."""
+"""The topics of a value in state Empty: null, not an empty list."""
 
 
 def transaction_topics(partitions: Sequence[tuple[str, Sequence[int]]]) -> bytes:
-    """Topics with their partitions, as version 1 of a transaction's value holds them."""
+    """Topics with their partitions, as in version 1 of a transaction's value."""
     parts = [uvarint(len(partitions) + 1)]
     for topic, indexes in partitions:
         name = topic.encode()
@@ -55,7 +55,7 @@ def transaction_value(
     client_transaction_version: int,
     next_producer_epoch: int = -1,
 ) -> bytes:
-    """Version 1; ``topics`` as ``transaction_topics`` writes them, or ``NO_TOPICS``; defaults have no tag."""
+    """Version 1; ``topics`` as from ``transaction_topics``, or ``NO_TOPICS``; defaults get no tag."""
     try:
         head = _STATE.pack(1, producer_id, producer_epoch, timeout_ms, status)
     except StructError as error:
@@ -81,7 +81,7 @@ def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:
 def offset_commit_value(
     offset: int, leader_epoch: int, metadata: str, commit_timestamp_ms: int, topic_id: bytes
 ) -> bytes:
-    """Version 4; the id of no topic has no tag."""
+    """Version 4; a missing topic id gets no tag."""
     text = metadata.encode()
     head = _packed(_OFFSET, "OffsetCommitValue", OFFSET_COMMIT_VERSION, offset, leader_epoch)
     tags = b"\0" if topic_id == ZERO_UUID else b"\1\0\x10" + topic_id

@@ -1,10 +1,10 @@
-"""What can go wrong between a message and its bytes. Raised by every codec of this package."""
+"""Errors in converting between messages and bytes. Raised by every codec of this package."""
 
 from __future__ import annotations
 
 
 class ProtocolError(Exception):
-    """Base of the codec's errors. Not a ``ValueError``: readers catch those to add where it happened."""
+    """Base of the codec's errors. Not a ``ValueError``: readers catch those to add their position."""
 
 
 class MalformedMessage(ProtocolError):
@@ -35,7 +35,7 @@ class UnsupportedField(ProtocolError):
 
 
 class UnencodableValue(ProtocolError):
-    """A field holds what its type cannot carry: out of range, too long, or null where null is not allowed."""
+    """A field holds what its type cannot carry: out of range, too long, or null if null is not allowed."""
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(f"cannot encode {message}: {reason}")

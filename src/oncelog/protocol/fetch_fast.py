@@ -1,8 +1,8 @@
 """Fetch's response as a list of buffers and file slices. Called by the server for every fetch it answers.
 
-A partition's records may be ``RecordSlices``: objects that stand for stretches of files, which the server sends with
-``sendfile``. Buffers and slices come out in the order in which they go to the wire, and records are not copied. The
-bytes around them are the generated writer's, so every version that it has is served.
+A partition's records may be ``RecordSlices``: objects that stand for ranges of files, which the server sends with
+``sendfile``. Buffers and slices come out in wire order, and records are not copied. The
+bytes around them come from the generated writer, so all of its versions are supported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PARTS_IN_A_PIECE: Final = 1000
 
 
 class RecordSlice(Protocol):
-    """A stretch of records somewhere else. Only its length matters here."""
+    """A range of records stored elsewhere. Only its length matters here."""
 
     @property
     def size_bytes(self) -> int: ...
@@ -43,7 +43,7 @@ class RecordSlices:
 
 
 class ResponseParts(list[Part]):
-    """What to send, in order; ``size_bytes`` is the length of the whole body."""
+    """The parts to send, in order; ``size_bytes`` is the length of the whole body."""
 
     __slots__ = ("size_bytes",)
 
@@ -51,14 +51,14 @@ class ResponseParts(list[Part]):
 
 
 def set_slices(partition: PartitionData, slices: Sequence[RecordSlice]) -> None:
-    """Let these be the partition's records. Only ``encode_fetch_response_parts`` can write such a partition."""
+    """Set the partition's records. Only ``encode_fetch_response_parts`` can write such a partition."""
     partition.records = cast(Any, RecordSlices(slices))
 
 
 def encode_fetch_response_parts(response: FetchResponse, version: int) -> ResponseParts:
-    """The body of ``response`` as parts: with the slices' bytes in their places, what ``encode`` returns.
+    """The body of ``response`` as parts: the same bytes as ``encode``, with the slices in their places.
 
-    Raises what ``encode`` raises.
+    Raises the same errors as ``encode``.
     """
     joining = join_fetch_response(response.encode_parts(version))
     while True:
@@ -70,7 +70,7 @@ def encode_fetch_response_parts(response: FetchResponse, version: int) -> Respon
 
 
 def join_fetch_response(written: list[Buffer]) -> Pieces[ResponseParts]:
-    """The same of a response that ``encode_parts`` has written, with pauses."""
+    """The same for a response written by ``encode_parts``, with pauses."""
     parts = ResponseParts()
     small: list[Buffer] = []
     size_bytes = 0

@@ -1,4 +1,4 @@
-"""Frames and headers: what stands around a message on a connection.
+"""Frames and headers: what surrounds a message on a connection.
 
 A frame is an i32 size (of what follows), a header and a body. Request header v1: api key i16, api version i16,
 correlation id i32, client id (nullable string, i16 length, never compact); v2 adds a tag section and goes with
@@ -29,7 +29,7 @@ _NAME: Final = "RequestHeader"
 
 
 class RequestHeader:
-    """Who asks what. ``is_known`` is false if no message of that key and version exists here: the body is opaque."""
+    """The header of a request. ``is_known`` is false if this package lacks that key or version: the body is opaque."""
 
     __slots__ = ("api_key", "api_version", "client_id", "correlation_id", "is_known")
 
@@ -50,14 +50,14 @@ class RequestHeader:
 
 
 def is_flexible(api_key: int, api_version: int) -> bool:
-    """Whether the request carries header v2. False for an API that is not known."""
+    """Whether the request has header v2. False for an unknown API."""
     return api_version >= _FLEXIBLE_FROM.get(api_key, 32768)
 
 
 def decode_request_header(frame: Buffer, offset: int = 0) -> tuple[RequestHeader, int]:
     """The header of a frame (without its size), and where the body starts.
 
-    An unknown key, or a version that the key does not have, is read with header v1 and ``is_known`` false; where
+    An unknown key or version is read with header v1 and ``is_known`` false; where
     the body starts is then uncertain. The caller answers (ApiVersions) or closes the connection.
     """
     pos = offset

@@ -45,11 +45,11 @@ _GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
     22: ("streams_group_current_member_assignment", "StreamsGroupCurrentMemberAssignment"),
     23: ("streams_group_topology", "StreamsGroupTopology"),
 }
-"""Record type to module stem and class stem. Type 0, the oldest form of an offset commit, has the fields of type 1."""
+"""Module stem and class stem by record type. Type 0, the oldest form of an offset commit, has the fields of type 1."""
 
 
 class Unknown(NamedTuple):
-    """A record of a type that is not known here. Loading ignores it, as Kafka does."""
+    """A record of an unknown type. It is ignored at load, as in Kafka."""
 
     record_type: int
 
@@ -70,7 +70,7 @@ def encode_transaction_key(transactional_id: str) -> bytes:
 
 
 def encode_transaction_value(value: TransactionLogValue, version: int) -> bytes:
-    """Version 0 is transaction version 0's; 1 is flexible and holds the fields of KIP-890 as tags."""
+    """Version 0 is used with transaction version 0; 1 is flexible and holds the fields of KIP-890 as tags."""
     return _I16.pack(version) + value.encode(version)
 
 
@@ -82,12 +82,12 @@ def decode_transaction_key(data: Buffer) -> TransactionLogKey | Unknown:
 
 
 def decode_transaction_value(data: Buffer) -> TransactionLogValue:
-    """``UnknownVersion`` if it was written in a version that is not known here: the log must not be half read."""
+    """``UnknownVersion`` if it was written in an unknown version: the log must not be half read."""
     return TransactionLogValue.decode(data, _prefix(data, "TransactionLogValue"), 2)
 
 
 def encode_group_key(key: Message) -> bytes:
-    """The key with its type, which its class knows."""
+    """The key preceded by its type, which its class defines."""
     return _I16.pack(key.API_KEY) + key.encode(0)
 
 
@@ -96,7 +96,7 @@ def encode_group_value(value: Message, version: int) -> bytes:
 
 
 def decode_group_record(key: Buffer, value: Buffer | None) -> GroupRecord | Unknown:
-    """Key and value by the key's type; ``UnknownVersion`` if the value's version is not known here."""
+    """Key and value by the key's type; ``UnknownVersion`` if the value's version is unknown."""
     record_type = _prefix(key, "GroupRecordKey")
     types = _group_types(record_type)
     if types is None:

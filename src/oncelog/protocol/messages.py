@@ -1,6 +1,6 @@
-"""From API key to message class. A module is imported when its message is first asked for, and only then.
+"""Maps API keys to message classes. A module is imported only when its message is first requested.
 
-``API_VERSIONS`` is generated beside the messages, so that headers and version ranges are known without importing
+``API_VERSIONS`` is generated along with the messages, so that headers and version ranges are known without importing
 any of them.
 """
 

@@ -1,7 +1,7 @@
-"""Produce's request in the common case, read by hand. Called by the server for every produced batch.
+"""A hand-written reader of Produce requests in the common case. Called by the server for every produced batch.
 
-The common case is one partition of one topic, without tagged fields. Any other request, malformed ones included,
-is for the generated reader.
+The common case is one partition of one topic, without tagged fields. Any other request, including malformed ones,
+is left to the generated reader.
 Versions 3 to 13; from 9 on flexible, from 13 on with topic ids instead of names.
 """
 
@@ -23,17 +23,17 @@ _unpack_BiB = Struct(">BiB").unpack_from
 
 _FLEXIBLE_FROM: Final = ProduceRequest.FLEXIBLE_FROM
 _NO_TAGS: Final = b"\0\0\0"
-"""The ends of a partition, its topic and the request."""
+"""The empty tag sections of a partition, its topic and the request."""
 
 
 def parse_one_partition(frame: memoryview, offset: int, version: int) -> ProduceRequest | None:
-    """What ``ProduceRequest.decode_prefix`` reads, in the common case; ``records`` are views into ``frame``."""
+    """The result of ``ProduceRequest.decode_prefix`` in the common case; ``records`` are views of ``frame``."""
     parsed = _parse(frame, offset, version)
     return None if parsed is None else parsed[0]
 
 
 def index_position(frame: memoryview, offset: int, version: int) -> int | None:
-    """Where the index of the one partition stands; None for what is not the common case."""
+    """The position of the only partition's index; None if it is not the common case."""
     parsed = _parse(frame, offset, version)
     return None if parsed is None else parsed[1]
 

@@ -1,12 +1,12 @@
-"""Several plain produce requests in one buffer, read in one go. Called by the broker for what a connection has sent.
+"""Reads several plain produce requests in one buffer at once. Called by the broker for what a connection has sent.
 
-Most of a producer's requests differ from the one before in correlation id, partition and records alone. So the bytes
-that stay the same are compared instead of read (:class:`ProduceShape`), and the batch, which is all that is left, is
-checked on the spot. A scan takes only requests that the general way (``produce_fast``, ``records.validation``) would
-take in without a word or a change; it stops before the first one that it cannot say that of, which then goes the
-general way from its first byte on. A property test holds both together.
+Most of a producer's requests differ from the previous one only in correlation id, partition and records. So the bytes
+that stay the same are compared instead of parsed (:class:`ProduceShape`), and the batch, all that is left, is validated
+on the spot. A scan accepts only requests that the general path (``produce_fast``, ``records.validation``) would accept
+without a message or a change; it stops before the first one for which that is uncertain, which then takes the general
+path from its first byte on. A property test compares both.
 
-:func:`scan` is the compiled module's where that is there, else its twin here.
+:func:`scan` is the compiled module's if that exists, else its twin here.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from oncelog.records.errors import CorruptBatch
 from oncelog.records.native import compiled, walk
 
 MOST_REQUESTS: Final = 64
-"""How many requests one scan takes at most: nobody else has a turn meanwhile."""
+"""Most requests in one scan, because nothing else gets a turn meanwhile."""
 
 _FRAME: Final = Struct(">i4xi")
 _INT32: Final = Struct(">i")
 _INDEX: Final = Struct(">iB")
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _PREFIX_AT: Final = 12
-"""Behind size, API key, version and correlation id."""
+"""Position after size, API key, version and correlation id."""
 _NO_TAGS: Final = b"\0\0\0"
-"""The ends of a partition, its topic and the request, in flexible versions."""
+"""The empty tag sections of a partition, its topic and the request, in flexible versions."""
 
 
 class ProduceShape(NamedTuple):
-    """What the plain produce requests of a connection for one topic have in common, byte for byte.
+    """What the plain produce requests of a connection for one topic have in common, byte by byte.
 
     ``start``: API key and version. ``prefix``: from the client id to the number of partitions, which is one.
     """
@@ -63,12 +63,12 @@ class ProduceShape(NamedTuple):
         return cls(bytes(frame[:4]), bytes(frame[8:end]), is_flexible(ProduceRequest.API_KEY, version))
 
     def fits(self, buffer: bytearray, position: int) -> bool:
-        """Whether the request whose size is at ``position`` has this shape, as far as the prefix goes."""
+        """Whether the request whose size field is at ``position`` has this shape, as far as the prefix goes."""
         return buffer.startswith(self.start, position + 4) and buffer.startswith(self.prefix, position + _PREFIX_AT)
 
 
 class PlainProduce(NamedTuple):
-    """One request: ``buffer[batch_at:]`` begins with its batch, ``end`` is the position behind the request."""
+    """One request: ``buffer[batch_at:]`` begins with its batch, ``end`` is the position after the request."""
 
     correlation_id: int
     partition: int
@@ -78,7 +78,7 @@ class PlainProduce(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a topic's settings allow a batch: size in bytes, records without keys, timestamps from low to high."""
+    """A topic's limits for a batch: size in bytes, whether keys may be missing, timestamps from low to high."""
 
     max_batch_bytes: int
     require_keys: bool
@@ -89,9 +89,9 @@ class Limits(NamedTuple):
 def scan_in_python(
     buffer: bytearray, start: int, end: int, shape: ProduceShape, limits: Limits, most: int = MOST_REQUESTS
 ) -> list[PlainProduce]:
-    """The whole plain requests at the start of ``buffer[start:end]``, all of the first one's partition.
+    """The complete plain requests at the start of ``buffer[start:end]``, all for the first one's partition.
 
-    Their batches are uncompressed, sound and within ``limits``, and need no change but offset and leader epoch.
+    Their batches are uncompressed, valid, within ``limits``, and need no change except to offset and leader epoch.
     """
     found: list[PlainProduce] = []
     view = memoryview(buffer)

@@ -1,4 +1,4 @@
-"""Requests that differ from an earlier one of their connection in one gap and in the correlation id alone.
+"""Requests that differ from an earlier one of their connection only in one gap and in the correlation id.
 
 Called by ``broker.repeated_fetches`` and ``broker.repeated_commits``, which compare such requests instead of parsing
 them again.
@@ -10,27 +10,27 @@ from struct import Struct
 
 _INT32 = Struct(">i")
 CORRELATION_AT, PREFIX_AT = 8, 12
-"""Behind the size, API key and version."""
+"""Positions after the size, API key and version; and after the correlation id."""
 
 
 class RequestPattern:
-    """The bytes of a request but for its correlation id and ``gap_bytes`` somewhere in its body."""
+    """The bytes of a request except its correlation id and ``gap_bytes`` somewhere in its body."""
 
     __slots__ = ("_prefix", "_size_bytes", "_start", "_suffix", "_suffix_at", "gap_at")
 
     def __init__(self, start: bytes, prefix: bytes, gap_bytes: int, suffix: bytes) -> None:
         self._start, self._prefix, self._suffix = start, prefix, suffix
         self.gap_at = PREFIX_AT + len(prefix)
-        """Behind the beginning of the request's size."""
+        """Position of the gap, from the beginning of the request's size field."""
         self._suffix_at = self.gap_at + gap_bytes
         self._size_bytes = self._suffix_at + len(suffix) - 4
 
     @classmethod
     def of(cls, frame: memoryview, body: int, marked: bytes, mark: bytes) -> RequestPattern | None:
-        """Of ``frame``, which begins behind its size, and whose body is at ``body``.
+        """The pattern of ``frame``, which begins after its size field, and whose body is at ``body``.
 
-        :param marked: the body encoded again with ``mark`` in the gap; None if that is not what was sent, so that it
-            holds something that is not understood here.
+        :param marked: the body encoded again with ``mark`` in the gap. If it differs from the body that was sent, that
+            contains something not understood here, and the result is None.
         """
         at = marked.find(mark)
         prefix, suffix = bytes(frame[8 : body + at]), bytes(frame[body + at + len(mark) :])
@@ -39,7 +39,7 @@ class RequestPattern:
         return cls(bytes(frame[:4]), prefix, len(mark), suffix)
 
     def end(self, buffer: bytearray, start: int, end: int) -> int:
-        """Where the request that begins at ``start`` ends, if it is whole in ``buffer[start:end]`` and such a one; else
+        """The end of the request at ``start``, if it is complete in ``buffer[start:end]`` and matches; else
         ``start``."""
         after = start + 4 + self._size_bytes
         if (

@@ -23,18 +23,18 @@ Reader: TypeAlias = Callable[[Any, int, int], tuple[Any, int]]
 Writer: TypeAlias = Callable[[Append, Any], None]
 T = TypeVar("T")
 Pieces: TypeAlias = Generator[None, None, T]
-"""Work that pauses, and has a result in the end."""
+"""Work with pauses that returns a result."""
 CountedPieces: TypeAlias = Generator[int, None, T]
-"""The same, with the number of elements that were read since the last pause."""
+"""The same; each pause yields the number of elements read since the last one."""
 ReaderInPieces: TypeAlias = Callable[[Any, int, int], CountedPieces[tuple[Any, int]]]
 WriterInPieces: TypeAlias = Callable[[Append, Any], Pieces[None]]
 ELEMENTS_IN_A_PIECE: Final = 100
 MOST_ELEMENTS: Final = 500_000
-"""Of one request that is read in pieces: one of a byte takes some two hundred in memory, and as many in the answer."""
+"""In a request that is read in pieces: an element of one byte takes about two hundred in memory, and in the answer."""
 MOST_TAGS: Final = 127
-"""Of one section, which is read in one go; Apache Kafka knows of five at most."""
+"""In one section, which is read in one go; Apache Kafka defines at most five."""
 LONG: Final = 500
-"""Elements of a message, from which on it is written in pieces where others wait meanwhile."""
+"""A message with at least this many elements is written in pieces if others would have to wait."""
 
 ZERO_UUID: Final[Uuid] = bytes(16)
 NEVER_FLEXIBLE: Final = 32767
@@ -42,14 +42,14 @@ MAX_STRING_BYTES: Final = 32767
 READ_ERRORS: Final = (StructError, IndexError, ValueError)
 VARINT: Final = tuple(bytes((n,)) for n in range(128))
 UNPACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").unpack_from for n in range(8))
-"""For arrays of up to seven integers, of which replica lists are most: half the time of a format made for the call."""
+"""For arrays of up to seven integers, as most replica lists are: half the time of a format created for the call."""
 PACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").pack for n in range(8))
 
 EMPTY: Final[list[Any]] = []
 """Stands for "a new empty list" as a default, because ``None`` is a value of nullable arrays. Never stored."""
 
 UNSET: Final[Any] = object()
-"""Stands for "a new struct of defaults" where ``None`` is a value too. Never stored."""
+"""Stands for "a new struct of defaults" if ``None`` is a value too. Never stored."""
 
 
 class Struct:
@@ -67,14 +67,14 @@ class Struct:
         return f"{self.__class__.__name__}({fields})"
 
     def arrays(self) -> Iterator[list[Any]]:
-        """The values of its fields that are arrays."""
+        """The values of its array fields."""
         for name in self.__slots__:
             value = getattr(self, name)
             if isinstance(value, list):
                 yield value
 
     def replace(self, **changes: Any) -> Self:
-        """A shallow copy in which the named fields have the given values."""
+        """A shallow copy with the given values for the named fields."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         unknown = changes.keys() - fields.keys()
         if unknown:
@@ -83,12 +83,12 @@ class Struct:
 
 
 class Message(Struct):
-    """A whole request, response or record. Its module's reader and writer for each version hang in two tables."""
+    """A whole request, response or record. Two tables hold its module's reader and writer for each version."""
 
     __slots__ = ()
 
     API_KEY: ClassVar[int] = -1
-    """The API's key; of a coordinator's record its type; -1 if the message has neither."""
+    """The API's key; for a coordinator's record its type; -1 if the message has neither."""
     MIN_VERSION: ClassVar[int]
     MAX_VERSION: ClassVar[int]
     FLEXIBLE_FROM: ClassVar[int]
@@ -98,9 +98,9 @@ class Message(Struct):
     _WRITERS: ClassVar[Mapping[int, Writer]]
     _HAS_RECORDS: ClassVar[bool] = False
     _READERS_IN_PIECES: ClassVar[Mapping[int, ReaderInPieces]] = {}
-    """Of requests with arrays."""
+    """For requests with arrays."""
     _WRITERS_IN_PIECES: ClassVar[Mapping[int, WriterInPieces]] = {}
-    """Of responses."""
+    """For responses."""
 
     def encode(self, version: int) -> bytes:
         """The body in the given version.
@@ -127,7 +127,7 @@ class Message(Struct):
         return bool(self._WRITERS_IN_PIECES) and _elements(self, LONG + 1) > LONG
 
     def encode_parts_in_pieces(self, version: int) -> Pieces[list[Buffer]]:
-        """As ``encode_parts``, with a pause after so many elements of its arrays; a response's."""
+        """As ``encode_parts``, with a pause after a number of elements of its arrays; only for responses."""
         writer = self._WRITERS_IN_PIECES.get(version)
         if writer is None:
             return self.encode_parts(version)
@@ -136,7 +136,7 @@ class Message(Struct):
         try:
             for count, _ in enumerate(writer(parts.append, self), 1):
                 if not count % ELEMENTS_IN_A_PIECE:
-                    if not self._HAS_RECORDS:  # to join, and to free, all of them in the end would be a long turn
+                    if not self._HAS_RECORDS:  # joining and freeing all of them at the end would be a long turn
                         written.append(b"".join(parts))
                         parts.clear()
                     yield
@@ -172,9 +172,10 @@ class Message(Struct):
     def decode_prefix_in_pieces(
         cls, data: Buffer, version: int, offset: int = 0, most: int = MOST_ELEMENTS
     ) -> CountedPieces[tuple[Self, int]]:
-        """As ``decode_prefix``, with a pause after so many elements of its arrays; a request's, of ``most`` of them.
+        """As ``decode_prefix``, with a pause after a number of elements of its arrays; only for requests, at most
+        ``most`` elements.
 
-        What ``data`` is in need not stay as it is, unless the message has records.
+        The contents of ``data`` may change afterwards, unless the message has records.
         """
         reader = cls._READERS_IN_PIECES.get(version)
         if reader is None:
@@ -204,7 +205,7 @@ class Message(Struct):
 
 
 def _elements(struct: Struct, enough: int) -> int:
-    """Of all arrays in it; no more are counted where there are ``enough``."""
+    """The number of elements in all of its arrays; counting stops at ``enough``."""
     count = 0
     for array in struct.arrays():
         count += len(array)
@@ -217,7 +218,7 @@ def _elements(struct: Struct, enough: int) -> int:
 
 
 def malformed(message: str, field: str, offset: int, error: Exception) -> MalformedMessage:
-    """``error``, one of ``READ_ERRORS``, with the place where it happened."""
+    """``error``, one of ``READ_ERRORS``, with its position."""
     match error:
         case StructError() | IndexError():
             reason = "ends before the field does"

@@ -73,7 +73,7 @@ def test_a_port_in_use_and_a_folder_that_is_none_are_told(tmp_path: Path) -> Non
 
 def test_a_folder_that_is_yet_to_be_made_is_looked_at_where_it_would_be(tmp_path: Path) -> None:
     (finding,) = doctor("--listen", "127.0.0.1:0", "--data", tmp_path / "data" / "of" / "mine")["disk"]
-    assert finding["status"] == "ok" and finding["found"].endswith("/data/of/mine, which oncelog serve would make")
+    assert finding["status"] == "ok" and finding["found"].endswith("/data/of/mine, which oncelog serve would create")
     assert list(tmp_path.iterdir()) == []
 
 

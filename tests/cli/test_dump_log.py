@@ -89,8 +89,8 @@ def test_the_coordinators_topics_are_decoded_by_the_name_of_their_folder(data: P
 
 def test_a_file_that_belongs_to_no_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("x")
-    assert f"there is no file {tmp_path / 'y'}" in call("dump-log", tmp_path / "y").sentence()
-    assert f"the folder {tmp_path} holds no file of a log" in call("dump-log", tmp_path).sentence()
+    assert f"no such file: {tmp_path / 'y'}" in call("dump-log", tmp_path / "y").sentence()
+    assert f"the folder {tmp_path} holds no log files" in call("dump-log", tmp_path).sentence()
     assert "x.txt is not a file of a data folder" in call("dump-log", tmp_path / "x.txt", "--json").sentence()
 
 

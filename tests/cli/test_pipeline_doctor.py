@@ -69,6 +69,6 @@ def test_folder_that_is_no_checkpoint_is_told_in_one_sentence(tmp_path: Path) ->
 def test_a_folder_that_is_no_checkpoint_is_told_with_those_that_it_holds(checkpoint: Checkpoint) -> None:
     folder = Path(checkpoint.location)
     above = call("pipeline", "doctor", folder.parent).sentence()
-    assert f"{folder.parent} is no checkpoint but holds some; name one: " in above
+    assert f"{folder.parent} is not a checkpoint but contains some; name one: " in above
     assert str(folder) in above
-    assert f"there is no folder {folder}x" in call("pipeline", "doctor", f"{folder}x").sentence()
+    assert f"no such folder: {folder}x" in call("pipeline", "doctor", f"{folder}x").sentence()

@@ -63,8 +63,8 @@ def test_one_partition_is_moved_away(broker: oncelog.Broker) -> None:
     ("words", "complaint"),
     [
         (["--replication-factor", "4"], "4 replicas need as many nodes, and there are 3 (1, 2, 3)"),
-        (["--nodes", "1,7"], "there is no node 7 in the cluster now; it has 1, 2, 3"),
-        (["--nodes", "x"], "--nodes takes numbers of nodes"),
+        (["--nodes", "1,7"], "the cluster has no node 7 now; it has 1, 2, 3"),
+        (["--nodes", "x"], "--nodes takes node numbers"),
         (["t:9"], "topic 't' has no partition 9"),
         (["none"], "topic 'none' does not exist"),
         (["--show", "--nodes", "1"], "--show changes no replicas"),

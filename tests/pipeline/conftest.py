@@ -64,7 +64,7 @@ class PipelineCommand:
         """The one sentence with which it refuses."""
         run = self.run(*arguments, environment=environment)
         assert run.returncode == 1, run.stdout + run.stderr
-        lines = [line for line in run.stderr.splitlines() if not line.startswith("the broker inside listens")]
+        lines = [line for line in run.stderr.splitlines() if not line.startswith("the embedded broker listens")]
         assert len(lines) == 1, run.stderr
         assert lines[0].startswith("oncelog: ")
         return lines[0]

@@ -31,7 +31,7 @@ HEADINGS = ("resource", "name", "pattern", "principal", "host", "operation", "pe
 
 @click.group("acls")
 def command() -> None:
-    """Access control lists: who may do what.
+    """List, add and remove access control lists (ACLs).
 
     \b
     Example:
@@ -41,7 +41,7 @@ def command() -> None:
 
 def _resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--prefixed", is_flag=True, help="The name stands for all names that begin with it."),
+        click.option("--prefixed", is_flag=True, help="The name stands for all names with this prefix."),
         click.option("--cluster-resource", is_flag=True, help="The cluster itself."),
         click.option("--transactional-id", metavar="ID", help="A transactional id; * for all."),
         click.option("--group", metavar="NAME", help="A group; * for all."),
@@ -63,7 +63,7 @@ def _resource(cluster_resource: bool, **names: str | None) -> tuple[AclResourceT
 
 @command.command("list")
 @_resource_options
-@click.option("--principal", metavar="User:NAME", help="Only those of one principal.")
+@click.option("--principal", metavar="User:NAME", help="Only the ACLs of one principal.")
 @cluster_options
 def list_acls(
     cluster: Cluster,
@@ -74,7 +74,7 @@ def list_acls(
     prefixed: bool,
     principal: str | None,
 ) -> None:
-    """The ACLs there are; with a resource, those that apply to it.
+    """List ACLs; with a resource, only those that apply to it.
 
     \b
     Example:
@@ -85,14 +85,14 @@ def list_acls(
     wanted = _filter(resource, pattern, principal)
     with cluster.admin() as admin:
         acls = admin.describe_acls(wanted)
-    _show(cluster, acls, "there is no such ACL")
+    _show(cluster, acls, "no such ACL")
 
 
 @command.command("add")
 @_resource_options
 @click.option("--allow", metavar="User:NAME", help="The principal that may; User:* for all.")
 @click.option("--deny", metavar="User:NAME", help="The principal that may not.")
-@click.option("--host", default="*", help="The address that it comes from.  [default: any]")
+@click.option("--host", default="*", help="The client's address.  [default: any]")
 @click.option("--operation", "operations", multiple=True, required=True, type=click.Choice(_OPERATIONS))
 @cluster_options
 def add(
@@ -131,8 +131,8 @@ def add(
 
 @command.command("remove")
 @_resource_options
-@click.option("--principal", metavar="User:NAME", help="Only those of one principal.")
-@click.option("--all", "everything", is_flag=True, help="Every ACL there is.")
+@click.option("--principal", metavar="User:NAME", help="Only the ACLs of one principal.")
+@click.option("--all", "everything", is_flag=True, help="Every ACL.")
 @cluster_options
 def remove(
     cluster: Cluster,

@@ -71,5 +71,5 @@ def command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise OncelogError(f"this version of click completes nothing in {shell}")
+        raise OncelogError(f"this version of click has no completion for {shell}")
     click.echo(kind(root, {}, "oncelog", "_ONCELOG_COMPLETE").source())

@@ -34,7 +34,7 @@ def command() -> None:
 @command.command("describe")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("name")
-@click.option("--changed", is_flag=True, help="Only what is not the default.")
+@click.option("--changed", is_flag=True, help="Only settings that differ from the default.")
 @cluster_options
 def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
     """All settings of a topic, a broker (by number, or default for all brokers) or a group, with where each comes from.
@@ -59,7 +59,7 @@ def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
 @click.argument("name")
 @click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A setting; may be repeated.")
 @click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A setting to reset to its default.")
-@click.option("--dry-run", is_flag=True, help="Only check whether it would be allowed.")
+@click.option("--dry-run", is_flag=True, help="Only check whether the change would be allowed.")
 @cluster_options
 def alter(
     cluster: Cluster, kind: str, name: str, configs: tuple[str, ...], deleted: tuple[str, ...], dry_run: bool

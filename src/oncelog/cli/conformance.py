@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     default=30,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for what a broker does in its own time.",
+    help="How long to wait for what the broker does in the background.",
 )
 @cluster_options
 def command(cluster: Cluster, areas: tuple[str, ...], names: tuple[str, ...], only_list: bool, patience: float) -> None:

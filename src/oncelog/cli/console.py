@@ -26,9 +26,11 @@ NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
 
 
 @click.command("console")
-@click.option("--listen", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
-@click.option("--allow-changes", is_flag=True, help="Let pages change the cluster; without it they only read.")
-@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name that browsers call it by.")
+@click.option(
+    "--listen", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Port 0: any free port."
+)
+@click.option("--allow-changes", is_flag=True, help="Allow pages to change the cluster; without it they only read.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A host name that browsers may use for it.")
 @click.option("--shared-login", is_flag=True, help="Visitors act with the credentials of --config and --set.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input ends.")

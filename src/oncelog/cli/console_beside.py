@@ -64,7 +64,7 @@ def _client_properties(listeners: Sequence[Listener], settings: Mapping[str, str
                 found["sasl.mechanism"] = _mechanism(listener, settings)
             return found
     raise ConfigError(
-        "--console needs a listener that does not encrypt; start oncelog console by itself, with a properties file "
+        "--console needs a listener that does not encrypt; start oncelog console separately, with a properties file "
         "that names the certificates to trust"
     )
 

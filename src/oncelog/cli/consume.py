@@ -50,15 +50,20 @@ class What:
     "--topic", "-t", "topics", multiple=True, required=True, type=text, shell_complete=complete_topics,
     help="Topic to read; may be repeated.",
 )  # fmt: skip
-@click.option("--from-beginning", is_flag=True, help="From the first record, unless a group has a position.")
+@click.option("--from-beginning", is_flag=True, help="Start at the first record, unless the group has a position.")
 @click.option(
-    "--partition", "-p", "partitions", multiple=True, type=click.IntRange(min=0), help="Only this; may be repeated."
+    "--partition",
+    "-p",
+    "partitions",
+    multiple=True,
+    type=click.IntRange(min=0),
+    help="Only this one; may be repeated.",
 )
 @click.option(
     "--offset",
     "-o",
     metavar="N",
-    help="Where to begin in each partition: N, -N for the last N records, beginning, end.",
+    help="Where to start in each partition: N, -N for the last N records, beginning, end.",
 )
 @click.option(
     "--since", metavar="TIME", help="Start at the first record at or after this time: 2026-01-31T12:00 (UTC), ms, 15m."
@@ -66,11 +71,11 @@ class What:
 @click.option(
     "--until",
     metavar="TIME",
-    help="Stop before the first record at or after this time, and at the offsets that are the end now.",
+    help="Stop before the first record at or after this time, and at the current end of the partitions.",
 )
 @click.option(
     "--group", "-g", metavar="ID", type=text, shell_complete=complete_groups,
-    help="Read as a member of this group, and commit what was shown.",
+    help="Read as a member of this group, and commit what has been shown.",
 )  # fmt: skip
 @click.option(
     "--isolation",
@@ -79,13 +84,13 @@ class What:
 )
 @click.option("--max-messages", "-c", type=click.IntRange(min=1), metavar="N", help="Stop after this many records.")
 @click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Stop when nothing has arrived for this long.")
-@click.option("--to-end", "-e", is_flag=True, help="Stop at the offsets that are the end now.")
+@click.option("--to-end", "-e", is_flag=True, help="Stop at the current end of the partitions.")
 @click.option(
     "--format", "-f", "form", default="text", metavar="text|json|FORMAT", help=f"A FORMAT has {FORMAT_HELP}; \\n, \\t."
 )
 @click.option("--key-separator", "-K", metavar="TEXT", help="Show keys too, with this between key and value.")
 @click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this before the value.")
-@click.option("--show-transactions", is_flag=True, help="Every stored record with its fate, and the markers.")
+@click.option("--show-transactions", is_flag=True, help="Show every stored record with its fate, and the markers.")
 @cluster_options
 def command(
     cluster: Cluster,
@@ -121,7 +126,7 @@ def command(
     """
     group = group or cluster.properties.get("group.id")
     if offset is not None and since is not None:
-        raise ConfigError("--offset and --since exclude each other: each says where to begin")
+        raise ConfigError("--offset and --since exclude each other: each says where to start")
     start = BEGINNING if from_beginning or show_transactions else END
     if offset is not None:
         start = parse_offset(offset)

@@ -23,7 +23,7 @@ ENDS = ("end", str(ALL))
 @click.option("--before", required=True, metavar="N", help="The first offset that is kept, or end to keep none.")
 @cluster_options
 def command(cluster: Cluster, topics: tuple[str, ...], before: str) -> None:
-    """Delete the records before an offset, for ever.
+    """Permanently delete the records before an offset.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("demo")
 @click.option("--calm", is_flag=True, help="Kill nothing.")
-@click.option("--no-comparison", is_flag=True, help="Leave out Spark's own sink under the same kills.")
+@click.option("--no-comparison", is_flag=True, help="Do not run Spark's own sink under the same kills.")
 @click.option(
     "--bootstrap-server", "-b", metavar="HOST:PORT", help="An Apache Kafka cluster; without it our broker runs."
 )
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("oncelog-demo"),
     show_default=True,
-    help="Folder for everything that is written; that of an earlier demo is emptied.",
+    help="Folder for everything that the demo writes. The folder of an earlier demo is emptied.",
 )
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="[default: report.html in the folder]")
-@click.option("--prefix", default="", help="Stands before the names of the topics.")
+@click.option("--prefix", default="", help="Prefix of the names of the topics.")
 @click.option(
     "--seconds",
     type=Seconds(),

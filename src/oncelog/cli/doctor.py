@@ -16,7 +16,7 @@ from oncelog.errors import OncelogError
 @click.command("doctor")
 @click.option("--data", type=click.Path(path_type=Path), help="A broker's data folder: its space and its sync time.")
 @click.option("--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Is it free?")
-@click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="Look at this cluster, too.")
+@click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="Check this cluster too.")
 @click.option(
     "--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The client's properties file."
 )
@@ -40,7 +40,7 @@ def command(
     pause_minutes: int,
     as_json: bool,
 ) -> None:
-    """Say what this installation runs on and what it lacks, with what to do; it changes nothing.
+    """Print what this installation runs on, what is missing, and what to do. Nothing is changed.
 
     With --bootstrap-server also what endangers exactly-once in a cluster, this broker's or Apache Kafka's. The status
     is 1 if something is bad.

@@ -44,7 +44,7 @@ def findings(admin: Admin, pause_min: int) -> Iterator[Finding]:
         try:
             yield from check()
         except OncelogError as error:
-            yield warn("cluster", f"could not be looked at whole: {error}", "use a principal that may describe it")
+            yield warn("cluster", f"could not be checked completely: {error}", "use a principal that may describe it")
 
 
 def _features(admin: Admin) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def _features(admin: Admin) -> Iterator[Finding]:
         yield warn(
             "cluster's version",
             "no features: older than Apache Kafka 3.0, or in a migration",
-            "Apache Kafka 4.0 or newer: transactions of older ones can take in what a dead producer sent late",
+            "Apache Kafka 4.0 or newer: in older versions a transaction can include what a dead producer sent late",
         )
         return
     told = ", ".join(f"{name} {one.level}" for name, one in sorted(features.items()))
@@ -67,7 +67,7 @@ def _features(admin: Admin) -> Iterator[Finding]:
         )
         yield warn(
             "cluster's version",
-            f"{told}: a transaction can take in what its producer's predecessor sent late (KIP-890)",
+            f"{told}: a transaction can include what its producer's predecessor sent late (KIP-890)",
             todo,
         )
     else:
@@ -84,10 +84,10 @@ def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[Find
         yield warn(
             "cluster's clock",
             f"{most} holds a record of {ahead[most] / 1000:.0f} s from now; {len(ahead)} partitions have such records",
-            "set the clock of this machine, or of who wrote it: retention by time keeps such records for longer",
+            "set the clock here, or on the machine that wrote it: retention by time keeps such records longer",
         )
     else:
-        yield Finding("cluster's clock", "no record is of a time that is still to come")
+        yield Finding("cluster's clock", "no record has a timestamp in the future")
 
 
 def _settings(admin: Admin, nodes: Sequence[int], pause_min: int) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterato
     if values.get("unclean.leader.election.enable") == "true":
         yield bad(
             where,
-            "unclean.leader.election.enable=true: a replica that lacks acknowledged records may lead",
+            "unclean.leader.election.enable=true: a replica that lacks acknowledged records may become leader",
             "set it to false",
         )
     retention = int(values.get("offsets.retention.minutes") or SHORTEST_OFFSETS_RETENTION_MIN)
@@ -120,7 +120,7 @@ def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterato
     elif limit > LONG_TRANSACTION_LIMIT_MS:
         yield warn(
             where,
-            f"transaction.max.timeout.ms={limit}: a producer that died may hold readers back for so long",
+            f"transaction.max.timeout.ms={limit}: a producer that died may hold readers back for that long",
             "lower it to what the longest transaction needs",
         )
     replicas, in_sync = (
@@ -131,7 +131,7 @@ def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterato
         yield bad(
             where,
             f"transaction.state.log.min.isr={in_sync} with {replicas} replicas: one failure can lose a commit",
-            "set it to 2 before __transaction_state is made",
+            "set it to 2 before __transaction_state is created",
         )
 
 
@@ -160,7 +160,7 @@ def _topics(admin: Admin) -> Iterator[Finding]:
     yield Finding("topics", f"{len(topics)}, {sum(len(topic.partitions) for topic in topics)} partitions")
     yield from _clocks(admin, _led(topics))
     for found, text, todo in (
-        (without_leader, "partitions without a leader", "start the nodes that hold them, or mend their disk"),
+        (without_leader, "partitions without a leader", "start the nodes that hold them, or repair their disks"),
         (
             deleted,
             "internal topics that lose markers and commits",
@@ -188,7 +188,7 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
         if age_s > OLD_TRANSACTION_S:
             yield warn(
                 "transactions",
-                f"{one.transactional_id!r} is {one.state} for {age_s:.0f} s, in {len(one.partitions)} partitions",
+                f"{one.transactional_id!r} has been {one.state} for {age_s:.0f} s, in {len(one.partitions)} partitions",
                 "oncelog transactions describe shows it; its producer ends it, or its timeout does",
             )
     partitions = _led(admin.describe_topics(admin.list_topics()))
@@ -220,7 +220,7 @@ def _groups(admin: Admin) -> Iterator[Finding]:
         if lost:
             yield warn(
                 "groups",
-                f"{listing.group_id!r} has committed what retention has removed: {_listed(lost)}",
+                f"{listing.group_id!r} has committed offsets whose records retention has removed: {_listed(lost)}",
                 "it goes on by auto.offset.reset: reset its offsets with oncelog groups reset, or keep records longer",
             )
 

@@ -102,14 +102,14 @@ def _disk(data: Path | None) -> Iterator[Finding]:
         named = named.absolute()
         folder = next(path for path in (named, *named.parents) if path.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-            yield bad("disk", f"{folder} is no folder that this user may write to", "name another one with --data")
+            yield bad("disk", f"{folder} is not a folder that this user may write to", "name another one with --data")
             return
         usage, sync_time = shutil.disk_usage(folder), _sync_time(folder)
     except OSError as error:
         yield bad("disk", f"nothing can be written in {named}: {error.strerror}", "name another folder with --data")
         return
     told = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {named}"
-    told += "" if folder == named else ", which oncelog serve would make"
+    told += "" if folder == named else ", which oncelog serve would create"
     if usage.free < min(LITTLE_SPACE * usage.total, LITTLE_SPACE_BYTES):
         yield bad("disk", told, "free space: a full disk stops partitions until a restart")
     else:
@@ -140,7 +140,7 @@ def _clock() -> Finding:
     if kept_in_step() is False:
         return warn(
             "clock",
-            f"{told}, and nothing keeps it in step as far as the kernel knows",
+            f"{told}, and as far as the kernel knows nothing synchronises it",
             "run chrony or systemd-timesyncd, here or on the host: retention and transactions' ages go by the clock",
         )
     return Finding("clock", told)
@@ -186,7 +186,7 @@ def _spark_home(installed: str) -> Finding:
     if arguments and arguments[-1] != "pyspark-shell":
         return bad(
             "spark's environment",
-            f"PYSPARK_SUBMIT_ARGS={' '.join(arguments)} does not end with pyspark-shell: the JVM ends before it serves",
+            f"PYSPARK_SUBMIT_ARGS={' '.join(arguments)} does not end with pyspark-shell: the JVM would exit at once",
             "end it with pyspark-shell, or unset it",
         )
     home = os.environ.get("SPARK_HOME")
@@ -198,13 +198,13 @@ def _spark_home(installed: str) -> Finding:
         return bad(
             "spark's environment",
             f"SPARK_HOME={home} holds no jars/spark-core_*.jar",
-            "unset SPARK_HOME, and pyspark's own jars start",
+            "unset SPARK_HOME to use pyspark's own jars",
         )
     if found[1] != installed:
         return bad(
             "spark's environment",
             f"SPARK_HOME={home} is Spark {found[1]}, but pyspark is {installed}",
-            "unset SPARK_HOME, or install the pyspark of that version: the two talk to each other in private",
+            "unset SPARK_HOME, or install the pyspark of that version: the two share a private protocol",
         )
     return Finding("spark's environment", f"SPARK_HOME={home}, Spark {found[1]}")
 

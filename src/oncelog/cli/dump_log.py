@@ -42,7 +42,7 @@ Decoder = Callable[[Record], tuple[Any, Any]]
 @click.option("--transaction-log-decoder", is_flag=True, help="Read values as records of __transaction_state.")
 @click.option("--offsets-decoder", is_flag=True, help="Read values as records of __consumer_offsets.")
 @click.option("--max-batches", type=click.IntRange(min=1), metavar="N", help="At most N batches of each .log file.")
-@click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each entry.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="Write one JSON object for each entry.")
 def command(
     files: tuple[Path, ...],
     print_data: bool,
@@ -51,9 +51,9 @@ def command(
     max_batches: int | None,
     as_json: bool,
 ) -> None:
-    """Show what FILES say: .log, .index, .timeindex, .txnindex, .snapshot, checkpoints, meta.properties.
+    """Show the contents of FILES: .log, .index, .timeindex, .txnindex, .snapshot, checkpoints, meta.properties.
 
-    A folder stands for its files. Files of __transaction_state and __consumer_offsets are decoded by the name of
+    For a folder, its files are shown. Files of __transaction_state and __consumer_offsets are decoded by the name of
     their folder. A damaged file is shown up to the damage, and the exit status is 1. Nothing is changed.
 
     \b
@@ -88,12 +88,12 @@ def _expanded(paths: tuple[Path, ...]) -> list[Path]:
         if path.is_dir():
             inside = [child for child in sorted(path.iterdir()) if child.is_file() and _has_known_name(child)]
             if not inside:
-                raise OncelogError(f"the folder {path} holds no file of a log: name a partition's folder, or a file")
+                raise OncelogError(f"the folder {path} holds no log files: name a partition's folder, or a file")
             files += inside
         elif path.exists():
             files.append(path)
         else:
-            raise OncelogError(f"there is no file {path}")
+            raise OncelogError(f"no such file: {path}")
     return files
 
 

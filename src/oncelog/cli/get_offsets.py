@@ -24,7 +24,9 @@ NUMBERS = {str(number): number for number in WORDS.values()}
     "--time", "at", default="latest", metavar="TIME",
     help="earliest, latest, max-timestamp, or a time: the first record at or after it.  [default: latest]",
 )  # fmt: skip
-@click.option("--read-committed", is_flag=True, help="With read_committed the latest offset is the last stable one.")
+@click.option(
+    "--read-committed", is_flag=True, help="With read_committed, the latest offset is the last stable offset."
+)
 @cluster_options
 def command(cluster: Cluster, topics: tuple[str, ...], at: str, read_committed: bool) -> None:
     """Show the offset of each partition at its end, its beginning, or a time.

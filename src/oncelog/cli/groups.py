@@ -58,7 +58,7 @@ def list_groups(cluster: Cluster, states: tuple[str, ...]) -> None:
 def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
     """State, members and, for each partition, committed offset, end and lag.
 
-    The end is the last stable offset: where a read_committed reader could be.
+    The end is the last stable offset, which is as far as a read_committed reader can be.
 
     \b
     Example:
@@ -138,7 +138,7 @@ def _show_group(group: Row) -> None:
 @command.command("reset-offsets")
 @click.argument("group", type=text, shell_complete=complete_groups)
 @click.option("--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it.")
-@click.option("--all-topics", is_flag=True, help="Every partition the group has a position in.")
+@click.option("--all-topics", is_flag=True, help="Every partition in which the group has committed an offset.")
 @click.option("--to-earliest", is_flag=True, help="To the first record.")
 @click.option("--to-latest", is_flag=True, help="To the end, after the last record.")
 @click.option("--to-offset", type=click.IntRange(min=0), metavar="N", help="To this offset.")
@@ -146,7 +146,7 @@ def _show_group(group: Row) -> None:
 @click.option(
     "--to-datetime", metavar="TIME", help="To the first record at or after this time, such as 2026-01-31T12:00 (UTC)."
 )
-@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @cluster_options
 def reset_offsets(
     cluster: Cluster,

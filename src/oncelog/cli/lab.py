@@ -27,7 +27,7 @@ ALL = "all"
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("oncelog-lab.html"),
     show_default=True,
-    help="Where the page with the diagrams goes.",
+    help="File for the page with the diagrams.",
 )
 @optional_cluster_options
 def command(cluster: Cluster, names: tuple[str, ...], html: Path) -> None:

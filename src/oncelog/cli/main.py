@@ -22,28 +22,28 @@ from oncelog.errors import Error, KafkaError, OncelogError
 COMMANDS = {
     "serve": "Run the broker.",
     "topics": "List, create, describe, change and delete topics.",
-    "acls": "Who may do what: list, add and remove.",
-    "users": "Users that log in with SCRAM.",
+    "acls": "Access control lists: list, add and remove.",
+    "users": "Users that log in with SCRAM: list, add and remove.",
     "produce": "Write records, exactly once if you like.",
     "consume": "Read records.",
     "groups": "Consumer groups, their members, offsets and lag.",
-    "cluster": "Nodes, controller, and who leads which partition.",
+    "cluster": "Nodes, the controller, and the leader of each partition.",
     "configs": "Settings of topics, brokers and groups.",
-    "get-offsets": "Offsets of partitions at their ends or at a time.",
-    "delete-records": "Forget the beginning of partitions.",
+    "get-offsets": "Offsets of partitions: first, last, or at a time.",
+    "delete-records": "Delete the oldest records of partitions.",
     "transactions": "Transactions: which are open, what holds readers back, and how to end it.",
-    "dump-log": "Show what the files of a log say.",
+    "dump-log": "Show the contents of log files.",
     "console": "The cluster in a browser: records with their fates, transactions, groups, pipelines.",
     "pipeline": "Run a data pipeline on Spark.",
-    "proxy": "Faults by name in front of any broker, for tests.",
-    "lab": "What exactly-once means on the wire: flows carried out, explained and drawn.",
-    "conformance": "Is your broker right? Black-box checks of the exactly-once promises of any of them.",
-    "reassign": "Which nodes hold partitions: spread them, change how many replicas they have.",
-    "promote": "Make of a data folder an Apache Kafka node.",
-    "mirror": "A cluster follows another one, live, a transaction whole or not at all.",
-    "completion": "What a shell needs to complete commands, topics and groups.",
-    "top": "What a cluster does now, live.",
-    "doctor": "What this installation lacks, and what endangers a cluster.",
+    "proxy": "A proxy that injects faults in front of any broker, for tests.",
+    "lab": "Run, explain and draw flows that show exactly-once on the wire.",
+    "conformance": "Black-box checks of any broker's exactly-once guarantees.",
+    "reassign": "Spread partitions over nodes, change how many replicas they have.",
+    "promote": "Turn a data folder into an Apache Kafka node.",
+    "mirror": "Copy topics from one cluster to another, live, with whole transactions.",
+    "completion": "Shell completion for commands, topics and groups.",
+    "top": "Live view of what a cluster is doing.",
+    "doctor": "Check this installation and a cluster for problems.",
     "demo": "The main job on real data, with crashes, proven record by record.",
 }
 
@@ -56,7 +56,7 @@ SUBCOMMANDS = {
 """Words of commands that are asked for without their first one."""
 
 NEXT_STEPS = {
-    Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or make it with oncelog topics create",
+    Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or create it with oncelog topics create",
     Error.TRANSACTIONAL_ID_NOT_FOUND: "see oncelog transactions list",
     Error.GROUP_ID_NOT_FOUND: "see oncelog groups list",
 }
@@ -139,7 +139,7 @@ def _show_version(context: click.Context, option: click.Parameter, asked: bool) 
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--debug", is_flag=True, help="Show the traceback of an error; may stand after the command too.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error. May also follow the command.")
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )

@@ -41,14 +41,18 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
     "--name",
     default="default",
     show_default=True,
-    help="Tells mirrors of one target apart; one of a name works at a time.",
+    help="Distinguishes mirrors of one target. Only one mirror of a name runs at a time.",
 )
 @click.option(
     "--topic", "-t", "topics", multiple=True, type=text, help="Mirror this topic; may be repeated.  [default: all]"
 )
-@click.option("--topics-matching", metavar="REGEX", help="Also every topic whose whole name matches, later ones too.")
+@click.option(
+    "--topics-matching",
+    metavar="REGEX",
+    help="Also every topic whose whole name matches, including topics created later.",
+)
 @click.option("--exclude", multiple=True, metavar="REGEX", help="Except these; may be repeated.")
-@click.option("--once", is_flag=True, help="Stop when all that was decided at the start is on the target.")
+@click.option("--once", is_flag=True, help="Stop when everything that was decided at the start is on the target.")
 @click.option("--switch-over", is_flag=True, help="Stop, with status 0, when the target has everything.")
 @click.option(
     "--max-bytes",
@@ -63,13 +67,15 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 @click.option(
     "--transaction-timeout-ms",
     type=click.IntRange(min=1, max=2**31 - 1),
-    help="Of a round.  [default: 900000 or what the target allows]",
+    help="Timeout of a round's transaction.  [default: 900000 or what the target allows]",
 )
-@click.option("--into-existing", is_flag=True, help="Mirror into topics of the target that hold other records already.")
+@click.option("--into-existing", is_flag=True, help="Mirror into topics of the target that already hold other records.")
 @click.option(
-    "--allow-loss", is_flag=True, help="Go on although retention has removed records that were not mirrored yet."
+    "--allow-loss", is_flag=True, help="Continue even if retention has removed records before they were mirrored."
 )
-@click.option("--json", "-J", "as_json", is_flag=True, help="A line of JSON for each round that carried something.")
+@click.option(
+    "--json", "-J", "as_json", is_flag=True, help="Write one line of JSON for each round that copied something."
+)
 def command(
     source: str | None,
     target: str | None,
@@ -158,7 +164,7 @@ def _say_end(done: bool, *, once: bool, switch_over: bool) -> None:
     if switch_over and done:
         remark("the target has everything: start producers and consumers there")
     elif not done:
-        remark("stopped; the same command goes on from here")
+        remark("stopped; the same command continues from here")
         if once or switch_over:
             raise click.Abort
 

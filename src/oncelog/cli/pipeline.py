@@ -46,24 +46,26 @@ command.add_command(doctor)
 
 @command.command("run")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="A Kafka cluster; without it a broker runs inside.")
+@click.option(
+    "--bootstrap-server", "-b", metavar="HOST:PORT", help="A Kafka cluster; without it an embedded broker runs."
+)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("oncelog-data"),
     show_default=True,
-    help="Folder of the broker that runs inside.",
+    help="Data folder of the embedded broker.",
 )
-@click.option("--listen", default="127.0.0.1:0", show_default=True, help="Where the broker inside listens.")
+@click.option("--listen", default="127.0.0.1:0", show_default=True, help="Where the embedded broker listens.")
 @click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
 @click.option(
     "--checkpoint",
     default="oncelog-checkpoints",
     show_default=True,
-    help="Folder that remembers how far the query has read.",
+    help="Folder for the checkpoint, which remembers how far the query has read.",
 )
-@click.option("--once", is_flag=True, help="Process what is there, then stop.")
-@click.option("--trigger", default="", metavar="TIME", help="Least time between two batches, such as '5 seconds'.")
+@click.option("--once", is_flag=True, help="Process the existing records, then stop.")
+@click.option("--trigger", default="", metavar="TIME", help="Minimum time between two batches, such as '5 seconds'.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this pipeline of the file; may be repeated.")
 @click.option("--spark", "spark_settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark.")
 @click.option(
@@ -71,7 +73,7 @@ command.add_command(doctor)
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("oncelog-spark.log"),
     show_default=True,
-    help="Where Spark's own log goes.",
+    help="File for Spark's own log.",
 )
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics and health of the run over HTTP.")
 @click.option("--console", metavar="URL", help="Report to the console at http://HOST:PORT; $ONCELOG_CONSOLE_TOKEN.")
@@ -112,7 +114,7 @@ def run(
     location = checkpoint if "://" in checkpoint else str(Path(checkpoint).resolve())
     with _broker(bootstrap_server, data, listen) as servers:
         if bootstrap_server is None:
-            click.echo(f"the broker inside listens on {servers}, data in {data}", err=True)
+            click.echo(f"the embedded broker listens on {servers}, data in {data}", err=True)
         names = [pipeline.name for pipeline in pipelines]
         with _reporting(console, names) as report, _measured(metrics, names) as measured:
             run_settings = RunSettings(servers, location, once, trigger, on_written=measured.written)
@@ -223,8 +225,8 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
             raise
         if not stop.is_set():
             raise OncelogError(
-                f"Spark's JVM has ended, killed or for want of memory (its log: {log}): start this again, "
-                "and it goes on where it was"
+                f"Spark's JVM has ended, killed or out of memory (its log: {log}): run the same "
+                "command again, and it continues where it was"
             ) from error
     finally:
         root.removeFilter(_not_of_py4j)

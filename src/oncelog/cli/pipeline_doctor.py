@@ -23,17 +23,17 @@ END = -1
 
 @click.command("doctor")
 @click.argument("checkpoint")
-@click.option("--group", default="", help="Group of the marker; without it those that the checkpoint remembers.")
+@click.option("--group", default="", help="Group of the marker; without it, the groups that the checkpoint remembers.")
 @click.option(
     "--on-missing-marker",
     type=click.Choice(["fail", "write", "skip"]),
     default="fail",
     show_default=True,
-    help="What the query's option onMissingMarker says.",
+    help="The value of the query's option onMissingMarker.",
 )
 @cluster_options
 def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster) -> None:
-    """Say what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
+    """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
     It changes nothing. The status is 1 if the query would be refused.
 
@@ -85,10 +85,10 @@ def _check_folder(checkpoint: str) -> None:
     if ":" in checkpoint or (folder / "metadata").exists():
         return
     if not folder.is_dir():
-        raise OncelogError(f"there is no folder {checkpoint}")
+        raise OncelogError(f"no such folder: {checkpoint}")
     inner = sorted(str(path.parent) for path in folder.glob("*/metadata"))
     if inner:
-        raise OncelogError(f"{checkpoint} is no checkpoint but holds some; name one: {', '.join(inner)}")
+        raise OncelogError(f"{checkpoint} is not a checkpoint but contains some; name one: {', '.join(inner)}")
 
 
 def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str, query_id: str) -> LogState:

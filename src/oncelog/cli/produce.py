@@ -71,12 +71,12 @@ class Tally:
     "--key-separator",
     "-K",
     metavar="TEXT",
-    help="What separates key and value in a line; without it records have no keys.",
+    help="Separator of key and value in a line; without it records have no keys.",
 )
 @click.option(
     "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."
 )
-@click.option("--header", "-H", "headers", multiple=True, metavar="NAME=VALUE", help="A header of every record.")
+@click.option("--header", "-H", "headers", multiple=True, metavar="NAME=VALUE", help="Add this header to every record.")
 @click.option("--partition", "-p", type=click.IntRange(min=0), help="Write everything to this partition.")
 @click.option("--transactional-id", metavar="ID", type=text, help="Write in transactions: all of the input or nothing.")
 @click.option(
@@ -110,7 +110,7 @@ def command(
     if json_lines and key_separator is not None:
         raise ConfigError("--json-lines and --key-separator exclude each other: a JSON line names its key")
     if key_separator == "":
-        raise ConfigError("--key-separator takes a text that is not empty")
+        raise ConfigError("--key-separator must not be empty")
     config = cluster.settings(ProducerConfig, transactional_id=transactional_id)
     if transaction_size is not None and config.transactional_id is None:
         raise ConfigError("--transaction-size needs --transactional-id")
@@ -212,7 +212,7 @@ def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, fai
     if transactional:
         text += f", {counted(tally.transactions, 'transaction')} committed"
         if failed and tally.sent > stored:
-            text += f", {counted(tally.sent - stored, 'record')} taken back with the last one"
+            text += f", {counted(tally.sent - stored, 'record')} aborted with the last one"
     click.echo(text)
 
 
@@ -232,7 +232,7 @@ def _check_topic(cluster: Cluster, topic: str, partition: int | None) -> None:
             if entry is not None and entry.value == "true":
                 return
             raise OncelogError(
-                f"topic {topic!r} does not exist, and the broker makes none by itself ({name}=false): "
+                f"topic {topic!r} does not exist, and the broker does not create topics automatically ({name}=false): "
                 f"create it with oncelog topics create {topic}"
             ) from None
     if partition is not None and partition >= len(described.partitions):
@@ -311,8 +311,8 @@ def json_item(line: bytes, number: int) -> Item:
         )
     except UnicodeEncodeError:
         raise InputError(
-            f"line {number} of the input has half of a surrogate pair, which is no character; "
-            'write bytes that are no text as {"base64": ...}'
+            f"line {number} of the input has half of a surrogate pair, which is not a character; "
+            'write bytes that are not text as {"base64": ...}'
         ) from None
 
 

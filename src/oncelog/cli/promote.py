@@ -46,23 +46,28 @@ MIB = 1024 * 1024
     default="127.0.0.1:9094",
     metavar="HOST:PORT",
     show_default=True,
-    help="Where it talks to itself and later nodes, if clients log in or rights are asked for.",
+    help="Where the node talks to itself and to later nodes, if clients log in or there are ACLs.",
 )
 @click.option(
-    "--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As oncelog serve got it."
+    "--config",
+    "-F",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="As it was given to oncelog serve.",
 )
-@click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="As oncelog serve got it.")
-@click.option("--copy", "mode", flag_value="copy", help="Copy every file, closed segments too.")
+@click.option(
+    "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="As it was given to oncelog serve."
+)
+@click.option("--copy", "mode", flag_value="copy", help="Copy every file, including closed segments.")
 @click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's folder is complete.")
-@click.option("--plain", is_flag=True, help="Leave settings of TLS, SASL and the authorizer behind.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and what Kafka will do at once.")
+@click.option("--plain", is_flag=True, help="Do not take over settings of TLS, SASL and the authorizer.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and what Kafka will do at once.")
 @click.option(
     "--kafka",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     envvar="KAFKA_HOME",
     help="Apache Kafka's folder: its own dump tool then reads the snapshot too. Default: KAFKA_HOME.",
 )
-@click.option("--json", "-J", "as_json", is_flag=True, help="Say it as JSON.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="Print it as JSON.")
 def command(
     data: Path,
     target: Path,
@@ -92,7 +97,7 @@ def command(
     if mode == "move" and not dry_run and finish_move(data, target):
         if as_json:
             show_json({"done": True, "target": str(target.resolve())})
-        remark(f"the removal of {data} was broken off, and is done now; {target} is whole")
+        remark(f"the interrupted removal of {data} is now finished; {target} is complete")
         return
     settings = given_properties(config, assignments)
     now_ms = time.time_ns() // 1_000_000
@@ -158,12 +163,12 @@ def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
         click.echo(f"the node logs in to itself as User:{plan.listeners.user}; {SERVER_PROPERTIES} holds its password")
     if not plan.clean:
         click.echo(
-            "the broker was not stopped cleanly: Kafka recovers the segments at its start, as after its own crash"
+            "the broker was not stopped cleanly: Kafka recovers the segments when it starts, as after its own crash"
         )
     for setting in plan.dropped_settings:
-        click.echo(f"setting not taken along: {setting}")
+        click.echo(f"setting not taken over: {setting}")
     for name in plan.left_behind:
-        click.echo(f"not taken along: {name}")
+        click.echo(f"not taken over: {name}")
     for transaction in plan.open_transactions:
         click.echo(f"open transaction: {_fate(transaction, now_ms)}")
 
@@ -177,9 +182,9 @@ def _fate(transaction: OpenTransaction, now_ms: int) -> str:
             "complete it before (oncelog transactions complete)"
         )
     if transaction.times_out(now_ms):
-        return f"{began}: past its time-out of {transaction.timeout_ms} ms, Kafka aborts it at its start"
+        return f"{began}: past its timeout of {transaction.timeout_ms} ms, Kafka aborts it when it starts"
     left_ms = transaction.started_ms + transaction.timeout_ms - now_ms
-    return f"{began}: its producer may go on with it for {left_ms} ms more"
+    return f"{began}: its producer may continue it for {left_ms} ms more"
 
 
 def _tell_next(plan: Plan, checked: int | None) -> None:

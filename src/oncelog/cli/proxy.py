@@ -21,14 +21,20 @@ _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs i
 
 
 @click.command("proxy")
-@click.option("--to", "broker", required=True, metavar="HOST:PORT", help="A broker of the cluster behind.")
-@click.option("--listen", default="127.0.0.1:0", metavar="HOST:PORT", help="Where clients connect; port 0: a free one.")
+@click.option("--to", "broker", required=True, metavar="HOST:PORT", help="A broker of the cluster behind the proxy.")
+@click.option(
+    "--listen", default="127.0.0.1:0", metavar="HOST:PORT", help="Where clients connect; port 0: any free port."
+)
 @click.option("--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=_CONFIG_HELP)
 @click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="One such property.")
-@click.option("--open", "open_to_all", is_flag=True, help="Ask clients for no login although the proxy itself logs in.")
-@click.option("--fault", "texts", multiple=True, metavar="FAULT", help=f"In force from the start: {', '.join(KINDS)}.")
+@click.option(
+    "--open", "open_to_all", is_flag=True, help="Do not ask clients for a login even if the proxy itself logs in."
+)
+@click.option("--fault", "texts", multiple=True, metavar="FAULT", help=f"Faults from the start: {', '.join(KINDS)}.")
 @click.option("--control", metavar="HOST:PORT", help="Take faults over HTTP, from this machine only.")
-@click.option("--json", "-J", "as_json", is_flag=True, help="Say where it listens, and what struck, as JSON.")
+@click.option(
+    "--json", "-J", "as_json", is_flag=True, help="Print the address, and later the faults that struck, as JSON."
+)
 def command(
     broker: str,
     listen: str,

@@ -38,19 +38,28 @@ class MoveError(OncelogError):
 
 @click.command("reassign")
 @click.argument("topics", nargs=-1, type=text, metavar="[TOPIC[:0,1]]...", shell_complete=complete_topics)
-@click.option("--replication-factor", type=click.IntRange(min=1), help="Replicas of each. Default: as many as it has.")
-@click.option("--nodes", "node_ids", metavar="1,2,3", help="The nodes that are to hold them. Default: all that are up.")
-@click.option("--dry-run", is_flag=True, help="Say what would be moved.")
+@click.option(
+    "--replication-factor", type=click.IntRange(min=1), help="Replicas of each partition. Default: as many as it has."
+)
+@click.option(
+    "--nodes",
+    "node_ids",
+    metavar="1,2,3",
+    help="The nodes that are to hold the replicas. Default: all nodes that are up.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be moved.")
 @click.option("--no-wait", is_flag=True, help="Return as soon as the moves have begun.")
-@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="How long to wait. Default: to the end.")
+@click.option(
+    "--timeout", type=Seconds(), metavar="SECONDS", help="How long to wait. Default: until the moves have ended."
+)
 @click.option(
     "--throttle",
     type=click.IntRange(min=1),
     metavar="BYTES/S",
-    help="Most bytes a second that copying may take of each node.",
+    help="The most bytes per second that copying may use on each node.",
 )
-@click.option("--show", "action", flag_value="show", help="Say which moves are under way, and change nothing.")
-@click.option("--cancel", "action", flag_value="cancel", help="End the moves that are under way.")
+@click.option("--show", "action", flag_value="show", help="Print which moves are in progress, and change nothing.")
+@click.option("--cancel", "action", flag_value="cancel", help="Cancel the moves that are in progress.")
 @click.option(
     "--lift-throttle",
     "action",
@@ -72,7 +81,7 @@ def command(
     """Spread partitions over nodes; of TOPICs, or of all, the coordinators' own too.
 
     Replicas that may stay where they are stay. It waits until the new replicas have caught up and then has the first of
-    each partition lead; every 30 s it says what is still to go. Broken off, the cluster goes on with the moves, and
+    each partition lead; every 30 s it says what is still to be moved. If interrupted, the cluster goes on, and
     with --throttle: the same command waits again, and takes the throttle back at the end.
 
     \b
@@ -81,7 +90,9 @@ def command(
       oncelog reassign orders payments:0,1 --nodes 2,3,4 --throttle 50000000
     """
     if action and (replication_factor or node_ids or dry_run or no_wait or timeout is not None or throttle):
-        raise ConfigError(f"--{action} changes no replicas: leave out what says which nodes are to hold them")
+        raise ConfigError(
+            f"--{action} changes no replicas: leave out the options that say which nodes are to hold them"
+        )
     if no_wait and timeout is not None:
         raise ConfigError("--no-wait does not wait: leave out --timeout")
     with cluster.admin() as admin:
@@ -142,10 +153,10 @@ def _nodes(admin: Admin, given: str | None) -> Nodes:
     try:
         wanted = sorted({int(number) for number in given.split(",")})
     except ValueError:
-        raise ConfigError(f"--nodes takes numbers of nodes with commas, as 1,2,3, not {given!r}") from None
+        raise ConfigError(f"--nodes takes node numbers separated by commas, such as 1,2,3, not {given!r}") from None
     missing = [number for number in wanted if number not in there]
     if missing:
-        raise ConfigError(f"there is no node {missing[0]} in the cluster now; it has {', '.join(map(str, there))}")
+        raise ConfigError(f"the cluster has no node {missing[0]} now; it has {', '.join(map(str, there))}")
     return {number: there[number] for number in wanted}
 
 
@@ -204,7 +215,7 @@ def _move(
     if wrong:
         raise MoveError(
             f"{counted(len(wrong), 'partition')} not moved, because somebody else cancelled or changed the move or "
-            f"deleted the topic ({_some(wrong.values())}): look who did, and give the command again"
+            f"deleted the topic ({_some(wrong.values())}): find out who did, and run the command again"
         )
 
 
@@ -244,7 +255,7 @@ def _wait(admin: Admin, moves: Replicas, timeout: float | None) -> None:
             now = time.monotonic()
             if timeout is not None and now - began >= timeout:
                 raise MoveError(
-                    f"{counted(len(still), 'partition')} still to go after --timeout {timeout:g} "
+                    f"{counted(len(still), 'partition')} still to be moved after --timeout {timeout:g} "
                     f"({_lacking(admin, still)}): the cluster goes on with the moves; the same command waits again "
                     f"once all of these nodes are up, and --cancel ends them"
                 )

@@ -38,8 +38,8 @@ def throttle(
         return
     _alter(admin, {**changes, _every_broker(): dict.fromkeys(RATES, str(bytes_a_second))})
     remark(
-        f"copies take {bytes_a_second} bytes/s at most of each node until this command has waited for their end; "
-        f"broken off, give it again, or --lift-throttle"
+        f"copies take {bytes_a_second} bytes/s at most of each node until this command has seen them end; "
+        f"if you interrupt it, run it again or use --lift-throttle"
     )
 
 
@@ -67,7 +67,7 @@ def lift(admin: Admin, topics: Iterable[str]) -> None:
         _topic(topic): {FROM: None, TO: None} for topic in sorted(set(topics) & there)
     }
     if admin.list_partition_reassignments():
-        remark("other partitions are on the move: the rate of the throttle stays, for --lift-throttle later")
+        remark("other partitions are being moved: the throttle's rate stays; remove it later with --lift-throttle")
     else:
         changes[_every_broker()] = dict.fromkeys(RATES)
     _alter(admin, changes)

@@ -44,7 +44,7 @@ def by_format(text: str) -> Line:
     for match in _TOKEN.finditer(text):
         letter, escape, plain, dangling = match.groups()
         if dangling is not None or (letter is not None and letter not in _PARTS):
-            raise ConfigError(f"--format {text!r} has {match[0]!r}, which means nothing: it takes {FORMAT_HELP}, %%")
+            raise ConfigError(f"--format {text!r} has {match[0]!r}, which is unknown: it takes {FORMAT_HELP}, %%")
         if letter is not None:
             parts.append(_PARTS[letter])
             continue

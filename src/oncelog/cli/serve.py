@@ -23,12 +23,10 @@ from oncelog.server.serve import serve
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    help="Also NAME://HOST:PORT, several with commas. Default: the property listeners, else 127.0.0.1:9092. "
-    "Port 0: a free one.",
+    help="Also NAME://HOST:PORT; separate several with commas. Default: the property listeners, else 127.0.0.1:9092. "
+    "Port 0: any free port.",
 )
-@click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder that keeps everything; default: log.dirs, else memory."
-)
+@click.option("--data", type=click.Path(path_type=Path), help="Folder for all data. Default: log.dirs, else memory.")
 @click.option("--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A properties file.")
 @click.option(
     "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker."
@@ -45,17 +43,21 @@ from oncelog.server.serve import serve
     type=click.IntRange(1, 9),
     default=1,
     show_default=True,
-    help="Nodes of a cluster in this one process, at ports one behind the other: for tests and for learning.",
+    help="Number of nodes of a cluster in this one process, on consecutive ports, for tests and for learning.",
 )
-@click.option("--console", metavar="HOST:PORT", help="Also the console there, in a process of its own.")
-@click.option("--console-allow-changes", is_flag=True, help="Let the console change things; without it, it only reads.")
+@click.option("--console", metavar="HOST:PORT", help="Also run the console at this address, in a process of its own.")
+@click.option(
+    "--console-allow-changes",
+    is_flag=True,
+    help="Allow the console to change things; without it, the console only reads.",
+)
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics (Prometheus, OpenMetrics) and health over HTTP.")
 @click.option(
     "--faults",
     metavar="HOST:PORT",
     help="Take faults over HTTP at this address of this machine (see oncelog proxy --help).",
 )
-@click.option("--json", "-J", "as_json", is_flag=True, help="Say where it listens as JSON.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="Print the address as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
 def command(

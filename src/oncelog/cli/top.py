@@ -47,7 +47,7 @@ class Look:
 @click.command("top")
 @click.option("--interval", type=Seconds(0.1), default=2.0, show_default=True, help="Seconds between looks.")
 @click.option("--lines", type=click.IntRange(min=1), default=15, show_default=True, help="Of each table.")
-@click.option("--once", is_flag=True, help="Two looks and one picture, then end.")
+@click.option("--once", is_flag=True, help="Measure once, print one picture, and end.")
 @click.option("--internal", is_flag=True, help="Internal topics, too.")
 @cluster_options
 def command(cluster: Cluster, interval: float, lines: int, once: bool, internal: bool) -> None:
@@ -105,7 +105,7 @@ def _draw(admin: Admin, interval: float, lines: int, once: bool, internal: bool)
             except OncelogError as error:
                 if str(error) != trouble:
                     trouble = str(error)
-                    live.update(f"no answer, tried again: {trouble}", refresh=True)
+                    live.update(f"no answer, trying again: {trouble}", refresh=True)
                 continue
             trouble = ""
             live.update(_tables(picture(before, after, lines)), refresh=True)

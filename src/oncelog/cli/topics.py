@@ -29,7 +29,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--internal", is_flag=True, help="The coordinators' own topics too.")
+@click.option("--internal", is_flag=True, help="Include the coordinators' own topics.")
 @cluster_options
 def list_topics(cluster: Cluster, internal: bool) -> None:
     """Names of all topics.
@@ -54,7 +54,7 @@ def list_topics(cluster: Cluster, internal: bool) -> None:
 @click.option("--partitions", type=click.IntRange(min=1), help="Default: num.partitions of the broker.")
 @click.option("--replication-factor", type=click.IntRange(min=1), help="Default: the broker's.")
 @click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A property of the topic.")
-@click.option("--if-not-exists", is_flag=True, help="Leave topics that exist as they are.")
+@click.option("--if-not-exists", is_flag=True, help="Leave existing topics as they are.")
 @cluster_options
 def create(
     cluster: Cluster,
@@ -211,7 +211,7 @@ def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
 @click.argument("name", type=text, shell_complete=complete_topics)
 @cluster_options
 def configs(cluster: Cluster, name: str) -> None:
-    """All properties of a topic, with where each comes from.
+    """All properties of a topic, with the source of each.
 
     \b
     Example:

@@ -49,7 +49,7 @@ def command() -> None:
     metavar="SECONDS",
     help="Only transactions that have been open for this long.",
 )
-@click.option("--two-phase", is_flag=True, help="Only open ones that wait for a database's word, without a time-out.")
+@click.option("--two-phase", is_flag=True, help="Only open transactions of two-phase commit, which have no timeout.")
 @cluster_options
 def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: float | None, two_phase: bool) -> None:
     """All transactional ids, with producer and state.
@@ -182,7 +182,7 @@ def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
 )
 @cluster_options
 def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
-    """Transactions that are open in a partition while no coordinator knows them: they hold readers back for ever.
+    """List transactions that are open in a partition but that no coordinator knows. They hold readers back for ever.
 
     \b
     Example:
@@ -198,13 +198,15 @@ def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
 @command.command("abort")
 @click.option("--topic", "-t", required=True, type=text, help="Topic of the hanging transaction.")
 @click.option("--partition", required=True, type=click.IntRange(min=0), help="Its partition.")
-@click.option("--start-offset", required=True, type=click.IntRange(min=0), help="Its first offset there.")
-@click.option("--force", is_flag=True, help="Also if a coordinator still knows the transaction.")
+@click.option(
+    "--start-offset", required=True, type=click.IntRange(min=0), help="The transaction's first offset in the partition."
+)
+@click.option("--force", is_flag=True, help="Abort even if a coordinator still knows the transaction.")
 @cluster_options
 def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force: bool) -> None:
     """End a hanging transaction in one partition, as find-hanging names it.
 
-    A transaction that its coordinator knows ends by itself, with its producer or after its timeout; it is refused here.
+    A transaction that its coordinator knows ends with its producer or after its timeout. It is refused here.
 
     \b
     Example:
@@ -231,7 +233,7 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 
 @command.command("fence")
 @click.argument("transactional_ids", nargs=-1, required=True, type=text, shell_complete=complete_transactional_ids)
-@click.option("--force", is_flag=True, help="Also a prepared transaction, whatever its database has decided.")
+@click.option("--force", is_flag=True, help="Abort even a prepared transaction, whatever its database has decided.")
 @cluster_options
 def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> None:
     """Shut out the producers of these ids and abort what they left open.
@@ -248,8 +250,9 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> 
         ):  # fencing an id that nobody has used would create it
             if item.two_phase_commit and item.state == "Ongoing" and not force:
                 raise OncelogError(
-                    f"the transaction of {item.transactional_id!r} may be prepared, and its database have committed; "
-                    "end it with oncelog transactions complete and the database's token, or give --force to abort it"
+                    f"the transaction of {item.transactional_id!r} may be prepared, and its database may have "
+                    "committed; end it with oncelog transactions complete and the database's token, or give --force "
+                    "to abort it"
                 )
         found = admin.fence_producers(transactional_ids)
     rows: list[Row] = [
@@ -261,12 +264,14 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> 
 
 @command.command("complete")
 @click.argument("transactional_id", type=text, shell_complete=complete_transactional_ids)
-@click.option("--token", required=True, help="What the database has stored of prepare(); '' if it has nothing.")
+@click.option(
+    "--token", required=True, help="The token of prepare() that the database has stored; '' if there is none."
+)
 @cluster_options
 def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
-    """End a prepared transaction as its database says: commit it if the token is its own, else abort it.
+    """End a prepared transaction as its database decided: commit it if the token is its own, else abort it.
 
-    For programs that are gone: a program ends what it has prepared at its next start. The producer is shut out.
+    Use it if the program is gone: otherwise it ends what it has prepared when it starts. The producer is fenced.
 
     \b
     Example:

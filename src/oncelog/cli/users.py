@@ -50,10 +50,12 @@ def list_users(cluster: Cluster, names: tuple[str, ...]) -> None:
 @click.argument("name")
 @_MECHANISM
 @click.option("--iterations", type=click.IntRange(LEAST_ITERATIONS, MOST_ITERATIONS), default=LEAST_ITERATIONS)
-@click.option("--password-file", type=click.File("r"), help="Read the password's one line from a file, - for stdin.")
+@click.option(
+    "--password-file", type=click.File("r"), help="Read the password from the only line of a file, - for stdin."
+)
 @cluster_options
 def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, password_file: object) -> None:
-    """Make a user, or change a password; it is asked for, so that it is not among a process's arguments.
+    """Create a user or change a password. The command asks for the password, so it never appears in a process list.
 
     \b
     Example:
@@ -62,7 +64,7 @@ def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, p
     if password_file is None:
         if not sys.stdin.isatty():
             raise click.UsageError(
-                "there is no terminal to ask for the password: give it with --password-file, - for stdin"
+                "there is no terminal to ask for the password on: give it with --password-file, - for stdin"
             )
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     else:

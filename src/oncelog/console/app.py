@@ -100,7 +100,7 @@ def _routes() -> list[Route | Mount]:
 async def _nowhere(visit: Visit) -> Response:
     return visit.page(
         "error.html", 404, heading="There is no such page", gone=False,
-        problem="this address is none of the console's: begin at Topics",
+        problem="the console has no such address: start at Topics",
     )  # fmt: skip
 
 

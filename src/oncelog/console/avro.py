@@ -52,7 +52,7 @@ class AvroSchema:
         except RecursionError as error:
             raise ConfigError("the schema nests too deeply to be read") from error
         except (SchemaParseException, UnknownType, TypeError, KeyError, ValueError, AttributeError) as error:
-            raise ConfigError(f"this is no Avro schema: {type(error).__name__}: {error}") from error
+            raise ConfigError(f"this is not an Avro schema: {type(error).__name__}: {error}") from error
         return cls(text, parsed, shape.most_bytes)
 
     def read(self, data: bytes) -> Any:
@@ -142,7 +142,7 @@ class _Shape:
         idle, size, depth = self._weight(part)
         if idle > MOST_IDLE_PER_BYTE * (size + more):
             raise ConfigError(
-                "a schema is not read whose values can hold many parts that take no bytes (arrays of null, or of "
+                "this schema is refused: its values can hold many parts that take no bytes (arrays of null, or of "
                 "records without fields): a few bytes could claim any number of them; give them a type"
             )
         return depth

@@ -52,8 +52,8 @@ class Guard:
         host = Headers(scope=scope).get("host", "")
         if not self._may_be_called(host):
             text = (
-                f"This console is not called {host[:200]!r}. Use its address or localhost, or start it with "
-                "--allow-host NAME.\n"
+                f"This console does not answer to the name {host[:200]!r}. Use its address or localhost, or start it "
+                "with --allow-host NAME.\n"
             )
             await PlainTextResponse(text, 421)(scope, receive, send)
             return

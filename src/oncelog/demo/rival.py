@@ -87,7 +87,7 @@ class Rival:
         while child.ended is None:
             if time.monotonic() > deadline:
                 raise OncelogError(
-                    f"Spark's own sink did not get on within {_PATIENCE_S:.0f} s; see {self._folder}/logs"
+                    f"Spark's own sink made no progress within {_PATIENCE_S:.0f} s; see {self._folder}/logs"
                 )
             now = self._ended()
             if now != ended:

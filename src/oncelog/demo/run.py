@@ -211,7 +211,9 @@ class Demo:
                 admin.create_topics(topics)
         except KafkaError as error:
             servers = self._outcome.servers
-            raise DemoFailed(f"the topics cannot be made at {servers}: {error}; --prefix gives them others") from error
+            raise DemoFailed(
+                f"the topics cannot be created at {servers}: {error}; --prefix gives them other names"
+            ) from error
 
     def _start_replay(self) -> None:
         settings = self._settings

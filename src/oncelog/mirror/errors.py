@@ -27,7 +27,7 @@ class RangeGone(MirrorRefused):
     def __init__(self, name: TopicPartition, position: int, first: int) -> None:
         super().__init__(
             f"{name} begins at offset {first} on the source, and offsets {position} to {first - 1} were not mirrored "
-            "yet: retention has removed them; go on without them with --allow-loss"
+            "yet: retention has removed them; continue without them with --allow-loss"
         )
         self.name = name
         self.first = first
@@ -48,11 +48,11 @@ class Incomplete(MirrorRefused):
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
-            f"the target cannot have everything: of the chosen topics {', '.join(missing)} are not mirrored; choose "
+            f"the target cannot get everything: of the chosen topics {', '.join(missing)} are not mirrored; choose "
             "what is there with --topic, or leave out with --exclude what is not to be mirrored any more"
             if missing
             else "no topic of the source is chosen by --topic, --topics-matching and --exclude, so there is nothing to "
-            "mirror; oncelog topics list shows what is there"
+            "mirror; oncelog topics list shows the topics"
         )
 
 

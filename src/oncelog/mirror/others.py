@@ -66,7 +66,7 @@ def clashing(
             if position.target_id and _writes(state, name, position.target_id):
                 found[name.topic] = (
                     f"topic {name.topic!r} of the target is written by the mirror that has {topic!r} there too: each "
-                    f"record would be there twice; leave it out with --exclude, or stop that mirror for good and "
+                    f"record would be stored twice; leave it out with --exclude, or stop that mirror for good and "
                     f"delete {topic!r}"
                 )
         for topic, state in sorted(into_source.items()):

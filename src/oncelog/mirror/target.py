@@ -81,8 +81,8 @@ class Target:
         settings = (await self.admin.describe_configs([resource], names=["cleanup.policy"]))[resource]
         if settings["cleanup.policy"].value != "compact" or len(await self.admin.partitions(topic)) != 1:
             raise MirrorRefused(
-                f"the topic {topic!r} on the target is not as the mirror made it (one partition, "
-                "cleanup.policy=compact), so it may have lost where the mirror stood: set it right, or use "
+                f"the topic {topic!r} on the target is not as the mirror created it (one partition, "
+                "cleanup.policy=compact), so it may have lost the mirror's position: correct it, or use "
                 "another --name"
             )
 

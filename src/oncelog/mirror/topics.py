@@ -46,7 +46,7 @@ class Selection:
             try:
                 re.compile(expression or "")
             except re.error as error:
-                raise ConfigError(f"{expression!r} is no regular expression: {error}") from None
+                raise ConfigError(f"{expression!r} is not a regular expression: {error}") from None
 
     def takes(self, topic: str) -> bool:
         if topic.startswith(("__", MAP_PREFIX)) or any(re.fullmatch(each, topic) for each in self.exclude):

@@ -43,7 +43,7 @@ def test_copies_take_no_more_than_the_throttle_until_it_is_lifted(cluster: Kafka
     def reassign(*words: str) -> Outcome:
         return call("reassign", "t", "--replication-factor", "3", *words, "-b", servers)
 
-    assert "1 partition still to go after --timeout 5" in reassign("--throttle", str(SLOW), "--timeout", "5").err
+    assert "1 partition still to be moved after --timeout 5" in reassign("--throttle", str(SLOW), "--timeout", "5").err
     eventually(lambda: None not in settings(admin), PATIENCE_S)  # each broker learns of them in its own time
     sources, added, *rates = settings(admin)
     assert (sources, sorted((added or "").split(",")), rates) == ("0:1", ["0:2", "0:3"], [str(SLOW)] * 2)

@@ -351,7 +351,7 @@ def test_security_is_left_behind_only_where_that_is_asked_for(before: Before, tm
     told = call(*words, "--dry-run")
     assert (told.code, "the node logs in to itself as User:node-" in told.out) == (0, True), told.err
     told = call(*words, "--plain", "--dry-run")
-    assert (told.code, "setting not taken along: authorizer.class.name" in told.out) == (0, True), told.err
+    assert (told.code, "setting not taken over: authorizer.class.name" in told.out) == (0, True), told.err
     assert "the node logs in" not in told.out
 
 

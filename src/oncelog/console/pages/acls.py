@@ -1,4 +1,4 @@
-"""Access control lists: who may do what."""
+"""List, add and remove access control lists (ACLs)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             **_CONNECTIONS,
             "record-send-": (METER, "Records sent, each once however often it was repeated."),
             "record-retry-": (METER, "Records that were sent again."),
-            "record-error-": (METER, "Records that were given up, as each one's future tells."),
+            "record-error-": (METER, "Records that were given up; each record's future says so."),
             "batch-size-": (SPREAD, "Bytes of a batch as sent, so compressed."),
             "batch-split-": (METER, "Batches that a broker found too large and that went as two."),
             "compression-rate-avg": (ONE, "Size of batches as sent by their size before: 1 without compression."),
@@ -48,7 +48,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             ),
             "buffer-total-bytes": (ONE, "`buffer.memory`."),
             "buffer-available-bytes": (ONE, "What is left of it now."),
-            "metadata-age": (ONE, "Seconds since the cluster last told who leads what."),
+            "metadata-age": (ONE, "Seconds since the last metadata answer."),
             "flush-time-ns-total": (ONE, "Nanoseconds that the program waited in `flush()`."),
             "txn-init-time-ns-total": (ONE, "Nanoseconds until there was a producer id."),
             "txn-send-offsets-time-ns-total": (ONE, "Nanoseconds in `send_offsets_to_transaction()`."),
@@ -73,7 +73,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
         {
             **_CONNECTIONS,
             "time-between-poll-": (SPREAD, "Milliseconds between two questions of the program for records."),
-            "last-poll-seconds-ago": (ONE, "Seconds since the last; -1: none yet."),
+            "last-poll-seconds-ago": (ONE, "Seconds since the last poll, or -1 if there was none yet."),
             "commit-sync-time-ns-total": (ONE, "Nanoseconds that the program waited in `commit()`."),
             "committed-time-ns-total": (ONE, "Nanoseconds that committed offsets were waited for."),
         },
@@ -108,8 +108,8 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
         {
             "records-lag": (
                 ONE,
-                "Offsets between what the program was handed and the end that the last answer told: under "
-                "`read_committed` the last stable offset, else the high watermark.",
+                "Offsets between the program's position and the end in the last answer: the last stable offset "
+                "under `read_committed`, otherwise the high watermark.",
             ),
             "records-lead": (ONE, "Offsets between the log's start and what the program was handed."),
         },
@@ -120,9 +120,9 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             "assigned-partitions": (ONE, "Partitions that it reads now."),
             "heartbeat-": (METER, "Heartbeats answered."),
             "heartbeat-response-time-max": (ONE, "Milliseconds."),
-            "join-": (METER, "JoinGroups answered; none in the new group protocol."),
+            "join-": (METER, "JoinGroups answered; always 0 in the new group protocol."),
             "join-time-": (SPREAD, "Milliseconds, waiting for the others included."),
-            "sync-": (METER, "SyncGroups answered; none in the new group protocol."),
+            "sync-": (METER, "SyncGroups answered; always 0 in the new group protocol."),
             "sync-time-": (SPREAD, "Milliseconds."),
             "commit-": (METER, "Commits of offsets answered, automatic ones among them."),
             "commit-latency-": (SPREAD, "Milliseconds."),
@@ -130,7 +130,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             "rebalance-rate-per-hour": (ONE, "The same, an hour."),
             "rebalance-latency-": (SPREAD, "Milliseconds from giving up partitions to the next assignment."),
             "rebalance-latency-total": (ONE, "Their sum."),
-            "last-rebalance-seconds-ago": (ONE, "Seconds since the last assignment; -1: none yet."),
+            "last-rebalance-seconds-ago": (ONE, "Seconds since the last assignment, or -1 if there was none yet."),
         },
     ),
 }

@@ -23,13 +23,13 @@ Made by `python tools/document_metrics.py` from the catalogue of series; do not 
 
 `oncelog serve --metrics HOST:PORT` and `oncelog.Broker(metrics="HOST:PORT")` serve `/metrics` in Prometheus' text
 format, or in OpenMetrics for a scraper that accepts it. Kafka's own metrics have the names that the JMX exporter
-gives them with the rules of Strimzi and of Confluent, and those of kafka_exporter, so that dashboards made for these
-show this broker too. What one broker without replicas cannot have is a constant, and says so below. "Since the start"
-is what Kafka means by a counter: a restart begins at 0.
+gives them with the rules of Strimzi and of Confluent, and the names of kafka_exporter, so dashboards made for these
+work with this broker too. A series that makes no sense for one broker without replicas is a constant, which the table says.
+Counters count "since the start", as in Kafka: they begin at 0 after a restart.
 
-Quantiles are those of the last one to two minutes, right to an eighth. Counts without the label `topic` are those of
-all topics, deleted ones among them. OpenMetrics allows no counter without `_total` in its name, so Confluent's are
-there of type `unknown` (`untyped` in the text format).
+Quantiles cover the last one to two minutes and are accurate to an eighth. Counts without the label `topic` cover all
+topics, including deleted ones. OpenMetrics allows no counter without `_total` in its name, so Confluent's counters have
+the type `unknown` there (`untyped` in the text format).
 """
 
 CLIENTS = """
@@ -37,10 +37,10 @@ CLIENTS = """
 
 `producer.metrics()` and `consumer.metrics()` of every client (asyncio, blocking, `oncelog.aiokafka`) return values by
 name, by group: `producer.metrics()["producer-metrics"]["record-send-total"]`. Groups and names are Kafka's, in the form
-that kafka-python gives them. `-total` counts since the client was made; `-rate` (a second), `-avg` and `-max` are of
-the last 30 to 60 seconds, as with Kafka's defaults. What Kafka's Java client has and this list has not (times of I/O
-threads, of an allocator, of callbacks) has no counterpart here. A client counts once for a request or a batch, never
-for a record.
+that kafka-python gives them. `-total` counts since the client was created. `-rate` (per second), `-avg` and
+`-max` cover the last 30 to 60 seconds, as with Kafka's defaults. Metrics of Kafka's Java client that are not listed
+(times of I/O threads, of an allocator, of callbacks) have no counterpart here. A client counts once per request or
+batch, never per record.
 """
 
 

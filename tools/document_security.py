@@ -17,20 +17,20 @@ INTRODUCTION = """\
 Made by `python -m tools.document_security` from the table of properties; do not edit.
 
 Names, types, defaults and checks are those of Apache Kafka 4.3. `listener.name.NAME.X` is the property X for one
-listener alone and wins over X. [Who may connect, and do what](../how-to/security.md) shows them at work.
+listener only and takes precedence over X. [Who may connect, and do what](../how-to/security.md) shows how to use them.
 """
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Listeners": {
-        "listeners": "Where to listen: NAME://HOST:PORT, several with commas.",
-        "advertised.listeners": "What clients are told to connect to, by listener.",
+        "listeners": "Where to listen: NAME://HOST:PORT, separated by commas.",
+        "advertised.listeners": "The addresses that clients are told to connect to, by listener.",
         "listener.security.protocol.map": "NAME:PROTOCOL of each listener.",
-        "controller.listener.names": "Listeners that are passed over: there is no controller here.",
-        "max.connections": "Connections at most; also of one listener.",
-        "max.connections.per.ip": "Connections of one address at most.",
+        "controller.listener.names": "Listeners that are ignored: there is no controller here.",
+        "max.connections": "Maximum number of connections; also for one listener.",
+        "max.connections.per.ip": "Maximum number of connections from one address.",
         "max.connections.per.ip.overrides": "The same for named addresses.",
-        "max.connection.creation.rate": "New connections a second at most; also of one listener.",
-        "connections.max.idle.ms": "A connection without a request for so long is closed.",
+        "max.connection.creation.rate": "Maximum number of new connections per second; also for one listener.",
+        "connections.max.idle.ms": "A connection without a request for this long is closed.",
     },
     "TLS": {
         "ssl.keystore.type": "PEM is read here.",
@@ -41,10 +41,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "ssl.truststore.type": "PEM is read here.",
         "ssl.truststore.location": "File with the authorities that sign clients' certificates.",
         "ssl.truststore.certificates": "The authorities themselves, instead of a file.",
-        "ssl.client.auth": "Whether clients show a certificate. Of a SASL_SSL listener only its own setting counts.",
+        "ssl.client.auth": "Whether clients present a certificate. A SASL_SSL listener uses only its own setting.",
         "ssl.enabled.protocols": "Versions of TLS.",
         "ssl.cipher.suites": "Cipher suites, by their names in Java; empty for OpenSSL's choice.",
-        "ssl.principal.mapping.rules": "What principal a certificate's subject stands for.",
+        "ssl.principal.mapping.rules": "How a certificate's subject becomes a principal.",
     },
     "Login": {
         "sasl.enabled.mechanisms": "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; the default is refused.",

@@ -30,14 +30,15 @@ INTRODUCTION = """\
 
 Made by `python tools/document_settings.py` from the settings classes; do not edit.
 
-Names, types, defaults and checks are those of Apache Kafka 4.3; where a default differs, the text says so. Settings
+Names, types, defaults and checks are those of Apache Kafka 4.3. If a default differs, the text says so. Settings
 come from a Java properties file (`--config FILE`), from `--set NAME=VALUE`, from the keyword `settings` of
 `oncelog.Broker`, and while the broker runs from AlterConfigs and IncrementalAlterConfigs (`kafka-configs`). An unknown
-name is refused at the start, with the nearest known one; of a running broker it is kept without effect, its value never
-shown, as Apache Kafka does, and the log names the nearest known one.
+name is refused at the start, and the refusal names the nearest known one. A running broker keeps an unknown name
+without effect and never shows its value, as Apache Kafka does, and the log names the nearest known one.
 
-Durations are in milliseconds and sizes in bytes unless the name says otherwise. "Changes" tells who may change a
-setting of a running broker: `per-broker` for one broker, `cluster-wide` for one or all, `at start` for neither.
+Durations are in milliseconds and sizes in bytes unless the name says otherwise. "Changes" says whether a
+setting of a running broker can be changed: `per-broker` for one broker, `cluster-wide` for one or all brokers,
+`at start` not at all.
 """
 
 
@@ -80,7 +81,7 @@ def _page() -> Iterator[str]:
     yield "Kept and shown (KIP-714); this broker collects no metrics from clients.\n"
     yield from _table(client_metrics_properties().values())
     yield "\n## Broker settings that are defaults of topics\n"
-    yield "Where a topic has no setting of its own; [above](#topic-settings) is which setting each is the default of.\n"
+    yield "These apply if a topic has no setting of its own; [above](#topic-settings) says which setting each is the default of.\n"
     yield from _table(item for name, item in broker_properties().items() if name in _of_topics())
     yield "\n## Broker settings without an effect\n"
     yield "Accepted, checked and shown as Apache Kafka does, so that its configuration files can be used as they are.\n"

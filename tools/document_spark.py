@@ -17,12 +17,12 @@ from oncelog.spark.options import REFUSED_OPTIONS, REFUSED_SINK_OPTIONS, SINK_OP
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "spark-options.md"
 
 INTRODUCTION = """\
-# Spark options, beside Spark's own Kafka connector
+# Spark options, compared with Spark's own Kafka connector
 
 Made by `python -m tools.document_spark` from the tables that the options are checked with; do not edit.
 
-Compared is `spark-sql-kafka-0-10` of Spark 4.x. The rule: an option does what it says or is refused with its name, the
-reason and the next step. None is taken and then ignored.
+The comparison is with `spark-sql-kafka-0-10` of Spark 4.x. Every option either does what it says or is refused with its
+name, the reason and the next step. No option is accepted and then ignored.
 
 """
 
@@ -59,7 +59,9 @@ SOURCE: Mapping[str, Option] = {
     "maxRecordsPerPartition": Option("cuts partitions into more tasks"),
     "failOnDataLoss": Option("`true`; offsets of markers and aborted records may look like a loss", "they never do"),
     "includeHeaders": Option("`false`"),
-    "commitOffsetsToGroup": Option("", "tells a consumer group the position after each batch, the last one included"),
+    "commitOffsetsToGroup": Option(
+        "", "commits the position to a consumer group after each batch, including the last one"
+    ),
     "fetchOffset.numRetries": Option(
         "3", "without it, offsets are asked for until `kafka.default.api.timeout.ms` is over"
     ),
@@ -73,13 +75,19 @@ SINK: Mapping[str, Option] = {
     "checkpointLocation": Option("Spark's"),
     "queryName": Option("Spark's"),
     "transactionalIdPrefix": Option("", "how transactional id and marker group begin (`oncelog-`)"),
-    "batchId": Option("", "of a batch write: written once, however often it is repeated"),
-    "spoolDirectory": Option("", "a folder or object store that all share, for what is too large for the driver"),
+    "batchId": Option("", "for a batch write: written once, however often it is repeated"),
+    "spoolDirectory": Option(
+        "", "a folder or object store that driver and executors share, for batches too large for the driver"
+    ),
     "spoolThresholdBytes": Option("", "what a task sends through the driver before it spools (16 MiB)"),
-    "maxBatchBytes": Option("", "most bytes, encoded, that a batch sends through the driver (256 MiB)"),
-    "writers": Option("", "of `for_each_batch` and `write`: how many tasks write; 0: the driver, `auto`: by size"),
+    "maxBatchBytes": Option("", "the most encoded bytes that a batch sends through the driver (256 MiB)"),
+    "writers": Option(
+        "", "for `for_each_batch` and `write`: how many tasks write; 0: the driver, `auto`: depends on the size"
+    ),
     "onMissingMarker": Option("", "`fail`, `write` or `skip`, if the marker of a batch is gone"),
-    "offsetsRetentionMinutes": Option("", "the broker's `offsets.retention.minutes`, if it may not be asked"),
+    "offsetsRetentionMinutes": Option(
+        "", "the broker's `offsets.retention.minutes`, if the query may not read it from the broker"
+    ),
     "markerTopic": Option("", "the topic under which the marker is kept"),
     "microBatch": Option("", "set by `for_each_batch`"),
     "sinkName": Option("", "set by `for_each_batch`"),
@@ -99,11 +107,11 @@ COLUMNS = """\
 | `timestampType` | int | ignored | the same |
 | `headers` | array<struct<key, value>>, with `includeHeaders` | the same type | the same |
 | any other | | ignored | the same |
-| a name in another case, `VALUE` | | taken where no column has the exact one | ignored, and `value` is missing |
+| a name in another case, `VALUE` | | used if no column has the exact name | ignored, and `value` is missing |
 
-Output modes: Append and Complete with `format("oncelog")`, Update with `for_each_batch`; Spark's connector takes all
-three with `format("kafka")`. Continuous processing is not offered. Delivery: exactly once; Spark's connector writes at
-least once.
+Output modes: Append and Complete with `format("oncelog")`, Update with `for_each_batch`. Spark's connector takes all
+three with `format("kafka")`. Continuous processing is not offered. Delivery is exactly-once; Spark's connector writes
+at least once.
 
 """
 

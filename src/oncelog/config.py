@@ -127,7 +127,7 @@ class TopicConfig:
     min_insync_replicas: int = setting(
         "min.insync.replicas", 1, "Replicas in sync that acks=all needs.", low=1, high=MAX_INT
     )
-    preallocate: bool = setting("preallocate", False, "Reserve a segment's bytes when it is made.", effect=False)
+    preallocate: bool = setting("preallocate", False, "Reserve a segment's bytes when it is created.", effect=False)
     remote_log_copy_disable: bool = setting(
         "remote.log.copy.disable", False, "No new segments to tiered storage.", effect=False
     )
@@ -173,16 +173,16 @@ class BrokerConfig:
 
     node_id: int = setting("node.id", 1, "Number of this broker in its cluster.", low=0, high=MAX_INT)
     num_partitions: int = setting(
-        "num.partitions", 1, "Partitions of a topic made without a count.", low=1, high=MAX_INT
+        "num.partitions", 1, "Partitions of a topic that is created without a count.", low=1, high=MAX_INT
     )
     default_replication_factor: int = setting(
-        "default.replication.factor", 1, "Replicas of a topic made without a count.", low=1, high=32767
+        "default.replication.factor", 1, "Replicas of a topic that is created without a count.", low=1, high=32767
     )
     auto_create_topics_enable: bool = setting("auto.create.topics.enable", True, "Make a topic when it is first named.")
     delete_topic_enable: bool = setting("delete.topic.enable", True, "Allow DeleteTopics.")
     broker_rack: str = setting("broker.rack", "", "Rack of this broker, for rack aware clients.")
     advertised_listeners: tuple[str, ...] = setting(
-        "advertised.listeners", [], "Addresses told to clients; the listening one where empty."
+        "advertised.listeners", [], "Addresses that clients are told to connect to. Empty: the listening address."
     )
 
     oncelog_flush_policy: str = setting(

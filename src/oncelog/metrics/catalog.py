@@ -140,7 +140,7 @@ _gauges(
         ("clientSoftwareName", "clientSoftwareVersion", "listener", "networkProcessor"),
     ),
     ("kafka_server_raftmetrics_append_records_rate", "Changes of metadata a second.", ()),
-    ("kafka_server_raftmetrics_commit_latency_avg", "0: a change is committed when it is made.", ()),
+    ("kafka_server_raftmetrics_commit_latency_avg", "Always 0: a change is committed when it is made.", ()),
     ("kafka_server_raftmetrics_current_epoch", "The quorum's epoch: one more at each start.", ()),
     ("kafka_server_raftmetrics_current_leader", "This node's id.", ()),
     ("kafka_server_raftmetrics_current_state", "1: the one node leads.", ("current_state",)),
@@ -177,14 +177,28 @@ _gauges(
 )
 _QUOTA = ("user", "client_id")
 for _name in ("produce", "fetch"):
-    _add(CONFLUENT, _GAUGE, f"kafka_server_{_name}_byte_rate", "Bytes a second of who has a quota.", *_QUOTA)
-_add(CONFLUENT, _GAUGE, "kafka_server_request_request_time", "Percent of the loop's time of who has a quota.", *_QUOTA)
+    _add(
+        CONFLUENT,
+        _GAUGE,
+        f"kafka_server_{_name}_byte_rate",
+        "Bytes per second of a user or client with a quota.",
+        *_QUOTA,
+    )
+_add(
+    CONFLUENT,
+    _GAUGE,
+    "kafka_server_request_request_time",
+    "Percentage of the loop's time used by a user or client with a quota.",
+    *_QUOTA,
+)
 _add(
     *(CONFLUENT, _GAUGE, "kafka_server_controllermutation_mutation_rate"),
-    *("Partitions a second, made or deleted, of who has a quota.", *_QUOTA),
+    *("Partitions created or deleted per second by a user or client with a quota.", *_QUOTA),
 )
 for _name in ("produce", "fetch", "request", "controllermutation"):
-    _add(CONFLUENT, _GAUGE, f"kafka_server_{_name}_throttle_time", "Milliseconds it was last told to wait.", *_QUOTA)
+    _add(
+        CONFLUENT, _GAUGE, f"kafka_server_{_name}_throttle_time", "Milliseconds that it was last told to wait.", *_QUOTA
+    )
 _TRANSACTIONS = "kafka_server_transaction_coordinator_metrics"
 _gauges(
     CONFLUENT,
@@ -212,7 +226,7 @@ _gauges(
     ("kafka_topic_partition_current_offset", "High watermark.", _PARTITION),
     ("kafka_topic_partition_oldest_offset", "The first offset that can be read.", _PARTITION),
     ("kafka_topic_partition_in_sync_replica", "Replicas in sync; 0 if the disk stopped it.", _PARTITION),
-    ("kafka_topic_partition_leader", "The leader's id; -1: none.", _PARTITION),
+    ("kafka_topic_partition_leader", "The leader's id, or -1 if there is none.", _PARTITION),
     ("kafka_topic_partition_leader_is_preferred", "1 if the preferred replica leads.", _PARTITION),
     ("kafka_topic_partition_replicas", "Replicas.", _PARTITION),
     ("kafka_topic_partition_under_replicated_partition", "1 if not all replicas are in sync.", _PARTITION),
@@ -250,7 +264,7 @@ _gauges(
         "Partitions of a coordinator that could not be read: some groups or transactional ids are not served.",
         ("coordinator",),
     ),
-    ("oncelog_partitions_held_back", "Partitions of which an open transaction holds records back.", ()),
+    ("oncelog_partitions_held_back", "Partitions in which an open transaction holds records back.", ()),
     ("oncelog_consumergroup_stable_lag", "Records between what a group committed and the last stable offset.", _GROUP),
     ("oncelog_producers", "Producers that partitions remember.", ()),
 )

@@ -81,7 +81,7 @@ SINK_OPTIONS = (
 """
 DEFAULT_PREFIX = "oncelog-"
 REFUSED_OPTIONS: Mapping[str, str] = {
-    "groupIdPrefix": "reading uses no consumer group; commitOffsetsToGroup names one that is told the position",
+    "groupIdPrefix": "reading uses no consumer group; commitOffsetsToGroup names one for the position",
     "path": "topics have no path; give them with the options subscribe or topic",
 }
 REFUSED_SINK_OPTIONS: Mapping[str, str] = {

@@ -34,8 +34,8 @@ _SERIES: Final[Mapping[str, tuple[Kind, str, tuple[str, ...]]]] = {
     ),
     "oncelog_pipeline_batches_replayed_total": (
         Kind.COUNTER,
-        "Those of them that an earlier run had planned and not seen through: written where they were not in the log "
-        "yet, skipped where they were.",
+        "Batches that an earlier run had planned but not finished: written if they were not in the log yet, skipped "
+        "if they were.",
         ("outcome",),
     ),
     "oncelog_pipeline_rows_read_total": (Kind.COUNTER, "Rows read in this run.", ()),
@@ -49,7 +49,7 @@ _SERIES: Final[Mapping[str, tuple[Kind, str, tuple[str, ...]]]] = {
     "oncelog_pipeline_state_rows": (Kind.GAUGE, "Rows that its state holds.", ()),
     "oncelog_pipeline_late_rows_total": (
         Kind.COUNTER,
-        "Rows dropped in this run for they came after the watermark.",
+        "Rows dropped in this run because they came after the watermark.",
         (),
     ),
 }

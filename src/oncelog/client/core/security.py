@@ -132,7 +132,7 @@ class SecurityConfig:
         "MODULE:NAME of a Python callable without arguments that returns a token; not one of Kafka's settings.",
     )
     sasl_aws_region: str | None = setting(
-        "sasl.aws.region", None, "Region of AWS_MSK_IAM, where the broker's name does not tell it."
+        "sasl.aws.region", None, "Region of AWS_MSK_IAM, if the broker's name does not contain it."
     )
     sasl_login_connect_timeout_ms: int = setting(
         "sasl.login.connect.timeout.ms", 10_000, "Time to connect to the token's endpoint.", low=1, high=MAX_INT

@@ -139,7 +139,7 @@ def test_a_setting_of_the_start_is_told_as_static() -> None:
     assert (entries["log.retention.hours"].value, entries["log.retention.hours"].read_only) == ("2", True)
     assert (entries["ssl.key.password"].value, entries["ssl.key.password"].is_sensitive) == (None, True)
     assert entries["advertised.listeners"].value == "PLAINTEXT://broker.example:9092"
-    assert entries["num.partitions"].documentation == "Partitions of a topic made without a count."
+    assert entries["num.partitions"].documentation == "Partitions of a topic that is created without a count."
 
 
 @pytest.mark.parametrize(

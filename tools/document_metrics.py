@@ -24,8 +24,8 @@ Made by `python tools/document_metrics.py` from the catalogue of series; do not 
 `oncelog serve --metrics HOST:PORT` and `oncelog.Broker(metrics="HOST:PORT")` serve `/metrics` in Prometheus' text
 format, or in OpenMetrics for a scraper that accepts it. Kafka's own metrics have the names that the JMX exporter
 gives them with the rules of Strimzi and of Confluent, and the names of kafka_exporter, so dashboards made for these
-work with this broker too. A series that makes no sense for one broker without replicas is a constant, which the table says.
-Counters count "since the start", as in Kafka: they begin at 0 after a restart.
+work with this broker too. A series that makes no sense for one broker without replicas is a constant, as the
+table says. Counters count "since the start", as in Kafka: they begin at 0 after a restart.
 
 Quantiles cover the last one to two minutes and are accurate to an eighth. Counts without the label `topic` cover all
 topics, including deleted ones. OpenMetrics allows no counter without `_total` in its name, so Confluent's counters have

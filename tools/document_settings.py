@@ -81,7 +81,7 @@ def _page() -> Iterator[str]:
     yield "Kept and shown (KIP-714); this broker collects no metrics from clients.\n"
     yield from _table(client_metrics_properties().values())
     yield "\n## Broker settings that are defaults of topics\n"
-    yield "These apply if a topic has no setting of its own; [above](#topic-settings) says which setting each is the default of.\n"
+    yield "These apply if a topic has no setting of its own; [above](#topic-settings) lists them.\n"
     yield from _table(item for name, item in broker_properties().items() if name in _of_topics())
     yield "\n## Broker settings without an effect\n"
     yield "Accepted, checked and shown as Apache Kafka does, so that its configuration files can be used as they are.\n"

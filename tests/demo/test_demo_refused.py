@@ -52,7 +52,7 @@ def test_topics_that_exist_are_left_alone(tmp_path: Path, oncelog_broker: Runnin
     create_topic(oncelog_broker.bootstrap_servers, f"{unique_name}flights")
     options = ("--bootstrap-server", oncelog_broker.bootstrap_servers, "--prefix", unique_name)
     sentence = refused(tmp_path, *options)
-    assert "the topics cannot be made" in sentence
+    assert "the topics cannot be created" in sentence
     assert "--prefix" in sentence
 
 

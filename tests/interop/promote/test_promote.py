@@ -240,7 +240,7 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
     outcome = call("promote", str(node.data), "--to", str(tmp_path / "k"), "--dry-run")
     assert outcome.code == 0, outcome.err
     assert "open transaction: late, Ongoing" in outcome.out
-    assert "Kafka aborts it at its start" in outcome.out
+    assert "Kafka aborts it when it starts" in outcome.out
     assert "not stopped cleanly" in outcome.out
     assert not (tmp_path / "k").exists()
 

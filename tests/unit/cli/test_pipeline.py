@@ -32,7 +32,7 @@ def jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), Py4JNetworkError("closed")])
 def test_a_jvm_that_was_killed_is_said_with_its_log(jvm: subprocess.Popen[bytes], error: Exception) -> None:
     jvm.kill()
-    with pytest.raises(OncelogError, match=r"JVM has ended.*its log: spark\.log.*goes on where it was") as told:
+    with pytest.raises(OncelogError, match=r"JVM has ended.*its log: spark\.log.*continues where it was") as told:
         _run(error)
     assert told.value.__cause__ is error
 

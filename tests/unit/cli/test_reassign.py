@@ -256,5 +256,5 @@ def test_a_throttle_stays_while_nobody_waits_and_is_lifted_by_the_same_command(m
 def test_the_rate_stays_while_others_move(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = Written([[1]], others_move=True)
     outcome = run(admin, monkeypatch, "--lift-throttle")
-    assert "other partitions are on the move" in outcome.stderr
+    assert "other partitions are being moved" in outcome.stderr
     assert admin.configs == [(0, {"t": LIFTED["t"]})]

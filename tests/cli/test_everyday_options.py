@@ -49,7 +49,7 @@ def test_from_a_time_and_up_to_one(served: Served, topic: str) -> None:
 def test_a_format_string(served: Served, topic: str) -> None:
     shown = served.run("consume", "-t", topic, "-o", 4, "-p", 0, "-c", 1, "-f", r"%t/%p@%o %T %k=%s [%h]\n").done()
     assert shown.out == f"{topic}/0@4 8001 k=8 [n=8]\n"
-    assert "means nothing" in served.run("consume", "-t", topic, "-f", "%q").sentence()
+    assert "which is unknown" in served.run("consume", "-t", topic, "-f", "%q").sentence()
     assert "text, json or a format" in served.run("consume", "-t", topic, "-f", "yaml").sentence()
 
 

@@ -91,7 +91,7 @@ def test_what_consume_writes_as_json_produce_takes_back(served: Served, topic: s
 def test_a_transaction_is_all_of_the_input_or_nothing(served: Served, topic: str) -> None:
     bad = served.run("produce", "--topic", topic, "--json-lines", "--transactional-id", f"{topic}-1", stdin='{"value":"a"}\nnot json\n')  # fmt: skip  # noqa: E501
     assert "line 2" in bad.sentence()
-    assert "1 record taken back" in bad.out
+    assert "1 record aborted" in bad.out
     good = served.run("produce", "--topic", topic, "--transactional-id", f"{topic}-1", "--transaction-size", 2, "--json", stdin="b\nc\nd\n")  # fmt: skip  # noqa: E501
     assert good.done().json == {"topic": topic, "sent": 3, "acknowledged": 3, "failed": 0, "transactions": 2}
     assert [value for _, value, _ in _read(served, topic)] == [b"b", b"c", b"d"]

@@ -152,7 +152,7 @@ def test_sizes_of_null_are_minus_one() -> None:
 
 @pytest.mark.parametrize("form", ["%q", "50%", "a\\"])
 def test_a_format_that_means_nothing_is_refused(form: str) -> None:
-    with pytest.raises(ConfigError, match="means nothing: it takes %s value"):
+    with pytest.raises(ConfigError, match="which is unknown: it takes %s value"):
         by_format(form)
 
 

@@ -253,16 +253,14 @@ class Mirror:
                 raise
             self._reads_offsets = False
             self.say_once(
-                f"{CONSUMER_OFFSETS_TOPIC} of the source may not be read, so groups' offsets are requested instead. "
-                "They are never ahead of the records, but those of a transaction may come a round after its records"
+                f"{CONSUMER_OFFSETS_TOPIC} of the source may not be read: groups' offsets are asked for instead. They "
+                "are never ahead of the records, but those of a transaction may come a round after its records"
             )
             return
         source_id = topic.topic_id.hex()
         known = self._state.positions.get(names[0])
         if known is not None and known.source_id != source_id:
-            raise MirrorRefused(
-                f"{CONSUMER_OFFSETS_TOPIC} of the source was created again: mirror under another --name"
-            )
+            raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was made again: mirror under another --name")
         new = {name: Position(0, source_id, "") for name in names if name not in self._state.positions}
         await self._begin_at(new, first=False)
         for name in names:
@@ -292,7 +290,7 @@ class Mirror:
                     raise TakenOver(self._settings.name, self._target.timeout_ms) from error
                 if (not error.retriable and error.error not in PASSING) or attempt == _ATTEMPTS:
                     raise
-                self._say(f"a round starts again: {error}")
+                self._say(f"a round is begun again: {error}")
         raise AssertionError("a round neither ended nor failed")
 
     async def _round(self) -> Progress:
@@ -341,7 +339,7 @@ class Mirror:
         results = await asyncio.gather(*(one(view) for view in views), return_exceptions=True)
         for result in results:
             if isinstance(result, RangeGone) and self._settings.allow_loss:
-                self._say(f"{result.name} continues at offset {result.first}: earlier records are not mirrored")
+                self._say(f"{result.name} goes on at offset {result.first}: what was before is lost to the mirror")
                 self._views[result.name] = PartitionView(result.name, result.first)
             elif result is not None:
                 raise result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -80,9 +81,20 @@ class Site:
         for connection in self.connections:
             assert read(connection, 1) == [0]
 
-    def ask(self, number: int, count: int = COUNT) -> None:
-        """One request of each, which the broker finds in the same turn, or nearly so."""
-        self.broker.on_loop(lambda _: [connection.sendall(request(number)) for connection in self.connections[:count]])
+    def ask(self, number: int) -> None:
+        """One request of each, all of which the broker finds in the same turn."""
+
+        def act(nodes: Nodes) -> None:
+            arrivals = select.poll()
+            for one in nodes.server.connected():
+                assert one._socket is not None
+                arrivals.register(one._socket, select.POLLIN)
+            for connection in self.connections:
+                connection.sendall(request(number))
+            while len(arrivals.poll(1000)) < len(self.connections):
+                pass
+
+        self.broker.on_loop(act)
 
     def hold(self) -> Held:
         def replace(nodes: Nodes) -> Held:
@@ -221,7 +233,8 @@ def test_a_peer_that_goes_meanwhile_harms_nobody(site: Site) -> None:
     for connection in site.connections[1::2]:
         assert read(connection, 1) == [1]
     site.connections = site.connections[1::2]
-    site.ask(2, len(site.connections))
+    assert eventually(lambda: len(site.broker.on_loop(lambda nodes: nodes.server.connected())) == COUNT // 2)
+    site.ask(2)
     for connection in site.connections:
         assert read(connection, 1) == [2]
 

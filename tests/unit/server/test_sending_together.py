@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -77,6 +78,7 @@ class Site:
         self.connections = [stack.enter_context(socket.create_connection(self.address)) for _ in range(COUNT)]
         for connection in self.connections:
             connection.settimeout(60)
+        assert eventually(lambda: len(broker.on_loop(lambda nodes: nodes.server.connected())) == COUNT)
         self.ask(0)
         for connection in self.connections:
             assert read(connection, 1) == [0]
@@ -91,8 +93,9 @@ class Site:
                 arrivals.register(one._socket, select.POLLIN)
             for connection in self.connections:
                 connection.sendall(request(number))
+            deadline = time.monotonic() + 60
             while len(arrivals.poll(1000)) < len(self.connections):
-                pass
+                assert time.monotonic() < deadline
 
         self.broker.on_loop(act)
 

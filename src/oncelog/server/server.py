@@ -374,7 +374,7 @@ class Server:
     def _common_turn_ends(self) -> None:
         self.sent_together()
         self._order_answers()
-        self.turn_ends(self.together)
+        self.turn_ends()
 
     def answers_left(self) -> None:
         """Another thread has sent a batch; connections with more to send, or requests that waited, continue."""
@@ -404,16 +404,16 @@ class Server:
         others, self._writable = self._writable, dict.fromkeys((*again, *first))
         self._writable.update(others)
 
-    def turn_ends(self, together: SendingTogether | None = None) -> None:
-        """Append what was gathered, send what is ready, arrange a sync and the next wake-up.
-
-        :param together: sends what it takes on another thread.
-        """
-        gathered, writable = self.broker.gathered, self._writable
+    def turn_ends(self) -> None:
+        """Take in what was gathered, send what is ready, arrange a sync and the next wake-up."""
+        gathered, writable, together = self.broker.gathered, self._writable, self.together
         if gathered:
             self.broker.settle(self.now_ms())
-        if together is not None and len(writable) < LEAST_ANSWERS:
-            together = None
+        if together is not None:
+            if len(writable) < LEAST_ANSWERS:
+                together = None
+            else:
+                together.finish()
         while writable:
             connection, _ = writable.popitem()
             if together is None or not together.take(connection):

@@ -34,7 +34,8 @@ async def test_stop_waits_until_the_system_has_taken_what_lies_under_tls(tmp_pat
             await producer.start()
             await producer.send_and_wait(name.topic, b"first")
             (connection,) = [item for item in producer._network._connections.values() if item.node >= 0]
-            under = connection._transport._ssl_protocol._transport  # type: ignore[union-attr]
+            under = connection._under
+            assert under is not None
             proxy.reading.clear()
             sent = 1
             while not under.get_write_buffer_size():

@@ -13,7 +13,7 @@ import random
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from oncelog.client.aio.handshake import looks_like_tls, refusal
 from oncelog.client.aio.sasl import authenticate
@@ -255,13 +255,11 @@ class Connection(asyncio.BufferedProtocol):
         return answer
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if not isinstance(transport, asyncio.Transport):
-            raise TypeError(f"{transport!r} is no stream")
-        self._transport = transport
-        transport.set_write_buffer_limits(high=1, low=0)  # resume_writing() is called once nothing is left to write
+        stream = self._transport = cast(asyncio.Transport, transport)  # uvloop's are not subclasses
+        stream.set_write_buffer_limits(high=1, low=0)  # resume_writing() is called once nothing is left to write
         self._metrics.made.value += 1
         if self.closed:
-            transport.abort()
+            stream.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         why = f": {exc}" if exc is not None else ""

@@ -21,8 +21,8 @@ import asyncio
 import logging
 import math
 import socket
+import time
 from struct import Struct
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, cast
 
 from oncelog.server.listeners import host_text
@@ -301,7 +301,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
         broker, largest = self._server.broker, self._server.max_request_bytes
         now_ms, gather = self._server.now_ms(), self._server.has_many_connections
-        begun_ns = perf_counter_ns()
+        begun_ns = time.perf_counter_ns()
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
             if not 0 <= size <= largest:
@@ -337,7 +337,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _pay_for_time(self, since_ns: int) -> int:
         """Count the time that a request took towards the turn; returns the time now."""
-        now_ns = perf_counter_ns()
+        now_ns = time.perf_counter_ns()
         self._turn_used += (now_ns - since_ns) // NS_OF_A_BYTE
         return now_ns
 

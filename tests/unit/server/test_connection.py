@@ -8,6 +8,7 @@ import socket
 import threading
 from contextlib import ExitStack
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -142,7 +143,7 @@ def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch:
         started.append(connection._next_slot - before)
         return end
 
-    monkeypatch.setattr(connection_module, "perf_counter_ns", Ticks())
+    monkeypatch.setattr(connection_module, "time", SimpleNamespace(perf_counter_ns=Ticks()))
     monkeypatch.setattr(Connection, "_start_all", counted)
     with (
         oncelog.Broker() as broker,

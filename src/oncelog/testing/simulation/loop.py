@@ -185,6 +185,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             raise NotSimulated("TLS is not simulated: use listeners and clients without it")
         return await self._net().connect(protocol_factory, str(host), int(port))
 
+    async def start_tls(self, transport: Any, protocol: Any, sslcontext: Any, **options: Any) -> Any:
+        raise NotSimulated("TLS is not simulated: use listeners and clients without it")
+
     async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
         if options.get("ssl"):
             raise NotSimulated("TLS is not simulated: use listeners and clients without it")

@@ -71,7 +71,7 @@ class BatchChecks:
         over."""
         if self.elsewhere is None:
             return False
-        if context.checks and partition in context.checks:
+        if _is_behind(context, partition):
             return True
         if not _takes_long(partition, header, records):
             return False
@@ -87,7 +87,7 @@ class BatchChecks:
         log = partition.log
         if header.attributes & CODEC_MASK != Compression.GZIP or not log.keeps_codec(Compression.GZIP):
             return None
-        if (context.checks and partition in context.checks) or gzip_claims(records) > SHORT_UNPACKED_BYTES:
+        if _is_behind(context, partition) or gzip_claims(records) > SHORT_UNPACKED_BYTES:
             return None
         found = log.validation(records, now_ms, SHORT_UNPACKED_BYTES)()
         is_longer = isinstance(found, InvalidBatch) and found.error_code is Error.MESSAGE_TOO_LARGE
@@ -159,6 +159,11 @@ class BatchChecks:
         room, context.room = context.room, None
         if room is not None:
             room.resolve(None)
+
+
+def _is_behind(context: RequestContext, partition: Partition) -> bool:
+    """Whether an earlier batch of the request, for the same partition, is under check."""
+    return context.checks is not None and partition in context.checks
 
 
 def _takes_long(partition: Partition, header: BatchHeader, records: memoryview) -> bool:

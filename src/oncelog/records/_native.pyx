@@ -838,6 +838,15 @@ cdef class Column:
         if self.has_validity:
             PyBuffer_Release(&self.validity)
 
+    cdef inline void offsets_at(self, int64_t at, int64_t* begin, int64_t* end) noexcept:
+        """Where the row at this place of the offsets begins and ends, as they say."""
+        if self.wide:
+            begin[0] = (<const int64_t*> self.offsets.buf)[at]
+            end[0] = (<const int64_t*> self.offsets.buf)[at + 1]
+        else:
+            begin[0] = (<const int32_t*> self.offsets.buf)[at]
+            end[0] = (<const int32_t*> self.offsets.buf)[at + 1]
+
     cdef int span(self, int64_t row, int64_t* start, int64_t* length) except -1:
         """Start and length of a row (length -1 for null). For a list column, of its items."""
         cdef int64_t at = self.first + row
@@ -848,12 +857,7 @@ cdef class Column:
             start[0] = 0
             length[0] = -1
             return 0
-        if self.wide:
-            begin = (<const int64_t*> self.offsets.buf)[at]
-            end = (<const int64_t*> self.offsets.buf)[at + 1]
-        else:
-            begin = (<const int32_t*> self.offsets.buf)[at]
-            end = (<const int32_t*> self.offsets.buf)[at + 1]
+        self.offsets_at(at, &begin, &end)
         if begin < 0 or end < begin:
             raise ValueError(f"the offsets of row {row} are out of order")
         start[0] = begin
@@ -878,12 +882,7 @@ cdef class Column:
         cdef int64_t begin, end
         if row < 0 or row >= self.rows or not self.has_data:
             return
-        if self.wide:
-            begin = (<const int64_t*> self.offsets.buf)[at]
-            end = (<const int64_t*> self.offsets.buf)[at + 1]
-        else:
-            begin = (<const int32_t*> self.offsets.buf)[at]
-            end = (<const int32_t*> self.offsets.buf)[at + 1]
+        self.offsets_at(at, &begin, &end)
         if begin < 0 or end <= begin or end > self.data.len:
             return
         end = min(end, begin + MOST_AHEAD_BYTES)

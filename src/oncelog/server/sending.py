@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oncelog.errors import StorageError
+from oncelog.errors import InvariantError, StorageError
 from oncelog.log.partition_log import FileSlice
 from oncelog.ports import Buffer
 
@@ -176,7 +176,8 @@ class Sending:
         if not out or self._socket is None:
             return
         first = out[0]
-        assert isinstance(first, bytes)
+        if not isinstance(first, bytes):
+            raise InvariantError("what another thread was sending is no longer the first to be sent")
         if sent == len(first):
             out.popleft()
             self._out_bytes -= sent

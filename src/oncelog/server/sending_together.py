@@ -45,9 +45,8 @@ class SendingTogether:
     def __init__(self, server: Server, worker: Worker) -> None:
         self._server = server
         self._worker = worker
-        self._taken: list[Sending] = []
-        self._descriptors: list[int] = []
-        self._answers: list[bytes] = []
+        self._taken: list[tuple[Sending, int, bytes]] = []
+        """Connections, their sockets' descriptors, and what is to be sent."""
         self._away: _Batch | None = None
 
     def take(self, connection: Sending) -> bool:
@@ -58,24 +57,20 @@ class SendingTogether:
         if whole is None:
             return False
         connection.is_away = True
-        descriptor, answer = whole
-        self._taken.append(connection)
-        self._descriptors.append(descriptor)
-        self._answers.append(answer)
+        self._taken.append((connection, *whole))
         return True
 
     def begin(self) -> None:
         """Send what was taken; the batch before must have ended."""
-        taken, self._taken = self._taken, []
-        descriptors, self._descriptors = self._descriptors, []
-        answers, self._answers = self._answers, []
-        if not taken:
+        if not self._taken:
             return
         if self._away is not None:
             raise InvariantError("answers were to be sent while others of the turn before are still being sent")
         left = threading.Lock()
         left.acquire()
-        batch = _Batch(taken, native.compiled.Sends(descriptors, answers), left)
+        connections, descriptors, answers = map(list, zip(*self._taken, strict=True))
+        self._taken = []
+        batch = _Batch(connections, native.compiled.Sends(descriptors, answers), left)
         self._away = batch
 
         def send() -> None:

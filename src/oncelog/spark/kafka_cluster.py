@@ -67,18 +67,20 @@ class KafkaCluster:
         unreachable: Callable[[KafkaError], None] | None = None,
     ) -> None:
         self.options = options
-        self._unreachable = unreachable
         self._background = background()
-        self.aio = self.run(self._connected(config))
+        self.aio = self.run(self._connected(config, unreachable))
 
-    async def _connected(self, config: ClientConfig) -> Cluster:
+    async def _connected(
+        self, config: ClientConfig, unreachable: Callable[[KafkaError], None] | None = None
+    ) -> Cluster:
         cluster = Cluster(config, timeout_ms=self.options.patience_ms, setting=self.options.patience_setting)
 
         async def attempt() -> None:
             try:
                 await cluster.start()
             except KafkaError as error:
-                tell, self._unreachable = self._unreachable, None
+                nonlocal unreachable
+                tell, unreachable = unreachable, None
                 if tell is not None and error.retriable:
                     tell(error)
                 raise

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Never, Self
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.offsets import GroupOffsets
-from oncelog.client.aio.settings import ready_config, split_settings
+from oncelog.client.aio.settings import config_of
 from oncelog.client.core import arguments
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
@@ -33,8 +33,7 @@ class AdminConnection:
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[AdminKeywords],
     ) -> None:
-        config = ready_config("Admin", misplaced, config, AdminConfig)
-        self.config = config or AdminConfig.from_keywords(**split_settings(settings))
+        self.config = config_of("Admin", AdminConfig, misplaced, config, settings)
         self._asked = Cluster(self.config, timeout_ms=self.config.default_api_timeout_ms, ssl_context=ssl_context)
         self._started = False
         self._closed = False

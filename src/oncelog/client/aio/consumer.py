@@ -23,7 +23,7 @@ from oncelog.client.aio.offsets import EARLIEST, LATEST
 from oncelog.client.aio.polling import Polling, unclosed, weakly
 from oncelog.client.aio.positions import Positions
 from oncelog.client.aio.reading import Reading
-from oncelog.client.aio.settings import ready_config, split_settings
+from oncelog.client.aio.settings import config_of
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
@@ -75,8 +75,8 @@ class Consumer(Generic[K, V]):
         **settings: Unpack[ConsumerKeywords],
     ) -> None:
         settings.pop("consumer_timeout_ms", None)
-        config = ready_config("Consumer", [t for t in topics if isinstance(t, Mapping)], config, ConsumerConfig)
-        config = self.config = config or ConsumerConfig.from_keywords(**split_settings(settings))
+        misplaced = [topic for topic in topics if isinstance(topic, Mapping)]
+        config = self.config = config_of("Consumer", ConsumerConfig, misplaced, config, settings)
         self._cluster = Cluster(
             config,
             timeout_ms=config.default_api_timeout_ms,

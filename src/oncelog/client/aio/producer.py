@@ -21,7 +21,7 @@ from oncelog.client.aio.hand_batch import Batch, HandBatchOutcome, RecordHeaders
 from oncelog.client.aio.intake import Intake, Partitioner
 from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.sending_many import ManySender, Stored, checked_rows
-from oncelog.client.aio.settings import ready_config, split_settings
+from oncelog.client.aio.settings import config_of
 from oncelog.client.aio.transaction import Transaction, end_before_stop
 from oncelog.client.core import arguments
 from oncelog.client.core.accumulator import Accumulator
@@ -119,8 +119,7 @@ class Producer(Generic[SentK, SentV]):
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[ProducerKeywords],
     ) -> None:
-        config = ready_config("Producer", misplaced, config, ProducerConfig)
-        config = self.config = config or ProducerConfig.from_keywords(**split_settings(settings))
+        config = self.config = config_of("Producer", ProducerConfig, misplaced, config, settings)
         self._key_serializer = arguments.function(key_serializer, "key_serializer")
         self._value_serializer = arguments.function(value_serializer, "value_serializer")
         self._cluster = Cluster(

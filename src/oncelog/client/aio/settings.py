@@ -19,8 +19,10 @@ _WITHOUT_EFFECT = frozenset({"api_version", "loop"})
 _NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name"})
 
 
-def ready_config(client: str, misplaced: Sequence[object], config: object, kind: type[C]) -> C | None:
-    """A ready configuration, if there is one.
+def config_of(
+    client: str, kind: type[C], misplaced: Sequence[object], config: object, settings: Mapping[str, object]
+) -> C:
+    """The configuration that a client's constructor was given: ready, or as keywords.
 
     :param misplaced: what was handed in without a name, as confluent-kafka takes its dictionary.
     :raises TypeError: something was; or ``config`` is no configuration of this client.
@@ -37,7 +39,9 @@ def ready_config(client: str, misplaced: Sequence[object], config: object, kind:
         raise TypeError(
             f"{client} takes keyword arguments only, such as {client}(bootstrap_servers=...), not {misplaced[0]!r}"
         )
-    if config is not None and not isinstance(config, kind):
+    if config is None:
+        return kind.from_keywords(**split_settings(settings))
+    if not isinstance(config, kind):
         raise TypeError(f"config must be {kind.__name__}, not {config!r}")
     return config
 

@@ -79,7 +79,6 @@ LONG_FUNCTIONS = {
 
 LONG_FILES = {
     "config.py": "two tables: each setting of a topic and of a broker, with its default, range and documentation",
-    "coordinator/group/classic_protocol.py": "the effects of one protocol; its rules are in classic_rules.py",
     "kafka_properties.py": "a table: each of Kafka's properties, what it takes and whether it has an effect",
     "metadata/store.py": "one SQLite file: every table with its few statements, and one transaction over them",
     "records/batch.py": "one format, read and written: both sides share its layout",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from functools import partial
 
 from oncelog.client.core.config import ClientConfig, known_properties
 from oncelog.errors import KafkaError
@@ -22,15 +23,16 @@ _clusters: dict[tuple[int, tuple[tuple[str, str], ...], ClusterOptions], KafkaCl
 
 def cluster_for(options: SourceOptions | SinkOptions) -> KafkaCluster:
     """The client for these options in this process; connects on first use. Raises KafkaError if no broker answers."""
-
-    def unreachable(error: KafkaError) -> None:
-        waits = options.cluster
-        logger.warning("%s; trying again until %s=%d is over", error, waits.patience_setting, waits.patience_ms)
-
     key = (os.getpid(), tuple(sorted(options.client.items())), options.cluster)
-    if key not in _clusters:
-        _clusters[key] = KafkaCluster(client_config(options.client), options.cluster, unreachable)
-    return _clusters[key]
+    cluster = _clusters.get(key)
+    if cluster is None:
+        unreachable = partial(_warn_unreachable, options.cluster)
+        cluster = _clusters[key] = KafkaCluster(client_config(options.client), options.cluster, unreachable)
+    return cluster
+
+
+def _warn_unreachable(waits: ClusterOptions, error: KafkaError) -> None:
+    logger.warning("%s; trying again until %s=%d is over", error, waits.patience_setting, waits.patience_ms)
 
 
 def client_config(properties: Mapping[str, str]) -> ClientConfig:

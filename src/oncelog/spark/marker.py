@@ -167,13 +167,13 @@ class Plan:
     def number(self) -> int:
         return self.batch.batch_id
 
-    @property
-    def memory(self) -> Memory:
-        """What the checkpoint is to remember before this batch is written."""
-        known = self.remembered
+    def memory(self, *, skipped: bool) -> Memory:
+        """What the checkpoint is to remember before this batch is written, or taken as written without its records."""
+        known, since = self.remembered, self.batch.batch_id
         if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
-            return replace(known, marker_topic=self.marker_topic, skipping="")
-        return Memory(self.cluster_id, self.group, self.batch.batch_id, self.marker_topic)
+            since = known.since_batch_id
+        skipping = self.batch.fingerprint if skipped else ""
+        return Memory(self.cluster_id, self.group, since, self.marker_topic, skipping)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
         """This plan with the topic of the marker, and whether the last write's topic was deleted.

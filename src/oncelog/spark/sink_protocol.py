@@ -6,7 +6,7 @@ broker is behind :class:`TransactionEngine`. :mod:`oncelog.spark.marker` interpr
 - The marker (which plan of which batch, committed as a consumer group's offset) is in the same transaction as the
   records, so either both are visible or neither is.
 - The marker is read only after InitProducerId has ended a dead run's transaction and fenced any process that might
-still be writing: what it says then stays true.
+  still be writing: what it says then stays true.
 - A failed or unknown commit raises. Spark repeats the batch, and the next run's steps 2 and 3 find out what happened.
 """
 
@@ -228,7 +228,7 @@ def close_batch(
             if write.rows is None:
                 raise InvariantError(f"the rows of batch {write.batch_id} were not counted")
             if isinstance(plan, Plan):
-                memory = replace(plan.memory, skipping=plan.batch.fingerprint if skipped else "")
+                memory = plan.memory(skipped=skipped)
                 if memory != plan.remembered:
                     remember(memory)
             _add_marker(engine, write.marker_partition, Marker.of(plan, write.rows))

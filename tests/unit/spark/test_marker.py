@@ -271,9 +271,15 @@ def test_write_with_an_id_that_an_older_version_may_have_written_is_not_written_
 
 
 def test_memory_names_the_first_batch_written_there_without_a_break() -> None:
-    assert plan(5).memory == HERE
-    assert plan(5, remembered=None).memory == Memory("cluster", GROUP, 5)
-    assert plan(5, remembered=Memory("old", GROUP, 2)).memory == Memory("cluster", GROUP, 5)
+    assert plan(5).memory(skipped=False) == HERE
+    assert plan(5, remembered=None).memory(skipped=False) == Memory("cluster", GROUP, 5)
+    assert plan(5, remembered=Memory("old", GROUP, 2)).memory(skipped=False) == Memory("cluster", GROUP, 5)
+
+
+def test_memory_says_that_a_batch_is_taken_as_written_until_the_next_one() -> None:
+    skipped = plan(5).memory(skipped=True)
+    assert skipped == replace(HERE, skipping=plan(5).batch.fingerprint)
+    assert plan(6, remembered=skipped).memory(skipped=False) == HERE
 
 
 def test_marker_survives_its_metadata_and_a_plan_survives_pickling() -> None:
@@ -367,12 +373,12 @@ def test_topics_that_are_there_change_nothing(before: MarkerTopic | None, now: s
 
 
 def test_topic_of_the_marker_is_remembered_by_its_id() -> None:
-    assert with_topics(5, OLD, "new", {"new": "2"}).memory == replace(HERE, marker_topic=NEW)
-    assert with_topics(5, NEW, "new", {}).memory == replace(HERE, marker_topic=NEW)
-    assert with_topics(5, None, "new", {}).memory == HERE
-    assert with_topics(5, NEW, "", {"new": "2"}).memory == HERE
+    assert with_topics(5, OLD, "new", {"new": "2"}).memory(skipped=False) == replace(HERE, marker_topic=NEW)
+    assert with_topics(5, NEW, "new", {}).memory(skipped=False) == replace(HERE, marker_topic=NEW)
+    assert with_topics(5, None, "new", {}).memory(skipped=False) == HERE
+    assert with_topics(5, NEW, "", {"new": "2"}).memory(skipped=False) == HERE
     elsewhere = replace(with_topics(5, NEW, "new", {"new": "2"}), cluster_id="another")
-    assert elsewhere.memory == Memory("another", GROUP, 5, NEW)
+    assert elsewhere.memory(skipped=False) == Memory("another", GROUP, 5, NEW)
 
 
 def test_topics_of_another_cluster_say_nothing() -> None:

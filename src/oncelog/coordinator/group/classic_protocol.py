@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from oncelog.coordinator.group import classic_rules, records
+from oncelog.coordinator.group.classic_answers import current_assignment, current_generation, join_error
 from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
 from oncelog.coordinator.group.classic_rules import JoinKnown, JoinNew, Step
 from oncelog.coordinator.group.environment import Caller, Environment
@@ -23,7 +24,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest
-from oncelog.protocol.generated.join_group_response import JoinGroupResponse, JoinGroupResponseMember
+from oncelog.protocol.generated.join_group_response import JoinGroupResponse
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest
 from oncelog.protocol.generated.leave_group_response import MemberResponse
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
@@ -33,7 +34,7 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long to wait for a member that has not been answered yet: it cannot send heartbeats."""
 LEAST_JOIN_WAIT_MS = 1000
 """Shortest renewed wait of a group none of whose members joined: with a rebalance timeout of 0 it would wait again in
-the same turn for ever."""
+the same turn, without end."""
 LEAST_SYNC_WAIT_MS = 1000
 """Shortest time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a
 member would be removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.
@@ -62,7 +63,7 @@ class ClassicProtocol:
         created = group is None
         if group is None:
             if request.member_id:
-                return Deferred.of(_join_error(Error.UNKNOWN_MEMBER_ID, request.member_id))
+                return Deferred.of(join_error(Error.UNKNOWN_MEMBER_ID, request.member_id))
             group = ClassicGroup(request.group_id, state_timestamp_ms=now_ms)
             self._env.groups[request.group_id] = group
         if not isinstance(group, ClassicGroup):
@@ -81,7 +82,7 @@ class ClassicProtocol:
         for member_id in group.members:
             self._joins.pop((group.group_id, member_id), None)
         del self._env.groups[group.group_id]
-        return Deferred.of(_join_error(client_error(written.value), ""))
+        return Deferred.of(join_error(client_error(written.value), ""))
 
     def _join(
         self, group: ClassicGroup, request: JoinGroupRequest, caller: Caller, now_ms: int
@@ -103,7 +104,7 @@ class ClassicProtocol:
             case Step.ASSIGN_ID:
                 group.pending_joins.add(member_id)
                 self._expect(group.group_id, member_id, now_ms + request.session_timeout_ms)
-                return Deferred.of(_join_error(verdict.error, member_id))
+                return Deferred.of(join_error(verdict.error, member_id))
             case Step.ADD:
                 return self._add(group, member_id, request, protocols, caller, now_ms)
             case Step.REPLACE:
@@ -115,12 +116,12 @@ class ClassicProtocol:
                 self._rebalance_or_complete(group, now_ms)
                 return answer
             case Step.CURRENT:
-                return Deferred.of(_generation(group, member_id))
+                return Deferred.of(current_generation(group, member_id))
             case _:
                 if verdict.error is Error.GROUP_MAX_SIZE_REACHED:
                     self._drop(group, request.member_id)
-                    return Deferred.of(_join_error(verdict.error, ""))
-                return Deferred.of(_join_error(verdict.error, request.member_id))
+                    return Deferred.of(join_error(verdict.error, ""))
+                return Deferred.of(join_error(verdict.error, request.member_id))
 
     def sync(
         self, group: ClassicGroup, request: SyncGroupRequest, caller: Caller, now_ms: int
@@ -145,7 +146,7 @@ class ClassicProtocol:
                 return answer
             case Step.ASSIGNMENT:
                 self._synced(group, member_id)
-                return Deferred.of(_assignment(group, group.members[member_id]))
+                return Deferred.of(current_assignment(group, group.members[member_id]))
             case _:
                 return Deferred.of(SyncGroupResponse(error_code=verdict.error))
 
@@ -203,7 +204,7 @@ class ClassicProtocol:
         member = group.remove(member_id)
         if member is None:
             return False
-        self._answer_join(group, member, _join_error(Error.UNKNOWN_MEMBER_ID, ""))
+        self._answer_join(group, member, join_error(Error.UNKNOWN_MEMBER_ID, ""))
         self._answer_sync(group, member, SyncGroupResponse(error_code=Error.UNKNOWN_MEMBER_ID))
         return True
 
@@ -268,9 +269,9 @@ class ClassicProtocol:
                 member.awaiting_join = False
                 del self._joins[group.group_id, new_id]
                 self._take_over(group, instance_id, old_id, since())
-                answer.resolve(_join_error(client_error(error), ""))
+                answer.resolve(join_error(client_error(error), ""))
                 return
-            response = _generation(group, new_id)
+            response = current_generation(group, new_id)
             if caller.api_version >= SKIP_ASSIGNMENT_FROM:
                 response.skip_assignment = group.leader_id == new_id
             else:
@@ -289,7 +290,7 @@ class ClassicProtocol:
         old = group.members[group.static_members[instance_id]]
         before = (old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms)
         self._env.timers.cancel(("session", group.group_id, old.member_id))
-        self._answer_join(group, old, _join_error(Error.FENCED_INSTANCE_ID, old.member_id))
+        self._answer_join(group, old, join_error(Error.FENCED_INSTANCE_ID, old.member_id))
         self._answer_sync(group, old, SyncGroupResponse(error_code=Error.FENCED_INSTANCE_ID))
         self.alive(group, group.replace_static(instance_id, new_id), now_ms)
         return before
@@ -366,7 +367,7 @@ class ClassicProtocol:
             self.alive(group, member, now_ms)
             member.is_new = False
             group.pending_syncs.add(member.member_id)
-            self._answer_join(group, member, _generation(group, member.member_id))
+            self._answer_join(group, member, current_generation(group, member.member_id))
         self._schedule_sync_timeout(group, now_ms)
 
     # --- sync phase
@@ -406,7 +407,7 @@ class ClassicProtocol:
             for member in group.members.values():
                 member.assignment = assignments.get(member.member_id, b"")
             group.enter(ClassicState.STABLE, since())
-            self._answer_syncs(group, lambda member: _assignment(group, member), since())
+            self._answer_syncs(group, lambda member: current_assignment(group, member), since())
 
         self._env.write([records.group_metadata(group, assignments)], now_ms, apply=members_are_ahead).then(stored)
 
@@ -454,7 +455,7 @@ class ClassicProtocol:
     def release(self, group: ClassicGroup, error: Error) -> None:
         """Answer all parked requests of a group that this coordinator no longer owns."""
         for member in list(group.members.values()):
-            self._answer_join(group, member, _join_error(error, member.member_id))
+            self._answer_join(group, member, join_error(error, member.member_id))
             self._answer_sync(group, member, SyncGroupResponse(error_code=error))
 
     def loaded(self, group: ClassicGroup, now_ms: int) -> None:
@@ -478,34 +479,6 @@ def _park(table: Parked[R], key: tuple[str, str]) -> Deferred[R]:
         answer.then(former.resolve)
     table[key] = answer
     return answer
-
-
-def _join_error(error: Error, member_id: str) -> JoinGroupResponse:
-    return JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=None)
-
-
-def _generation(group: ClassicGroup, member_id: str) -> JoinGroupResponse:
-    """The current generation; only the leader learns who the members are."""
-    members: list[JoinGroupResponseMember] = []
-    if group.leader_id == member_id and group.protocol_name is not None:
-        members = [
-            JoinGroupResponseMember(m.member_id, m.instance_id, m.protocols[group.protocol_name])
-            for m in group.members.values()
-        ]
-    return JoinGroupResponse(
-        generation_id=group.generation,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        leader=group.leader_id or "",
-        member_id=member_id,
-        members=members,
-    )
-
-
-def _assignment(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
-    return SyncGroupResponse(
-        protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment
-    )
 
 
 def members_are_ahead(_: int) -> None:

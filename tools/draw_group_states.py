@@ -74,7 +74,7 @@ def page() -> str:
     lines = [
         "# States and rules of groups",
         "",
-        "Drawn from the code by `tools/draw_group_states.py`; do not edit.",
+        "Generated from the code by `tools/draw_group_states.py`; do not edit.",
         "",
         "## Groups of the classic protocol",
         "",
@@ -84,7 +84,7 @@ def page() -> str:
         "",
         "## Requests to groups of the classic protocol",
         "",
-        "From `RULES` in `oncelog.coordinator.group.classic_rules`. Before a state's rule a member is checked:"
+        "From `RULES` in `oncelog.coordinator.group.classic_rules`. A member is checked before its group's state is:"
         " UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82) if another process has its instance id, and"
         " ILLEGAL_GENERATION (22).",
         "",
@@ -97,7 +97,7 @@ def page() -> str:
         "",
         "### Heartbeats",
         "",
-        "From `HEARTBEAT_RULES` in `oncelog.coordinator.group.consumer_rules`, by what the member epoch says.",
+        "From `HEARTBEAT_RULES` in `oncelog.coordinator.group.consumer_rules`, by the member epoch in the request.",
         "",
         *heartbeats(),
         "",

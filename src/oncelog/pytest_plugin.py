@@ -80,10 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def _oncelog_session_broker(request: pytest.FixtureRequest) -> Iterator[TestBroker]:
-    from oncelog.testing.brokers import ClusterThere, Embedded
+    from oncelog.testing.brokers import Embedded, ExistingCluster
 
     server = request.config.getoption("--kafka-bootstrap-server")
-    with ClusterThere(server) if server else Embedded({}) as broker:
+    with ExistingCluster(server) if server else Embedded({}) as broker:
         yield broker
 
 

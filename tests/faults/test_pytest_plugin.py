@@ -13,7 +13,7 @@ from oncelog.conformance.groups import stable_alone
 from oncelog.conformance.transactions import find_coordinator
 from oncelog.conformance.wire import GROUP, TRANSACTION, Connection
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from oncelog.testing.brokers import ClusterThere, Embedded
+from oncelog.testing.brokers import Embedded, ExistingCluster
 
 TESTS = """
 import pytest
@@ -167,7 +167,7 @@ def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:
 
 
 def test_a_topic_that_a_test_has_deleted_itself_troubles_no_later_one() -> None:
-    with oncelog.Broker() as cluster, ClusterThere(cluster.bootstrap_servers) as shared:
+    with oncelog.Broker() as cluster, ExistingCluster(cluster.bootstrap_servers) as shared:
         shared.admin.delete_topics([shared.create_topic("t")])
         shared.create_topic("t")
         shared.clean()

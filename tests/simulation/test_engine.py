@@ -431,13 +431,13 @@ def test_an_unknown_trouble_is_refused_by_name() -> None:
     [
         ({"nodes": 0}, "nodes=0: a simulated broker has from 1 to 9 nodes"),
         ({"nodes": "3"}, "nodes='3'"),
-        ({"limit_s": 0}, "limit_s is a number of simulated seconds above 0, not 0"),
-        ({"calm_s": float("nan")}, "calm_s is a number of simulated seconds above 0, not nan"),
+        ({"limit_s": 0}, "limit_s must be a number of simulated seconds above 0, not 0"),
+        ({"calm_s": float("nan")}, "calm_s must be a number of simulated seconds above 0, not nan"),
         ({"troubles": "kill_broker"}, r"troubles are a list, such as \['kill_broker'\]"),
         ({"troubles": [5]}, "there is no trouble 5; there are"),
-        ({"troubles": [Trouble(60.0, "kill_broker", 1.0, 1)]}, "a trouble comes between 0 and calm_s=60"),
+        ({"troubles": [Trouble(60.0, "kill_broker", 1.0, 1)]}, "a trouble must begin between 0 and calm_s=60"),
         ({"troubles": [Trouble(1.0, "kill_broker", -1.0, 1)]}, "for 0 seconds or more"),
-        ({"seed": 1.5}, "a seed is a whole number, not 1.5"),
+        ({"seed": 1.5}, "a seed must be a whole number, not 1.5"),
     ],
     ids=str,
 )

@@ -54,7 +54,7 @@ def test_task_reads_nothing_of_a_topic_made_again_after_its_plan(broker: Running
     batch = BatchReader(strict).partitions()
     make_again(broker, unique_name, [b"%d:new" % n for n in range(15)])
     for planned in (tasks, batch):
-        with pytest.raises(DataLoss, match=f"topic {unique_name} was deleted and made again"):
+        with pytest.raises(DataLoss, match=f"topic {unique_name} was deleted and recreated"):
             values(strict, planned)
         assert values(lenient, planned) == []
     eventually(lambda: stream.latestOffset(end, ReadAllAvailable())[unique_name].get("0"), 15)

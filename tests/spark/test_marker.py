@@ -551,7 +551,7 @@ def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
         job.run()
         assert job.numbers() == list(range(130))
     else:
-        job.refused(f"topic {job.source} was deleted and made again")
+        job.refused(f"topic {job.source} was deleted and recreated")
         assert job.numbers() == list(range(100))
 
 

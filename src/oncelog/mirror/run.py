@@ -163,7 +163,7 @@ class Mirror:
             return True
         self._stop(
             name,
-            f"topic {name!r} was deleted and made again on the source: it is no longer mirrored; for the new one, "
+            f"topic {name!r} was deleted and recreated on the source: it is no longer mirrored; for the new one, "
             "delete it on the target and take another --name",
         )
         return False
@@ -191,7 +191,7 @@ class Mirror:
                 known = self._state.positions.get(name)
                 if known is not None and known.target_id != target_id:
                     raise MirrorRefused(
-                        f"topic {topic!r} was deleted and made again on the target since it was mirrored: delete it "
+                        f"topic {topic!r} was deleted and recreated on the target since it was mirrored: delete it "
                         "there and mirror it under another --name"
                     )
                 if known is None:

@@ -33,17 +33,17 @@ def _advice(error: Error, timeout_ms: int) -> str:
         case Error.INVALID_PRODUCER_EPOCH | Error.PRODUCER_FENCED:
             return (
                 "another run of this query (or write of this id) has taken over, or the transaction took longer than "
-                f"its timeout ({timeout_ms} ms). In the second case give more writers, write less at a time, or raise "
+                f"its timeout ({timeout_ms} ms). In the second case use more writers, write less at a time, or raise "
                 "kafka.transaction.timeout.ms (at most the broker's transaction.max.timeout.ms)"
             )
         case Error.INVALID_TRANSACTION_TIMEOUT:
             return (
                 f"kafka.transaction.timeout.ms is {timeout_ms}, more than the broker's transaction.max.timeout.ms: "
-                "lower the one or raise the other"
+                "lower the option or raise the broker's limit"
             )
         case Error.MESSAGE_TOO_LARGE | Error.RECORD_LIST_TOO_LARGE:
             return (
-                "raise max.message.bytes of the topic, lower kafka.batch.size where single rows are smaller, or leave "
+                "raise max.message.bytes of the topic, lower kafka.batch.size if single rows are smaller, or leave "
                 "out rows that are too large"
             )
         case _:

@@ -26,7 +26,7 @@ from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.rows import Encoding, TaskEncoder
-from oncelog.spark.sink_protocol import Observer, PartitionBatch, Step, final, observed
+from oncelog.spark.sink_protocol import BatchCounter, Observer, PartitionBatch, Step, final, observed
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import ProducerIdAndEpoch
 
@@ -131,7 +131,7 @@ class Writer:
 
     def _written(self, rank: int, rows: Rows) -> Report:
         began = time.monotonic()
-        sent = _Sent()
+        sent = BatchCounter()
         refusal = ""
         with cluster_for(self.options).transaction(self.transactional_id, self.timeout_ms) as engine:
             engine.join(self.producer)
@@ -144,20 +144,6 @@ class Writer:
                     raise
                 refusal = str(error)
         return Report(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
-
-
-class _Sent:
-    """Counts the batches passing through."""
-
-    def __init__(self) -> None:
-        self.rows = self.batches = self.size_bytes = 0
-
-    def count(self, batches: Iterator[PartitionBatch]) -> Iterator[PartitionBatch]:
-        for batch in batches:
-            self.rows += batch.records
-            self.batches += 1
-            self.size_bytes += len(batch.data)
-            yield batch
 
 
 def batches_of(rows: Rows) -> Iterator[PartitionBatch]:

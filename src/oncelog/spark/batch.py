@@ -52,7 +52,7 @@ class BatchReader(DataSourceReader):
                 "is there"
             )
         for text in [*lost, *beyond]:
-            logger.warning("%s; going on with what is there, as failOnDataLoss is false", text)
+            logger.warning("%s; continuing with what is there, because failOnDataLoss is false", text)
         ranges = [
             OffsetRange(
                 partition,

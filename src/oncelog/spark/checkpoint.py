@@ -48,8 +48,8 @@ class Checkpoint:
         text = self._read("metadata")
         if text is None:
             raise CheckpointError(
-                f"Checkpoint {self.location} holds no file metadata as this driver's Python sees it: name the folder "
-                "of the query itself, with its scheme (file:, hdfs:, s3a:) where it is not on this machine"
+                f"Checkpoint {self.location} holds no file metadata that this driver's Python can see: name the folder "
+                "of the query itself, with its scheme (file:, hdfs:, s3a:) if it is not on this machine"
             )
         try:
             return str(json.loads(text)["id"])
@@ -154,8 +154,8 @@ class Checkpoint:
             self._files.move(partial, path)
         except OSError as error:
             raise CheckpointError(
-                f"Checkpoint {self.location} cannot be written ({name}: {error}): the sink keeps there where it wrote "
-                "last; give the driver's Python the rights that Spark has"
+                f"Checkpoint {self.location} cannot be written ({name}: {error}): the sink records there "
+                "where it wrote last; give the driver's Python the rights that Spark has"
             ) from error
 
     def _unreadable(self, name: str, error: OSError) -> CheckpointError:

@@ -12,6 +12,7 @@ from typing import Any
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts, older_group
 from oncelog.spark.marker import (
+    WAY_BACK,
     Marker,
     Memory,
     OnMissingMarker,
@@ -144,8 +145,7 @@ def diagnose(
     if not repeats and isinstance(decision, Refuse) and marker is not None and marker.batch_id >= plan.number:
         reason = (
             f"the log holds batch {marker.batch_id} already ({marker}), so the checkpoint is older than the log "
-            "(restored or copied): go on with the checkpoint that wrote last, or start with a new checkpoint and "
-            "startingOffsets where the log ends"
+            f"(restored or copied): {WAY_BACK}"
         )
     return Diagnosis(
         checkpoint=checkpoint.location,

@@ -261,9 +261,12 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
     before = plan.previous.batch if plan.previous is not None else None
     if before is not None and before.fingerprint != marker.fingerprint:
         return Refuse(_another_before(plan, marker, before))
-    if why := _why_open(plan):
+    if why := _why_previous_proves_nothing(plan):
         return _unknown(plan, f"only a marker of batch {marker.batch_id}", why)
     return Write(f"the marker holds batch {marker.batch_id}, the one before")
+
+
+_LOOK = "look at what the destination holds, then set onMissingMarker to write (it is not there) or skip (it is)"
 
 
 def decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
@@ -280,16 +283,21 @@ def decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
         f"The group of the marker holds offsets that are none ({offsets}), so another client has committed to "
         f"{plan.group}, and it cannot be known whether {batch} is written"
     )
-    match plan.on_missing:
+    return _as_chosen(plan.on_missing, told, told, f"{told}: keep that client away, {_LOOK}")
+
+
+def _as_chosen(choice: OnMissingMarker, reason: str, told: str, refusal: str) -> Decision:
+    """Apply the user's choice to a batch of which it is unknown whether it is written.
+
+    :param told: what is unknown, and why; for the warning.
+    """
+    match choice:
         case OnMissingMarker.FAIL:
-            return Refuse(
-                f"{told}: keep that client away, look at what the destination holds, then set onMissingMarker to write "
-                "(it is not there) or skip (it is)"
-            )
+            return Refuse(refusal)
         case OnMissingMarker.WRITE:
-            return Write(told, f"{told}; it is written, as onMissingMarker is write")
+            return Write(reason, f"{told}; it is written, as onMissingMarker is write")
         case OnMissingMarker.SKIP:
-            return Skip(told, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+            return Skip(reason, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
 
 
 def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
@@ -315,16 +323,7 @@ def _decide_after_older(write: NamedWrite, older: Marker | None) -> Decision:
         f"An older version of the sink wrote batchId {older.batch_id} of {write.name} last, and left no sign whether "
         f"batchId {write.batch_id} is written"
     )
-    match write.on_missing:
-        case OnMissingMarker.FAIL:
-            return Refuse(
-                f"{told}: look at what the destination holds, then set onMissingMarker to write (it is not there) or "
-                "skip (it is)"
-            )
-        case OnMissingMarker.WRITE:
-            return Write(told, f"{told}; it is written, as onMissingMarker is write")
-        case OnMissingMarker.SKIP:
-            return Skip(told, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+    return _as_chosen(write.on_missing, told, told, f"{told}: {_LOOK}")
 
 
 def _warn_of_rows(plan: Plan, marker: Marker, rows: int | None) -> str:
@@ -354,19 +353,14 @@ def _without_marker(plan: Plan, now_ms: int) -> Decision:
 
 
 def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
-    """Apply the user's choice to a batch of which it is unknown whether it is written."""
+    """The decision about a batch of which marker and checkpoint do not say whether it is written."""
     number = plan.batch.batch_id
     told = f"Batch {number} of query {plan.query_id} has {found} in group {plan.group}, and {unknown}"
-    match plan.on_missing:
-        case OnMissingMarker.FAIL:
-            return Refuse(
-                f"{told}, so it cannot be known whether it is written: look at what the destination holds, then set "
-                f"onMissingMarker to write (batch {number} is not there) or skip (it is)"
-            )
-        case OnMissingMarker.WRITE:
-            return Write(unknown, f"{told}; it is written, as onMissingMarker is write")
-        case OnMissingMarker.SKIP:
-            return Skip(unknown, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+    refusal = (
+        f"{told}, so it cannot be known whether it is written: look at what the destination holds, then set "
+        f"onMissingMarker to write (batch {number} is not there) or skip (it is)"
+    )
+    return _as_chosen(plan.on_missing, unknown, told, refusal)
 
 
 def _why_unknown(plan: Plan, now_ms: int) -> str:
@@ -379,7 +373,7 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
             f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
             f"{plan.cluster_id}"
         )
-    if why := _why_open(plan):
+    if why := _why_previous_proves_nothing(plan):
         return why
     if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
         return f"it was planned at {_time(plan.batch.planned_at_ms)}, {_expiry(plan)}"
@@ -405,15 +399,18 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
     return ""
 
 
-def _why_open(plan: Plan) -> str:
-    """Why not even the marker of the batch before tells that this one is missing; empty if it does."""
+def _why_previous_proves_nothing(plan: Plan) -> str:
+    """Why even the previous batch's marker does not prove that this one is missing; empty if it does."""
     if plan.deleted_topic:
         return (
             f"topic {plan.deleted_topic}, into which checkpoint {plan.checkpoint} put its last marker, was deleted "
             "since, which deletes the markers too"
         )
     if plan.remembered is not None and plan.remembered.skipping == plan.batch.fingerprint:
-        return "an earlier run was to take it as written (onMissingMarker was skip), and ended before its marker was in"
+        return (
+            "an earlier run was to take it as written (onMissingMarker was skip), and ended before its marker was "
+            "stored"
+        )
     return ""
 
 
@@ -436,9 +433,11 @@ def _expiry(plan: Plan) -> str:
     return f"and markers may expire after {plan.retention_ms // 60_000} minutes (offsets.retention.minutes)"
 
 
-_WAY_BACK = (
-    "go on with the checkpoint that wrote last, or start with a new checkpoint and startingOffsets where the log ends"
+WAY_BACK = (
+    "continue with the checkpoint that wrote last, or start with a new checkpoint and startingOffsets where the log "
+    "ends"
 )
+"""What to do if the log is ahead of a checkpoint."""
 
 
 def _older_than_the_log(plan: Plan, marker: Marker) -> str:
@@ -447,7 +446,7 @@ def _older_than_the_log(plan: Plan, marker: Marker) -> str:
     return (
         f"Batch {number} of query {plan.query_id} is refused, as the log holds {what}: written there is {marker}, and "
         f"that of checkpoint {plan.checkpoint} was {plan.batch}; the checkpoint is older "
-        f"than the log (restored or copied): {_WAY_BACK}"
+        f"than the log (restored or copied): {WAY_BACK}"
     )
 
 
@@ -466,7 +465,7 @@ def _another_before(plan: Plan, marker: Marker, before: PlannedBatch) -> str:
     return (
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as batch {marker.batch_id} in the log is "
         f"not that of this checkpoint: written there is {marker}, and that of checkpoint {plan.checkpoint} was "
-        f"{before}; two copies of a checkpoint have written: {_WAY_BACK}"
+        f"{before}; two copies of a checkpoint have written: {WAY_BACK}"
     )
 
 

@@ -111,7 +111,7 @@ def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
 def describe_remade(topics: Iterable[str], before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """One sentence per topic."""
     return [
-        f"topic {topic} was deleted and made again (its id was {before[topic]} and is {now[topic]})" for topic in topics
+        f"topic {topic} was deleted and recreated (its id was {before[topic]} and is {now[topic]})" for topic in topics
     ]
 
 
@@ -256,7 +256,7 @@ def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
         f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
         "made again, or its log lost its end (a power failure, an unclean election, a restored cluster). Set "
-        "failOnDataLoss to false to go on with what is there"
+        "failOnDataLoss to false to continue with what is there"
     )
 
 

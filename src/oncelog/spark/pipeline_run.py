@@ -1,8 +1,8 @@
 """Runs pipelines: checks them against the broker, starts their queries, and follows them until they end.
 
 Called by ``oncelog pipeline run`` and the demo's driver. All pipelines of a run share one Spark session and run at the
-time; when one fails, all stop, and one sentence reports the failure. Exactly once holds from topic to topic:
-the checkpoint knows what was read, the broker what was written.
+same time; when one fails, all stop, and one sentence reports the failure. Exactly once holds from topic to topic: the
+checkpoint knows what was read, the broker what was written.
 """
 
 from __future__ import annotations

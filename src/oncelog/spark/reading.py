@@ -130,7 +130,7 @@ def _batches(options: SourceOptions, item: OffsetRange) -> Iterator[StoredBatch]
     except LogReplaced as replaced:
         if options.fail_on_data_loss:
             raise loss_error([str(replaced)]) from None
-        logger.warning("%s; going on without what is gone, as failOnDataLoss is false", replaced)
+        logger.warning("%s; continuing without the lost records, because failOnDataLoss is false", replaced)
         kept = replaced.kept
     if kept > position:
         yield from _batches(options, item._replace(start=position, end=kept, leader_epoch=-1))
@@ -140,8 +140,8 @@ def _report_loss(options: SourceOptions, item: OffsetRange, position: int, log_s
     end = min(log_start_offset, item.end)
     text = f"Records {position} to {end - 1} of {item.partition} were deleted before they were read"
     if options.fail_on_data_loss:
-        raise DataLoss(f"{text}; set failOnDataLoss to false to go on with what is there")
-    logger.warning("%s; going on without them, as failOnDataLoss is false", text)
+        raise DataLoss(f"{text}; set failOnDataLoss to false to continue with what is there")
+    logger.warning("%s; continuing without them, because failOnDataLoss is false", text)
 
 
 def _to_arrow(options: SourceOptions, item: OffsetRange, batches: Sequence[StoredBatch]) -> pa.RecordBatch:

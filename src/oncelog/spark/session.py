@@ -156,7 +156,7 @@ def for_each_batch(
 def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ignore) -> Written:
     """Write a DataFrame as one transaction; if it is large, the executors write themselves.
 
-    The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it it
+    The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
     takes effect once, however often it is repeated. Raises OncelogError or PySparkException if the rows may not be in.
     """
     if is_remote():

@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -22,7 +23,7 @@ from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.planning import BATCH_ID, QUERY_ID, checkpoint_at, now_ms, plan_write
 from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
-from oncelog.spark.sink_protocol import BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
+from oncelog.spark.sink_protocol import BatchCounter, BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
 from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
@@ -128,29 +129,12 @@ class _TaskSide:
             if options.spool_directory and size_bytes > options.spool_threshold_bytes:
                 folder = batch_folder(options.spool_directory, query_id, batch_id)
                 path = f"{folder}/{context.partitionId()}-{context.taskAttemptId()}-{uuid.uuid4().hex}.batches"
-                counted = _Counted(kept, encoded)
-                write_spool(path, counted)
-                return [], path, counted.size_bytes, counted.count
+                written = BatchCounter()
+                write_spool(path, written.count(chain(kept, encoded)))
+                return [], path, written.size_bytes, written.batches
             if not options.spool_directory and size_bytes > options.max_batch_bytes:
                 raise _too_large(size_bytes, options)
         return kept, "", size_bytes, count
-
-
-class _Counted:
-    """Counts batches as they pass."""
-
-    def __init__(self, kept: Sequence[PartitionBatch], more: Iterator[PartitionBatch]) -> None:
-        self._kept = kept
-        self._more = more
-        self.count = 0
-        self.size_bytes = 0
-
-    def __iter__(self) -> Iterator[PartitionBatch]:
-        for source in (self._kept, self._more):
-            for batch in source:
-                self.count += 1
-                self.size_bytes += len(batch.data)
-                yield batch
 
 
 def _too_large(size_bytes: int, options: SinkOptions | _TaskLimits) -> SinkRefused:

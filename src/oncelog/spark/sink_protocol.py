@@ -265,6 +265,20 @@ def observed(
             observe(Step.HALF_PRODUCED, batch_id)
 
 
+class BatchCounter:
+    """Counts the batches that pass through."""
+
+    def __init__(self) -> None:
+        self.rows = self.batches = self.size_bytes = 0
+
+    def count(self, batches: Iterable[PartitionBatch]) -> Iterator[PartitionBatch]:
+        for batch in batches:
+            self.rows += batch.records
+            self.batches += 1
+            self.size_bytes += len(batch.data)
+            yield batch
+
+
 def abort(engine: TransactionEngine, cause: BaseException) -> None:
     """Abort the transaction; a failure to do so is noted on ``cause``."""
     try:

@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 PARTITIONS_KEPT_S = 5.0
 """How long the list of partitions counts as current; new partitions are read from their beginning."""
-ABSENT_KEPT_S = 3600.0
+MISSING_TOPIC_KEPT_S = 3600.0
 """How long the position in a missing topic is kept: perhaps only the permission to see it is gone for a while."""
 
 
@@ -72,14 +72,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._now_s = now_s
         self._partitions: list[TopicPartition] = []
         self._partitions_asked_s = -PARTITIONS_KEPT_S
-        self._runs = False
+        self._has_begun = False
         self._latest = Place({})
         self._target: Place | None = None
         self._initial: Json = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._last_trigger_s: float | None = None
-        self._told_group: Json | None = None
-        self._absent_since_s: dict[str, float] = {}
+        self._group_position: Json | None = None
+        self._missing_since_s: dict[str, float] = {}
         self._being_read: list[OffsetRange] = []
         self._being_read_ids: Mapping[str, str] = {}
         self._asked_epochs: dict[TopicPartition, tuple[tuple[int, int, int], int]] = {}
@@ -104,19 +104,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
         """Where the next batch ends; ``start`` itself if there is to be none yet."""
-        self._tell_group(start)
+        self._copy_position_to_group(start)
         place = Place.of(start)
         latest = self._target if self._target is not None else self._current_latest()
-        begin = self._going_on(place, latest)
+        begin = self._batch_begin(place, latest)
         ends = self._ends(begin, latest.offsets)
         self._report(describe_loss(begin, begin, ends))
-        self._tell_deleted(latest)
+        self._report_deleted_while_read(latest)
         # If a log is shorter than it was, everything from its end on is new
         end = {
             partition: max(offset, min(begin[partition], ends[partition]))
             for partition, offset in latest.offsets.items()
         }
-        absent = self._absent(begin, latest, place.ids)
+        absent = self._positions_in_missing_topics(begin, latest, place.ids)
         end |= absent
         ids = {**latest.ids, **{partition.topic: place.ids[partition.topic] for partition in absent}}
         moved = any(begin[partition] < offset for partition, offset in place.offsets.items() if partition in begin)
@@ -152,18 +152,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = offsets_of_ends(self._bounds(beyond)[1])
         return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
 
-    def _absent(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
+    def _positions_in_missing_topics(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
         """Positions in topics missing now: if one comes back with its id, reading continues instead of starting
         over."""
         now_s = self._now_s()
         absent = [partition for partition in begin if partition not in latest.offsets and partition.topic in ids]
-        self._absent_since_s = {
-            topic: self._absent_since_s.get(topic, now_s) for topic in sorted({partition.topic for partition in absent})
+        self._missing_since_s = {
+            topic: self._missing_since_s.get(topic, now_s)
+            for topic in sorted({partition.topic for partition in absent})
         }
-        kept = {topic for topic, at_s in self._absent_since_s.items() if now_s - at_s < ABSENT_KEPT_S}
+        kept = {topic for topic, at_s in self._missing_since_s.items() if now_s - at_s < MISSING_TOPIC_KEPT_S}
         return {partition: begin[partition] for partition in absent if partition.topic in kept}
 
-    def _tell_deleted(self, latest: Place) -> None:
+    def _report_deleted_while_read(self, latest: Place) -> None:
         """Report records of the last batch deleted between plan and end; a task can only report to its executor."""
         gone = remade_topics(self._being_read_ids, latest.ids)
         read = [
@@ -182,19 +183,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ]
         )
 
-    def _going_on(self, place: Place, end: Place) -> dict[TopicPartition, int]:
+    def _batch_begin(self, place: Place, end: Place) -> dict[TopicPartition, int]:
         """Where a batch begins: where the last one ended, or at the first record of a new or recreated topic."""
         remade = remade_topics(place.ids, end.ids)
         self._report(describe_remade(remade, place.ids, end.ids))
         begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
-        kept = self._kept(begin, place, end.epochs)
+        kept = self._divergences(begin, place, end.epochs)
         self._report(describe_cut(place, kept))
         begin |= {partition: offset for partition, offset in kept.items() if offset >= 0}
         first = self._beginnings([partition for partition in sorted(end.offsets) if partition not in begin])
-        self._report(self._never_seen(first, {partition.topic for partition in begin}))
+        self._report(self._lost_before_first_read(first, {partition.topic for partition in begin}))
         return begin | first
 
-    def _kept(self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def _divergences(
+        self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
         """Where logs diverge from what they were below ``offsets`` when ``place`` was planned; only those that do.
 
         :param epochs: current leader epochs. Only a new leader is asked: under the old one nothing can have been cut.
@@ -225,12 +228,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             return self._connect(self._options).epoch_ends(epochs)
         except KafkaError:
-            there = self._there(epochs)
+            there = self._existing(epochs)
             if len(there) == len(epochs):
                 raise
             return self._epoch_ends({partition: epochs[partition] for partition in there})
 
-    def _never_seen(self, first: Offsets, known: Set[str]) -> list[str]:
+    def _lost_before_first_read(self, first: Offsets, known: Set[str]) -> list[str]:
         """What new partitions of known topics have already lost; a partition just added by the user may be an old
         one."""
         if self._options.subscription.assigned:
@@ -267,10 +270,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _current_partitions(self) -> list[TopicPartition]:
         if self._now_s() - self._partitions_asked_s >= PARTITIONS_KEPT_S:
             # Once it runs, a query that tolerates losses tolerates a topic that is missing for a while
-            bears = self._runs and not self._options.fail_on_data_loss
+            bears = self._has_begun and not self._options.fail_on_data_loss
             self._partitions = subscribed_partitions(self._connect(self._options), self._options, may_miss=bears)
             self._partitions_asked_s = self._now_s()
-            self._runs = True
+            self._has_begun = True
             self._latest = Place({}, self._latest.ids)
         return self._partitions
 
@@ -314,12 +317,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             return earliest_and_latest(cluster, partitions, IsolationLevel.READ_UNCOMMITTED)
         except KafkaError:
-            there = self._there(partitions)
+            there = self._existing(partitions)
             if len(there) == len(partitions):
                 raise
             return self._bounds(there) if there else ({}, {})
 
-    def _there(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
+    def _existing(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
         """The partitions that exist now."""
         counts = self._connect(self._options).partition_counts(sorted({partition.topic for partition in partitions}))
         return [item for item in partitions if item.partition < counts.get(item.topic, 0)]
@@ -342,10 +345,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Raise an error about lost records, or log them, once."""
         if lost and self._options.fail_on_data_loss:
             raise loss_error(lost)
-        new = [text for text in lost if text not in self._told]
-        self._told.update(new)
+        new = [text for text in lost if text not in self._reported]
+        self._reported.update(new)
         if new:
-            logger.warning("%s; going on, as failOnDataLoss is false", "; ".join(new))
+            logger.warning("%s; continuing, because failOnDataLoss is false", "; ".join(new))
 
     # --- tasks
 
@@ -353,7 +356,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         place, until = Place.of(start), Place.of(end)
         if until.start:  # where the query began then; a repeated "latest" would be elsewhere by now
             place = Place(until.start, until.ids)
-        begin = self._going_on(place, until)
+        begin = self._batch_begin(place, until)
         ids = self._topic_ids(until.offsets)
         gone = remade_topics(until.ids, ids)
         self._report(describe_remade(gone, until.ids, ids))
@@ -371,7 +374,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         wanted = [partition for partition in wanted if partition in latest]
         reached = {partition: until.offsets[partition] for partition in wanted if begin[partition] <= latest[partition]}
         epochs = {partition: end.leader_epoch for partition, end in ends.items()}
-        kept = self._kept({partition: until.offsets[partition] for partition in wanted}, until, epochs)
+        kept = self._divergences({partition: until.offsets[partition] for partition in wanted}, until, epochs)
         self._report([*lost, *describe_beyond(reached, latest), *describe_cut(until, kept)])
         ranges = [
             OffsetRange(
@@ -395,16 +398,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: Json) -> None:
         """Does nothing: Spark calls this when it plans the batch after next, and never for the last one."""
 
-    def _tell_group(self, reached: Json) -> None:
+    def _copy_position_to_group(self, reached: Json) -> None:
         """Copy the position to the consumer group of ``commitOffsetsToGroup``, for tools that show lag.
 
         Spark plans from ``reached`` only once everything before it is done. Only the checkpoint decides where a query
         continues, so a group that refuses the position, for instance because it has members, is no reason to stop.
         """
         group = self._options.commit_group
-        if not group or reached == self._told_group:
+        if not group or reached == self._group_position:
             return
-        self._told_group = reached
+        self._group_position = reached
         try:
             there = set(self._current_partitions())
             known = Place.of(reached).offsets

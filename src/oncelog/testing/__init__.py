@@ -1,5 +1,7 @@
-"""What tests of code that uses Kafka need: the pytest plugin (``plugin``), a broker as from a
-container, faults, simulation."""
+"""For tests of code that uses Kafka: a broker with the interface of a container, faults, and simulation.
+
+The pytest plugin, :mod:`oncelog.pytest_plugin`, has fixtures for all of them.
+"""
 
 from __future__ import annotations
 

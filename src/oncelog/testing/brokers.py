@@ -1,5 +1,6 @@
-"""What the fixtures hand to tests: an embedded broker, or a cluster that is there; and a class for those who come from
-containers.
+"""The brokers that the fixtures pass to tests: an embedded broker, or an existing cluster.
+
+:class:`KafkaBroker` has the interface of a broker in a test container.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from oncelog.server.nodes import Nodes
 
 NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
-"""What a broker for tests has unless it is told otherwise."""
+"""Default settings of a broker for tests."""
 
 
 class TestBroker(ABC):
-    """A broker that tests share. An embedded one is itself at ``broker`` (``oncelog.Broker``)."""
+    """A broker that tests share. An embedded one also gives access to its ``oncelog.Broker`` as ``broker``."""
 
     __test__ = False  # no test class, whatever pytest thinks of its name
 
@@ -36,15 +37,15 @@ class TestBroker(ABC):
     @property
     @abstractmethod
     def direct_bootstrap_servers(self) -> str:
-        """``HOST:PORT`` past the faults of a proxy."""
+        """``HOST:PORT``, bypassing the faults of a proxy."""
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name; through the faults where a test has them."""
+        """``HOST:PORT`` for the clients' setting of that name; leads through the proxy if a test uses one."""
         return self._proxy.bootstrap_servers if self._proxy is not None else self.direct_bootstrap_servers
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
-        """Make a topic and return its name, which on a cluster that is there ends in something of its own.
+        """Create a topic and return its name, which on an existing cluster has a random suffix.
 
         :param configs: its properties, such as ``{"cleanup.policy": "compact"}``.
         :raises KafkaError: the broker refuses it.
@@ -54,18 +55,18 @@ class TestBroker(ABC):
 
     @property
     def admin(self) -> Admin:
-        """A blocking admin client past the faults; closed at the end."""
+        """A blocking admin client that bypasses the faults; closed at the end."""
         if self._admin is None:
             self._admin = Admin(bootstrap_servers=self.direct_bootstrap_servers).__enter__()
         return self._admin
 
     @abstractmethod
     def clean(self) -> None:
-        """Whatever the last test left is gone."""
+        """Remove everything that the last test left behind."""
 
     @contextmanager
     def behind(self, proxy: FaultProxy) -> Iterator[None]:
-        """Clients are led through ``proxy`` for as long as the block."""
+        """Lead clients through ``proxy`` inside the block."""
         self._proxy = proxy
         try:
             yield
@@ -84,7 +85,7 @@ class TestBroker(ABC):
 
 
 class Embedded(TestBroker):
-    """Ours, in this process."""
+    """An oncelog broker in this process."""
 
     def __init__(self, settings: Mapping[str, object], data: Path | None = None, nodes: int = 1) -> None:
         super().__init__()
@@ -95,17 +96,17 @@ class Embedded(TestBroker):
         return self.broker.bootstrap_servers
 
     def clean(self) -> None:
-        """Faults first, and what they have broken; then whatever is open; then every group and topic."""
+        """Remove faults and what they have broken, then open transactions, then every group and topic."""
         self.broker.faults.clear()
         if not self.broker.is_running:
             self.broker.start()
         elif self.broker.on_loop(_has_failed):
-            self.broker.restart()  # only that reads the disk of a partition again that a fault has stopped
-        open_ones = [found.transactional_id for found in self.admin.list_transactions(states=["Ongoing"])]
-        if open_ones:
-            self.admin.fence_producers(open_ones)
+            self.broker.restart()  # the only way to reopen a partition that a fault has stopped
+        open_ids = [found.transactional_id for found in self.admin.list_transactions(states=["Ongoing"])]
+        if open_ids:
+            self.admin.fence_producers(open_ids)
         groups = [listed.group_id for listed in self.admin.list_consumer_groups()]
-        for group in groups:  # members of a failed test would keep the next one's waiting
+        for group in groups:  # members of a failed test would keep those of the next one waiting
             self.broker.on_loop(partial(_expire, group))
         if groups:
             self.admin.delete_consumer_groups(groups)
@@ -132,13 +133,13 @@ def _has_failed(nodes: Nodes) -> bool:
     return any(partition.failed for partition in nodes.server.broker.topics.partitions.values())
 
 
-class ClusterThere(TestBroker):
-    """A cluster that somebody else runs: only what the tests made on it is removed."""
+class ExistingCluster(TestBroker):
+    """A cluster that was started elsewhere: only topics that the tests have created are removed."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         super().__init__()
         self._bootstrap_servers = bootstrap_servers
-        self._made: list[str] = []
+        self._created: list[str] = []
 
     @property
     def direct_bootstrap_servers(self) -> str:
@@ -148,19 +149,19 @@ class ClusterThere(TestBroker):
         import uuid
 
         own = f"{name}-{uuid.uuid4().hex[:8]}"
-        self._made.append(own)
+        self._created.append(own)
         return super().create_topic(own, partitions, configs)
 
     def clean(self) -> None:
-        made, self._made = self._made, []
-        there = set(self.admin.list_topics()) if made else set()
-        left = [name for name in made if name in there]
+        created, self._created = self._created, []
+        existing = set(self.admin.list_topics()) if created else set()
+        left = [name for name in created if name in existing]
         if left:
             self.admin.delete_topics(left)
 
 
 class KafkaBroker(Broker):
-    """For those who come from containers: ``with KafkaBroker() as kafka: kafka.get_bootstrap_server()``."""
+    """A broker with a test container's interface: ``with KafkaBroker() as kafka: kafka.get_bootstrap_server()``."""
 
     def __init__(self, settings: Mapping[str, object] | None = None) -> None:
         super().__init__(settings=settings)

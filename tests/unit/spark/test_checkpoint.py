@@ -107,7 +107,7 @@ def test_relative_location_is_one_of_the_working_folder(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        ("metadata missing", "holds no file metadata as this driver's Python sees it: name the folder of the query"),
+        ("metadata missing", "holds no file metadata that this driver's Python can see: name the folder of the query"),
         ("metadata", "holds a file metadata that is not what Spark writes: restore it"),
         ("offsets/0", "holds a file offsets/0 that is not what Spark writes"),
         ("offsets missing", "holds no offsets/1, the plan of the batch to be written"),

@@ -15,7 +15,7 @@ from oncelog.spark.cluster import PartitionFetcher
 from oncelog.spark.offsets import DataLoss, Json, LogEnd, OffsetRange, Place
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
 from oncelog.spark.sink_protocol import TransactionEngine
-from oncelog.spark.stream import ABSENT_KEPT_S, PARTITIONS_KEPT_S, StreamReader
+from oncelog.spark.stream import MISSING_TOPIC_KEPT_S, PARTITIONS_KEPT_S, StreamReader
 from oncelog.types import IsolationLevel, TopicPartition
 
 
@@ -252,7 +252,7 @@ def test_batch_that_was_planned_beyond_the_end_that_the_log_has_now_is_loss(capl
         strict.partitions({"a": {"0": 5}}, {"a": {"0": 10}})
     lenient, _ = reader(FakeCluster(a=[7]), failOnDataLoss="false")
     assert ranges(lenient.partitions({"a": {"0": 5}}, {"a": {"0": 10}})) == [(0, 5, 7)]
-    assert "a-0 ends at offset 7 and is to be read to 10; going on" in caplog.text
+    assert "a-0 ends at offset 7 and is to be read to 10; continuing" in caplog.text
 
 
 @pytest.mark.parametrize("options", [{}, {"minOffsetsPerTrigger": "5"}, {"maxOffsetsPerTrigger": "5"}])
@@ -297,7 +297,7 @@ def test_topic_that_is_gone_for_long_is_forgotten() -> None:
     start: Json = {"a": {"0": 10, "id": "x"}, "b": {"0": 5, "id": "y"}}
     del cluster.end[TopicPartition("a", 0)]
     assert stream.latestOffset(start, ReadAllAvailable()) == start
-    clock.s += ABSENT_KEPT_S + 1
+    clock.s += MISSING_TOPIC_KEPT_S + 1
     assert stream.latestOffset(start, ReadAllAvailable()) == {"b": {"0": 5, "id": "y"}}
 
 
@@ -323,7 +323,7 @@ def test_records_deleted_while_a_batch_read_them_are_told_on_the_driver(caplog: 
         assert stream.latestOffset(end, ReadAllAvailable()) == end
     assert [record.getMessage() for record in caplog.records] == [
         "records 2 to 5 of a-1 were deleted while a batch read them: what its task had not read by then is missing; "
-        "going on, as failOnDataLoss is false"
+        "continuing, because failOnDataLoss is false"
     ]
 
 
@@ -382,14 +382,14 @@ def test_topic_made_anew_is_read_from_its_beginning_with_one_warning(caplog: pyt
     assert end == {"a": {"0": 30, "id": "new"}}
     assert ranges(stream.partitions(start, end)) == [(0, 0, 30)]
     assert [record.getMessage() for record in caplog.records] == [
-        "topic a was deleted and made again (its id was old and is new); going on, as failOnDataLoss is false"
+        "topic a was deleted and recreated (its id was old and is new); continuing, because failOnDataLoss is false"
     ]
 
 
 def test_topic_made_anew_stops_a_query_that_may_lose_nothing() -> None:
     _, stream, clock, start = made_again()
     clock.pass_caches()
-    with pytest.raises(DataLoss, match=r"topic a was deleted and made again \(its id was old and is new\)"):
+    with pytest.raises(DataLoss, match=r"topic a was deleted and recreated \(its id was old and is new\)"):
         stream.latestOffset(start, ReadAllAvailable())
 
 
@@ -591,7 +591,7 @@ def test_log_that_was_cut_and_has_grown_again_is_read_from_there_where_losses_ar
     assert Place.of(after) == Place({A0: end}, epochs={A0: 4})
     clock.pass_caches()
     assert stream.latestOffset(after, stream.getDefaultReadLimit()) == after
-    assert caplog.text.count("cut at offset 60 since; going on") == 2, "once a reader"
+    assert caplog.text.count("cut at offset 60 since; continuing") == 2, "once a reader"
 
 
 def test_batch_that_is_repeated_after_a_cut_reads_nothing_of_what_took_its_place() -> None:
@@ -612,7 +612,7 @@ def test_log_that_knows_only_older_epochs_is_another_state_of_it(caplog: pytest.
     clock.pass_caches()
     end = stream.latestOffset(start, ReadAllAvailable())
     assert ranges(stream.partitions(start, end)) == [(0, 100, 150)]
-    assert "to offset 100, and its log knows only older epochs now; going on" in caplog.text
+    assert "to offset 100, and its log knows only older epochs now; continuing" in caplog.text
     with pytest.raises(DataLoss, match="its log knows only older epochs now"):
         reader(cluster)[0].latestOffset(start, ReadAllAvailable())
 

@@ -43,7 +43,7 @@ class Claim(Enum):
 
     JOIN = "joins (epoch 0)"
     CURRENT = "is at the member's epoch"
-    PREVIOUS = "is at the epoch before, owning nothing that it lost since"
+    PREVIOUS = "is at the previous epoch, owning nothing that it has lost since"
     OLDER = "is at an older epoch"
     NEWER = "is at a newer epoch"
 
@@ -54,9 +54,9 @@ class Standing(Enum):
     UNKNOWN = "not a member"
     MEMBER = "a member"
     STATIC = "a static member"
-    RETURNING = "a static member that left to come back, or used the classic protocol so far"
+    RETURNING = "a static member that left temporarily, or used the classic protocol until now"
     HELD = "another process, of an instance that is in the group"
-    RELEASED = "another process, of an instance that left to come back, or that uses the classic protocol"
+    RELEASED = "another process, of an instance that left temporarily, or that uses the classic protocol"
 
 
 class Verdict(Enum):
@@ -64,7 +64,7 @@ class Verdict(Enum):
 
     ADD = "add it"
     REPLACE = "give it the instance's place"
-    STAY = "go on with it"
+    STAY = "keep it"
     UNKNOWN = Error.UNKNOWN_MEMBER_ID
     FENCED_EPOCH = Error.FENCED_MEMBER_EPOCH
     FENCED_INSTANCE = Error.FENCED_INSTANCE_ID

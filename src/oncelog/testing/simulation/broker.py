@@ -1,7 +1,7 @@
-"""The shipped broker on a simulated machine: started, killed, without power, in the simulation's one thread.
+"""The real broker on a simulated machine, which can be started, killed or lose power, in the simulation's one thread.
 
-Nothing of the broker is a model. Its disk is :class:`~oncelog.testing.simulation.disk.FaultyDisk`, whose power can be
-cut; its threads are later turns of the loop; its metadata are a real SQLite file in a throw-away folder.
+No part of the broker is a model. Its disk is a :class:`~oncelog.testing.simulation.disk.FaultyDisk`, whose power can be
+cut. Its threads are replaced by later turns of the loop. Its metadata is a real SQLite file in a temporary folder.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ QUICK: Mapping[str, object] = {
     "transaction.state.log.num.partitions": 3,
     "oncelog.flush.policy": "commit",
 }
-"""What a simulated broker has unless it is told otherwise; with ``commit`` what is acknowledged survives its power."""
+"""Default settings of a simulated broker; with ``commit`` acknowledged records survive a power failure."""
 
 
 class SimulatedWorker(Worker):
-    """A thread of the broker (syncs, background work, checks of batches): each job is done in a later turn."""
+    """Replaces a thread of the broker (syncs, background work, checks of batches): each job runs in a later turn."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: Callable[[], float]) -> None:
         self._loop = loop
@@ -61,7 +61,7 @@ class SimulatedWorker(Worker):
             error: Exception | None = None
             try:
                 work()
-            except Exception as caught:  # noqa: BLE001 - handed to the core, which decides
+            except Exception as caught:  # noqa: BLE001 - passed to the core, which decides
                 error = caught
             done(error)
 
@@ -84,7 +84,7 @@ class SimulatedWorker(Worker):
 
 
 class StoreLog:
-    """The metadata store's files as they were when they were synced last: what a power failure leaves at least."""
+    """The metadata store's files as last synced: the least that a power failure leaves."""
 
     def __init__(self, path: Path) -> None:
         self._files = [path, path.with_name(f"{path.name}-wal")]
@@ -94,13 +94,13 @@ class StoreLog:
         self._synced = self._content()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: no file is kept open."""
 
     def _content(self) -> list[bytes]:
         return [path.read_bytes() if path.exists() else b"" for path in self._files]
 
     def power_fails(self, rng: random.Random) -> list[bytes]:
-        """What is left: all that was synced, and of what was logged since then the first part."""
+        """The files after a power failure: all that was synced, and a first part of what was logged since then."""
         kept, now = self._synced, self._content()
         if now[0] == kept[0] and now[1].startswith(kept[1]):
             return [now[0], now[1][: rng.randint(len(kept[1]), len(now[1]))]]
@@ -112,12 +112,13 @@ class StoreLog:
 
 
 class SimulatedMachine(Machine):
-    """:param rng: how long a sync takes, and what a power failure leaves.
+    """The machine of a simulated broker, which outlives it.
 
+    :param rng: decides how long a sync takes, and what a power failure leaves.
     :param store_rng: the same for the metadata.
-    :param folder: a real one, for the metadata alone.
-    :param spend: is told the seconds that each sync takes, as the server measures them: it syncs in its own turn where
-        they are few.
+    :param folder: a real folder, only for the metadata.
+    :param spend: called with the seconds that each sync takes, which the server measures: it syncs in its own turn if
+        syncs are quick.
     """
 
     def __init__(
@@ -127,10 +128,10 @@ class SimulatedMachine(Machine):
         self.keeps = True
         self.store_path = str(folder / FILE_NAME)
         self.content = FaultyDisk()
-        self.syncs_at_once = 1  # the seeds' courses are of that
+        self.syncs_at_once = 1  # the known seeds rely on this
         self.has_sockets = False
         self.sync_s: tuple[float, float] = (0.0002, 0.005)
-        """Least and greatest time from the order to sync until it is done."""
+        """The shortest and longest time from the request for a sync until it is done."""
         self.extra_sync_s = 0.0
         self.content.on_sync = lambda: spend(self.sync_s[1] / 2 + self.extra_sync_s)
         self._rng = rng
@@ -152,9 +153,9 @@ class SimulatedMachine(Machine):
         return SimulatedWorker(loop, lambda: rng.uniform(*self.sync_s) + self.extra_sync_s)
 
     def power_fails(self, close_store: Callable[[], None]) -> None:
-        """What was not synced is lost, in part or whole.
+        """Lose unsynced data, in part or completely.
 
-        :param close_store: the metadata store's file is nobody's any more.
+        :param close_store: closes the metadata store's file.
         """
         self.content = self.content.crash(self._rng)
         log, self._store_log = self._store_log, None
@@ -165,9 +166,9 @@ class SimulatedMachine(Machine):
 
 
 class SimulatedBroker:
-    """One broker, of one or more nodes, for as long as a simulation; implements ``faults.embedded.Home``.
+    """The broker of a simulation, with one or more nodes; implements ``faults.embedded.Home``.
 
-    :param machine: what outlives it.
+    :param machine: outlives each life of the broker.
     """
 
     def __init__(
@@ -192,7 +193,7 @@ class SimulatedBroker:
         self._faults = BrokerFaults(self)
         self._entered = 0
         self.at_start: list[Callable[[Server], None]] = []
-        """Called with each new life's server."""
+        """Called with the server of each new life."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -200,12 +201,12 @@ class SimulatedBroker:
 
     @property
     def server(self) -> Server:
-        """Of the life that there is.
+        """The server of the current life.
 
-        :raises SimulationError: it does not run.
+        :raises SimulationError: the broker is not running.
         """
         if self._server is None:
-            raise SimulationError("the simulated broker does not run")
+            raise SimulationError("the simulated broker is not running: start() it first")
         return self._server
 
     @property
@@ -214,7 +215,7 @@ class SimulatedBroker:
 
     @property
     def faults(self) -> BrokerFaults:
-        """Faults by name. From here on, in this life, requests go the long way past them."""
+        """Faults by name. From the first use on, all requests of this life pass through them, which takes longer."""
         if self._server is not None:
             self._enter()
         return self._faults
@@ -227,22 +228,24 @@ class SimulatedBroker:
     # --- life and death
 
     def start(self) -> None:
-        """Begin to serve; at once, however much there is to recover."""
+        """Start serving, without any virtual time passing, however much there is to recover."""
         if self._server is not None or self.is_stopping:
             return
         self.lives += 1
         self._process = Process("broker")
         opening = open_server(self._listeners, None, self._settings, nodes=self.node_count, machine=self.machine)
         self._server, _ = run_in(self._process, _at_once, opening)
-        self._note(f"the broker serves, for the {self.lives}. time")
+        self._note(f"the broker serves (life {self.lives})")
         if self._faults.in_force:
             self._enter()
         for tell in self.at_start:
             tell(self._server)
 
     def crash(self, *, power: bool = False) -> None:
-        """It ends where it stands. ``power``: with its machine, so that what was not synced is lost and no peer hears
-        of it; else its process alone is killed."""
+        """Kill the broker where it is.
+
+        :param power: the machine loses power: unsynced data is lost, and no peer is told; else only the process dies.
+        """
         server, self._server = self.server, None
         self._note("the power fails" if power else "the broker is killed")
         self._loop.freeze(self._process)
@@ -253,7 +256,7 @@ class SimulatedBroker:
             server.broker.metadata.close()
 
     async def stop(self) -> None:
-        """Stop as an operator would have it."""
+        """Stop the broker in an orderly way, as an operator does."""
         server, self._server = self.server, None
         self._note("the broker stops")
         self.is_stopping = True
@@ -265,14 +268,14 @@ class SimulatedBroker:
         await task
 
     def pause(self) -> None:
-        """It stands still, with its connections open, until :meth:`resume`."""
-        self._note("the broker stands still")
+        """Stop it until :meth:`resume`, with its connections open."""
+        self._note("the broker is paused")
         self._loop.pause(self._process)
 
     def resume(self) -> None:
-        """It goes on where it stood."""
+        """Let it continue where it was."""
         if self._process.held is not None:
-            self._note("the broker goes on")
+            self._note("the broker is resumed")
             self._loop.resume(self._process)
 
     @property
@@ -295,7 +298,7 @@ class SimulatedBroker:
         return run_in(self._process, _at_once, work(Nodes(self.server)))  # type: ignore[no-any-return]
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:
-        raise SimulationError("in a simulation the power is cut by crash(power=True)")
+        raise SimulationError("in a simulation, cut the power with crash(power=True)")
 
 
 def _at_once(work: Coroutine[Any, Any, T]) -> T:
@@ -305,11 +308,11 @@ def _at_once(work: Coroutine[Any, Any, T]) -> T:
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
     work.close()
-    raise SimulationError(f"{work!r} waits, which it must not here")
+    raise SimulationError(f"{work!r} waits, which it must not do in a simulation")
 
 
 def _refuse_tls(settings: Mapping[str, str]) -> None:
-    """A handshake takes its chance from OpenSSL, so that no seed would have one course."""
+    """TLS handshakes take randomness from OpenSSL, so two runs of a seed would differ."""
     for name, value in settings.items():
         if name.startswith("ssl.") or ".ssl." in name or "SSL" in value.upper().replace("SASL", ""):
             raise NotSimulated(f"TLS is not simulated: leave out {name}={value}, and use listeners without it")

@@ -1,7 +1,7 @@
-"""Connections of a simulation: two directions each, in order, and the transports and sockets at their ends.
+"""Connections of a simulation, with two ordered directions each, and the transports and sockets at their ends.
 
-``SimulatedSocket`` is what ``socket.socket`` gives inside a simulation: enough for the broker's listeners and for how
-its connections send (``server.sending``). What becomes of a connection is the business of ``network``.
+``socket.socket`` returns a ``SimulatedSocket`` inside a simulation: enough for the broker's listeners and for how its
+connections send (``server.sending``). ``network`` decides what happens to a connection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Where = tuple[str, int]
 
 
 class Direction:
-    """One way of a connection: what is under way, in order."""
+    """One direction of a connection: the data on its way, in order."""
 
     __slots__ = ("connection", "gone", "last_ns", "queue", "receiver", "size", "timer", "waiting")
 
@@ -37,7 +37,7 @@ class Direction:
         self.timer: asyncio.TimerHandle | None = None
         self.waiting: tuple[int, Callable[..., Any], tuple[Any, ...]] | None = None
         self.gone = False
-        """Whatever is sent is lost."""
+        """Whether everything sent from now on is lost."""
 
     def push(self, data: bytes, *, signal: bool = False) -> None:
         if self.gone:
@@ -50,7 +50,7 @@ class Direction:
         self.schedule()
 
     def schedule(self) -> None:
-        """See that what is under way arrives."""
+        """Schedule the arrival of data that is on its way."""
         if self.timer is None and self.queue and not self.receiver.paused and not self.connection.is_blocked():
             loop = self.connection.network.loop
             at_ns = max(self.queue[0][0], loop.now_ns)
@@ -89,7 +89,7 @@ class Direction:
         self.schedule()
 
     def _put_back(self, rest: bytes, end: bytes | None) -> None:
-        """What comes later after all."""
+        """Put data back that arrives later after all."""
         network = self.connection.network
         at_ns = network.loop.now_ns
         if end is not None:
@@ -142,7 +142,7 @@ class Connection:
         self.number = number
         self.window = network.habits.window_bytes
         self.asked = ""
-        """The API of the last request that has arrived."""
+        """The API of the last request that arrived."""
         self.ends: tuple[SimulatedTransport, SimulatedTransport]
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ class SimulatedTransport(asyncio.Transport):
         return False
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """What is written leaves at once."""
+        """Does nothing: written data leaves at once."""
 
     def get_write_buffer_size(self) -> int:
         return 0
@@ -237,7 +237,7 @@ class SimulatedTransport(asyncio.Transport):
             self._network.loop.call_soon(self.ends, None, context=self.context)
 
     def ended(self, how: bytes) -> None:
-        """The other side has left."""
+        """The other side has closed or reset the connection."""
         if how == RST:
             self.ends(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"))
         elif not self.protocol.eof_received():
@@ -252,7 +252,7 @@ class SimulatedTransport(asyncio.Transport):
 
 
 class SimulatedSocket:
-    """What ``socket.socket`` is inside a simulation."""
+    """The simulation's replacement of ``socket.socket``."""
 
     family, type, proto = socket.AF_INET, socket.SOCK_STREAM, 6
 
@@ -271,10 +271,10 @@ class SimulatedSocket:
         return -1 if self.closed else self._descriptor
 
     def setblocking(self, flag: bool) -> None:
-        """No call ever blocks."""
+        """Does nothing: no call ever blocks."""
 
     def setsockopt(self, *args: Any) -> None:
-        """No option changes anything here."""
+        """Does nothing: no option has an effect here."""
 
     def getsockname(self) -> Where:
         return self._address
@@ -283,7 +283,7 @@ class SimulatedSocket:
         self._address = self._network.reserve(address)
 
     def listen(self, backlog: int = 0) -> None:
-        """``create_server`` does it."""
+        """Does nothing: ``create_server`` listens."""
 
     def dup(self) -> SimulatedSocket:
         if self._transport is None:

@@ -1,7 +1,8 @@
-"""Who made a simulation go two ways: calls past the replaced functions to the real clock, and to chance.
+"""Finds what made two runs of a seed differ: calls of the real clock and of real randomness.
 
-``from time import time`` before the simulation, ``datetime.now`` of a class that was imported, ``os.urandom`` by a name
-of its own. Found by watching every call into C of one more run; slow, and only done where two runs differed.
+Such calls bypass the replaced functions: ``from time import time`` before the simulation, ``now`` of an imported
+``datetime`` class, ``os.urandom`` under another name. They are found by watching every call into C in one more run,
+which is slow and only done if two runs differed.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ _REAL = {
 }  # fmt: skip
 _MOMENTS = ("now", "utcnow", "today")
 _NEEDS_NO_MOMENT = {"time.localtime", "time.gmtime", "time.strftime", "time.ctime", "time.asctime"}
-"""Read the clock only where they are called without a time."""
+"""These read the clock only if they are called without a time."""
 _OWN = __name__.rpartition(".")[0]
 _ENOUGH = 20
 
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """For as long as the block, note who calls the real clock or real chance on this thread."""
+    """Note calls of the real clock or of real randomness on this thread, inside the block."""
     found: dict[str, None] = {}
     names: list[str] = []
     of_the_collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}

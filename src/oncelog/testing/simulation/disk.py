@@ -1,10 +1,9 @@
-"""A disk in memory that fails when told to, and that loses what was not synced when it crashes.
+"""A disk in memory that fails on request, and that loses unsynced data in a crash.
 
-Called by tests of the log and by simulations. What survives a crash is the worst that a file system may do: bytes
-that were not synced may be lost in part, a part of the last write may be there, or zeros where data should be. Of what
-was done to the names in a folder (creations, renames, removals) since the folder was synced only the first part may
-have happened; to sync a file keeps its bytes, not its name. Which of it happens is drawn from the ``random.Random``
-that is passed in.
+Called by tests of the log and by simulations. A crash leaves the worst that a file system may leave: unsynced bytes may
+be lost in part, there may be a part of the last write, or zeros in place of data. Of the changes to names in a folder
+(creations, renames, removals) since the folder was synced, possibly only a first part has happened; syncing a file
+keeps its bytes, not its name. The ``random.Random`` passed in decides which of these happens.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class FaultyFile(MemoryFile):
             disk.torn_appends -= 1
             whole = b"".join(buffers)
             self._data.extend(whole[: len(whole) // 2])
-            raise StorageError(f"cannot append to {self.path}: injected; what was written could not be cut off again")
+            raise StorageError(f"cannot append to {self.path}: injected; the part already written could not be cut off")
         if disk.free_bytes is not None:
             size = sum(map(len, buffers))
             if size > disk.free_bytes:
@@ -54,7 +53,7 @@ class FaultyFile(MemoryFile):
 
 
 class _Folder:
-    """The names in a folder that are on stable storage, and what was done to them since, in order."""
+    """The names in a folder that are on stable storage, and the changes to them since, in order."""
 
     def __init__(self) -> None:
         self.entries: dict[str, _Folder | bytearray] = {}
@@ -69,8 +68,8 @@ class _Folder:
 class FaultyDisk(MemoryDisk):
     """``MemoryDisk`` with faults.
 
-    ``free_bytes``: what is left of the disk, None for no bound. ``failing_syncs`` and ``torn_appends``: how many of the
-    next ones fail. ``on_sync`` is called as each sync begins.
+    ``free_bytes``: the space left on the disk; None for no limit. ``failing_syncs`` and ``torn_appends``: how many of
+    the next ones fail. ``on_sync`` is called when a sync begins.
     """
 
     def __init__(self) -> None:
@@ -79,7 +78,7 @@ class FaultyDisk(MemoryDisk):
         self.failing_syncs = 0
         self.torn_appends = 0
         self.on_sync: Callable[[], None] | None = None
-        # The bytes of a file with what of them is on stable storage, by identity; kept, so that none is used again.
+        # A file's content and the part of it on stable storage, by identity; kept, so that no identity is reused.
         self._synced: dict[int, tuple[bytearray, bytes]] = {}
         self._named: dict[str, _Folder] = {"": _Folder()}
 
@@ -87,7 +86,7 @@ class FaultyDisk(MemoryDisk):
         self._synced[id(content)] = (content, synced)
 
     def synced_content(self, content: bytearray) -> bytes:
-        """What of a file's bytes is on stable storage."""
+        """The part of a file's content that is on stable storage."""
         return self._synced[id(content)][1] if id(content) in self._synced else b""
 
     # --- names
@@ -122,7 +121,7 @@ class FaultyDisk(MemoryDisk):
         parent, _, old_name = old.rpartition("/")
         new_parent, _, new_name = new.rpartition("/")
         if parent != new_parent:
-            raise StorageError(f"cannot rename {old} to {new}: what a crash leaves of that is not known here")
+            raise StorageError(f"cannot rename {old} to {new}: crashes during moves between folders are not modelled")
 
         def move(entries: dict[str, _Folder | bytearray]) -> None:
             entries[new_name] = entries.pop(old_name)
@@ -149,7 +148,7 @@ class FaultyDisk(MemoryDisk):
     # --- crashes
 
     def crash(self, rng: random.Random) -> FaultyDisk:
-        """The disk after a power loss, as the next start finds it; this one is spent."""
+        """The disk as the next start finds it after a power loss; this one must not be used again."""
         after = FaultyDisk()
         after.free_bytes, after.on_sync = self.free_bytes, self.on_sync
         self._take_over(after, "", self._named[""], rng)

@@ -1,4 +1,4 @@
-"""What can be wrong with a simulation itself, rather than with what it simulates."""
+"""Errors of a simulation itself, as opposed to those of the simulated programs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from oncelog.errors import OncelogError
 
 
 class SimulationError(OncelogError):
-    """The simulation cannot go on: nothing will ever happen again, time is up, or something real was asked for."""
+    """The simulation cannot continue: nothing will ever happen again, time is up, or something real was requested."""
 
 
 class NotSimulated(SimulationError):
-    """Code inside the simulation asked for a thread, a real socket, or another thing that is not simulated."""
+    """Code inside the simulation requested a thread, a real socket, or something else that is not simulated."""
 
 
 class Nondeterministic(SimulationError):
-    """The same seed went two ways: something came from outside, as the real clock, or the order of a set."""
+    """Two runs of a seed differ: something came from outside, for instance the real clock or the order of a set."""
 
 
 __all__ = ["Nondeterministic", "NotSimulated", "SimulationError"]

@@ -1,8 +1,8 @@
-"""What goes wrong in a simulation, and when: a plan that the seed draws, which can be repeated with parts left out.
+"""What goes wrong in a simulation, and when: a plan drawn from the seed, which can be repeated with parts left out.
 
-A :class:`Trouble` says when, for how long and of what kind; whom it hits is decided by its own number when it comes, so
-that leaving another one out changes as little as may be. At the end of the plan everything is whole again: the network
-heals, nodes, brokers and programs are started, and whatever does not finish then is a bug.
+A :class:`Trouble` says when, for how long and of what kind. Its own number decides whom it hits when it begins, so that
+leaving out another one changes as little as possible. At the end of the plan everything is whole again: the network
+heals, and nodes, brokers and programs are started. Anything that does not finish then is a bug.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _PHASES = ("prepare", "first-marker", "markers")
 class Trouble:
     """One thing that goes wrong.
 
-    ``at_s`` simulated seconds from the beginning, for ``for_s``; ``number`` decides whom it hits.
+    :param at_s: when it begins, in simulated seconds from the start.
+    :param for_s: how long it lasts.
+    :param number: decides whom it hits.
     """
 
     at_s: float
@@ -54,7 +56,7 @@ class Trouble:
 
 
 def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
-    """One connection ends, with what is under way."""
+    """Cut one connection; data on its way may be lost."""
 
     def cut() -> None:
         there = world.network.connections
@@ -66,7 +68,7 @@ def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
-    """Connections end when a request of a kind has arrived, or just before its answer does."""
+    """Cut connections when a request of some kind has arrived, or just before its answer does."""
     for _ in range(chance.randint(1, 5)):
         api, lost = chance.choice(REQUESTS), chance.random() < 0.6
         what = f"answer to {api}" if lost else api
@@ -75,21 +77,21 @@ def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def cut_all_connections(world: Simulation, chance: random.Random) -> Undo | None:
-    """All connections of a moment end."""
+    """Cut all connections that exist now."""
     for connection in world.network.connections:
         world.network.cut(connection)
     return None
 
 
 def part_network(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program and a node do not reach each other, and nobody is told."""
+    """A program and a node cannot reach each other, and neither is told."""
     clients = sorted(process.name for process in world.processes.values()) or ["main"]
     world.network.part(chance.choice(clients), (HOST, FIRST_PORT + chance.randrange(world.broker.node_count)))
     return world.network.heal
 
 
 def slow_network(world: Simulation, chance: random.Random) -> Undo | None:
-    """Many messages take long."""
+    """Many messages take a long time."""
     habits, slow = world.network.habits, world.network.habits.slow
     habits.slow = 0.5
 
@@ -100,7 +102,7 @@ def slow_network(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def slow_disk(world: Simulation, chance: random.Random) -> Undo | None:
-    """A sync takes up to seconds."""
+    """Syncs take up to several seconds."""
     world.machine.extra_sync_s = chance.uniform(0.05, 3.0)
 
     def undo() -> None:
@@ -110,14 +112,14 @@ def slow_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def kill_broker(world: Simulation, chance: random.Random) -> Undo | None:
-    """The broker's process is killed; what it wrote is there."""
+    """The broker's process is killed; everything it wrote survives."""
     return in_the_middle(
         world, chance, lambda: world.broker.crash() if world.broker.is_running else None, lambda: _start(world)
     )
 
 
 def power_loss(world: Simulation, chance: random.Random) -> Undo | None:
-    """The broker's machine loses its power: what was not synced is lost, in part or whole."""
+    """The broker's machine loses power: unsynced data is lost, in part or completely."""
     return in_the_middle(
         world,
         chance,
@@ -130,28 +132,28 @@ def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
     """An operator stops the broker and starts it again."""
 
     async def stop() -> None:
-        if world.broker.is_running:  # as its task begins: another trouble of this moment may have ended it
+        if world.broker.is_running:  # checked when the task begins: another trouble may have ended it
             await world.broker.stop()
 
     return in_the_middle(world, chance, lambda: world.keep(world.loop.create_task(stop())), lambda: _start(world))
 
 
 def pause_broker(world: Simulation, chance: random.Random) -> Undo | None:
-    """The broker stands still, and goes on as if nothing had happened."""
+    """The broker is paused, and continues as if nothing had happened."""
     return in_the_middle(
         world, chance, lambda: world.broker.pause() if world.broker.is_running else None, world.broker.resume
     )
 
 
 def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
-    """No space is left on the broker's disk, until somebody makes room and starts the broker again."""
+    """The broker's disk is full, until somebody makes room and restarts the broker."""
     machine = world.machine
     machine.content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
     world.note("the disk is full", "trouble")
 
     def undo() -> None:
         machine.content.free_bytes = None
-        world.note("there is room on the disk", "trouble")
+        world.note("the disk has room again", "trouble")
         if world.broker.is_running:
             world.broker.resume()
             world.broker.crash()
@@ -161,13 +163,15 @@ def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def lose_answers(world: Simulation, chance: random.Random) -> Undo | None:
-    """Requests are carried out and their answers lost."""
-    return _by_name(world, lambda: world.broker.faults.lose_answer(chance.choice(_ANSWERS), times=chance.randint(1, 3)))
+    """Requests are carried out, but their answers are lost."""
+    return _if_running(
+        world, lambda: world.broker.faults.lose_answer(chance.choice(_ANSWERS), times=chance.randint(1, 3))
+    )
 
 
 def lose_requests(world: Simulation, chance: random.Random) -> Undo | None:
     """Requests are lost before they are carried out."""
-    return _by_name(
+    return _if_running(
         world, lambda: world.broker.faults.lose_request(chance.choice(_ANSWERS), times=chance.randint(1, 3))
     )
 
@@ -175,13 +179,13 @@ def lose_requests(world: Simulation, chance: random.Random) -> Undo | None:
 def delay_answers(world: Simulation, chance: random.Random) -> Undo | None:
     """Answers come late."""
     ms = chance.randint(50, 5000)
-    return _by_name(
+    return _if_running(
         world, lambda: world.broker.faults.delay(ms, chance.choice(_ANSWERS), answer=True, times=chance.randint(1, 4))
     )
 
 
 def refuse_requests(world: Simulation, chance: random.Random) -> Undo | None:
-    """Requests are refused with an error that means: not now."""
+    """Requests are refused with a retriable error."""
     if world.broker.is_running:
         for _ in range(chance.randint(1, 4)):
             api, error = chance.choice(_NOT_NOW)
@@ -190,15 +194,15 @@ def refuse_requests(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def crash_coordinator(world: Simulation, chance: random.Random) -> Undo | None:
-    """A transaction's coordinator is taken over while the transaction ends, or those of the next ones are."""
-    return _by_name(
+    """A transaction's coordinator moves while the transaction ends; so may those of the next ones."""
+    return _if_running(
         world,
         lambda: world.broker.faults.crash_coordinator(chance.choice(_PHASES), times=chance.choice([1, 1, 3])),
     )
 
 
 def hold_markers(world: Simulation, chance: random.Random) -> Undo | None:
-    """Markers wait before their partitions."""
+    """Markers are held before they reach their partitions."""
     if not world.broker.is_running:
         return None
     fault = world.broker.faults.hold_markers(times=chance.randint(1, 3))
@@ -206,17 +210,17 @@ def hold_markers(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def lose_marker(world: Simulation, chance: random.Random) -> Undo | None:
-    """A marker does not arrive, and is sent again."""
-    return _by_name(world, lambda: world.broker.faults.lose_marker(times=chance.randint(1, 2)))
+    """A marker is lost, and is sent again."""
+    return _if_running(world, lambda: world.broker.faults.lose_marker(times=chance.randint(1, 2)))
 
 
 def repeat_marker(world: Simulation, chance: random.Random) -> Undo | None:
     """A marker arrives twice."""
-    return _by_name(world, lambda: world.broker.faults.repeat_marker(times=chance.randint(1, 2)))
+    return _if_running(world, lambda: world.broker.faults.repeat_marker(times=chance.randint(1, 2)))
 
 
 def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program stops where it stands, and is started again."""
+    """A program is killed where it is, and started again."""
     alive = sorted((process for process in world.processes.values() if process.alive), key=lambda found: found.name)
     if not alive:
         return None
@@ -225,7 +229,7 @@ def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def pause_program(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program stands still when it has sent something or was answered, and goes on where it stood."""
+    """A program is paused just after a request or an answer of its has arrived, and continues later."""
     lasts = chance.choice([min(20.0, chance.expovariate(1 / 3.0)), chance.uniform(6.5, 15.0)])
 
     def pause(connection: Connection) -> None:
@@ -239,7 +243,7 @@ def pause_program(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def double_program(world: Simulation, chance: random.Random) -> Undo | None:
-    """A second instance of a program begins while the first one goes on."""
+    """A second instance of a program starts while the first one is still running."""
     alive = [process for name, process in sorted(world.processes.items()) if process.alive and not process.alone]
     if alive:
         chance.choice(alive).double()
@@ -247,7 +251,7 @@ def double_program(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def set_clock(world: Simulation, chance: random.Random) -> Undo | None:
-    """Somebody sets the wall clock, by up to ten minutes."""
+    """The wall clock is set forward or back, by up to ten minutes."""
     world.loop.wall_ahead_ns += int(chance.choice([-1, 1]) * chance.uniform(0.2, 600) * 1e9)
     return None
 
@@ -280,20 +284,27 @@ ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
         set_clock,
     )
 }
-_TELLING = ("cut_before_answer", "refuse_requests", "kill_program", "double_program", "kill_broker", "restart_broker")
-"""One of these is in most plans that may have them: they break what is under way."""
+_DISRUPTIVE = (
+    "cut_before_answer",
+    "refuse_requests",
+    "kill_program",
+    "double_program",
+    "kill_broker",
+    "restart_broker",
+)
+"""Most plans that may have all of these have at least one: they break work that is under way."""
 KINDS = {**ONE_BROKER, **SEVERAL_NODES}
 """All kinds of trouble, by name."""
 
 
-def _by_name(world: Simulation, make: Callable[[], object]) -> Undo | None:
+def _if_running(world: Simulation, make: Callable[[], object]) -> Undo | None:
     if world.broker.is_running:
         make()
     return None
 
 
 def _start(world: Simulation) -> None:
-    """Nobody starts a broker on a full disk: who makes room there starts it."""
+    """Start the broker, unless its disk is full: then whoever makes room starts it."""
     if world.machine.content.free_bytes is None:
         world.broker.start()
 
@@ -303,9 +314,9 @@ def plan(
 ) -> list[Trouble]:
     """Draw up to ``most`` troubles between two moments.
 
-    Each seed takes some of the kinds alone: bugs that many kinds would hide from each other come out like this.
+    Each seed uses only some of the kinds, which reveals bugs that one kind of trouble would hide from another.
 
-    :raises SimulationError: there is no such kind.
+    :raises SimulationError: a kind does not exist.
     """
     names = sorted(kinds)
     unknown = sorted(set(names) - KINDS.keys())
@@ -315,7 +326,7 @@ def plan(
     if not names:
         return []
     some = chance.sample(names, chance.randint(1, min(len(names), 4)))
-    some += chance.sample(_TELLING, 1) if set(_TELLING) <= set(names) else []
+    some += chance.sample(_DISRUPTIVE, 1) if set(_DISRUPTIVE) <= set(names) else []
     found = [
         Trouble(
             at_s=round(chance.uniform(begin_s, end_s), 3),
@@ -329,7 +340,7 @@ def plan(
 
 
 class Troubles:
-    """A plan at work in one simulation."""
+    """Carries out a plan in one simulation."""
 
     def __init__(self, world: Simulation, planned: Sequence[Trouble]) -> None:
         self._world = world
@@ -337,7 +348,7 @@ class Troubles:
         self._undo: list[Undo] = []
 
     async def run(self, calm_s: float) -> None:
-        """Carry the plan out; at ``calm_s`` everything is whole again."""
+        """Carry out the plan; at ``calm_s`` everything is made whole again."""
         world = self._world
         for trouble in self._planned:
             world.loop.call_later(max(0.0, trouble.at_s - world.now_s), self._begin, trouble)
@@ -358,7 +369,7 @@ class Troubles:
             undo()
 
     async def calm(self) -> None:
-        """Nothing is broken any more."""
+        """End all troubles, and start or heal whatever they broke."""
         world = self._world
         world.note("calm", "trouble")
         world.is_calm = True

@@ -1,9 +1,10 @@
-"""Inside a simulation the clock is virtual and chance comes from the seed; threads, processes and sockets are refused.
+"""Inside a simulation the clock is virtual and randomness comes from the seed; threads, processes and sockets are
+refused.
 
-The functions of ``time``, ``random``, ``os``, ``uuid`` and ``secrets`` are replaced where they are looked up, in their
-modules, and act differently on the simulation's thread alone: other threads of the program see no change. What got hold
-of the real function before (``from time import time``) or reads the clock in C (``datetime.now``) passes by; then two
-runs of a seed differ, and the report of the simulation says where they part.
+Functions of ``time``, ``random``, ``os``, ``uuid`` and ``secrets`` are replaced in their modules, where callers look
+them up. The replacements act differently only on the simulation's thread: other threads of the program see no change.
+Code that took the real function earlier (``from time import time``), or that reads the clock in C, bypasses them; then
+two runs of a seed differ, and the simulation's report says where.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
 from oncelog.testing.simulation.network import Network
 
 WALL_NS = 1_700_000_000_000_000_000 - START_NS
-"""What the wall clock is ahead of the monotonic one: a simulation begins in November 2023."""
+"""How far the wall clock is ahead of the monotonic one: a simulation begins in November 2023."""
 
 _OF_ONE_GENERATOR = tuple(
     name for name, found in sorted(vars(random).items()) if isinstance(getattr(found, "__self__", None), random.Random)
 )
-"""The functions of ``random`` that draw from the generator which all threads of the process share."""
+"""The functions of ``random`` that use the generator shared by all threads of the process."""
 
 
 def _wrong(what: str, instead: str) -> Callable[..., Any]:
@@ -41,7 +42,7 @@ def _wrong(what: str, instead: str) -> Callable[..., Any]:
 
 
 class _Replacements:
-    """What each name means on the simulation's thread."""
+    """The replaced functions: simulated on the simulation's thread, real on all others."""
 
     def __init__(self, loop: SimulatedLoop, network: Network, rng: random.Random) -> None:
         self._loop = loop
@@ -52,11 +53,11 @@ class _Replacements:
         self.stack.callback(self._end)
 
     def _end(self) -> None:
-        """Whoever has kept a replacement, as a module that was first imported meanwhile, finds the real one behind."""
+        """Make replacements call the real functions: modules imported during the simulation may have kept some."""
         self._thread = None
 
     def is_here(self) -> bool:
-        """Whether this is the simulation's thread, and the simulation goes on."""
+        """Whether this is the simulation's thread, and the simulation has not ended."""
         return threading.get_ident() == self._thread
 
     def here(self, real: Callable[..., Any], simulated: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +85,7 @@ class _Replacements:
         self._dates()
 
     def _dates(self) -> None:
-        """``datetime.datetime`` as looked up in its module from now on."""
+        """Replace ``datetime.datetime`` in its module."""
         loop, is_here, real = self._loop, self.is_here, datetime.datetime
 
         class Moments(type):
@@ -109,13 +110,13 @@ class _Replacements:
 
         self.stack.enter_context(mock.patch.object(datetime, "datetime", Moment))
 
-    def chance(self) -> None:
+    def randomness(self) -> None:
         state = random.getstate()
         self.stack.callback(random.setstate, state)
         seed = self._rng.getrandbits(64)
-        random.seed(seed)  # for who has kept a function of the module
+        random.seed(seed)  # for code that has kept a function of the module
         own = random.Random(seed)
-        for name in _OF_ONE_GENERATOR:  # other threads draw from the module's meanwhile
+        for name in _OF_ONE_GENERATOR:  # other threads use the module's generator meanwhile
             self.put(random, name, getattr(own, name))
         self.put(os, "urandom", self._rng.randbytes)
         self.put(random, "_urandom", self._rng.randbytes)
@@ -139,15 +140,15 @@ class _Replacements:
                 return network.descriptor_for(None) if descriptor is None else network.open_descriptor(descriptor)
 
         self.stack.enter_context(mock.patch.object(socket, "socket", Socket))
-        self.put(socket, "create_connection", _wrong("a socket", "use asyncio's connections, or our asyncio client"))
-        self.put(socket, "getaddrinfo", _wrong("a look-up of names", "use asyncio's connections"))
+        self.put(socket, "create_connection", _wrong("a socket", "use asyncio's connections or oncelog.client.aio"))
+        self.put(socket, "getaddrinfo", _wrong("a name lookup", "use asyncio's connections"))
 
     @staticmethod
     def _no_thread() -> Callable[..., Any]:
         def refuse(thread: threading.Thread, *args: Any) -> Any:
             raise NotSimulated(
-                f"a thread ({thread.name}) inside a simulation, where all is one thread: use asyncio, and "
-                "oncelog.client.aio in the place of oncelog.client.blocking"
+                f"a thread ({thread.name}) inside a simulation, which runs in one thread: use asyncio, and "
+                "oncelog.client.aio instead of oncelog.client.blocking"
             )
 
         return refuse
@@ -155,11 +156,11 @@ class _Replacements:
 
 @contextmanager
 def guarded(loop: SimulatedLoop, network: Network, rng: random.Random) -> Iterator[None]:
-    """For as long as the block, on this thread, the world is the simulation's."""
+    """Replace clock, randomness, threads, processes and sockets on this thread, inside the block."""
     replacements = _Replacements(loop, network, rng)
     with replacements.stack:
         replacements.clocks()
-        replacements.chance()
+        replacements.randomness()
         replacements.outside()
         yield
 

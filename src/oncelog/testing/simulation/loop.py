@@ -1,9 +1,9 @@
-"""An asyncio event loop in virtual time: when nothing is ready it jumps to what comes next, and waits for nothing.
+"""An asyncio event loop in virtual time: if nothing is ready, it jumps to the next timer instead of waiting.
 
-Sockets, servers and names are the simulated network's. What an executor is given runs here, in its turn. Whatever else
-would reach outside is refused. Callbacks belong to the process (:class:`Process`) that was running when they were
-scheduled; those of a process that was killed are never called again, so its coroutines stop where they stand, as they
-would where the machine loses its power: no ``finally``, no goodbye.
+Sockets, servers and names are those of the simulated network. Work for an executor runs in this thread, in a later
+turn. Anything else that would reach outside is refused. A callback belongs to the process (:class:`Process`) that was
+running when it was scheduled. Callbacks of a killed process are never called again, so its coroutines stop where they
+are, as in a power failure: no ``finally`` runs, and no connection is closed properly.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from oncelog.testing.simulation.network import Network
 
 MOST_TURNS_AT_ONE_TIME = 200_000
-"""So many turns of the loop while no time passes: somebody is spinning."""
+"""After this many turns of the loop without any time passing, something is spinning."""
 START_NS = 1_000_000_000_000
-"""What monotonic clocks begin with: not at 0, where mistakes would hide."""
+"""Where monotonic clocks begin: not at 0, which would hide mistakes."""
 
 
 class Process:
-    """Something that can be killed as a whole; one life of a simulated machine."""
+    """Something that can be killed as a whole: one life of a simulated program or broker."""
 
     __slots__ = ("alive", "held", "name")
 
@@ -38,7 +38,7 @@ class Process:
         self.name = name
         self.alive = True
         self.held: list[asyncio.Handle] | None = None
-        """While it stands still: what waits until it goes on, in its order."""
+        """While it is paused: the callbacks that wait until it is resumed, in order."""
 
     def __repr__(self) -> str:
         return f"Process({self.name})"
@@ -48,7 +48,7 @@ RUNNING: contextvars.ContextVar[Process] = contextvars.ContextVar("oncelog simul
 
 
 class _NoSelector:
-    """Stands where a real loop waits for sockets: time jumps instead."""
+    """Takes the place of the selector with which a real loop waits for sockets: time jumps instead."""
 
     def __init__(self, loop: SimulatedLoop) -> None:
         self._loop = loop
@@ -59,12 +59,14 @@ class _NoSelector:
 
 
 class _Nothing(asyncio.TimerHandle):
-    """The handle of a call that will not be made: its process is dead."""
+    """The handle of a call that is never made, because its process is dead."""
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
-    """:param order: decides how long what an executor is given takes.
-    :param limit_s: so much virtual time at most.
+    """The loop of one simulation.
+
+    :param order: decides how long work for an executor takes.
+    :param limit_s: the most virtual time that may pass.
     """
 
     def __init__(self, order: random.Random, limit_s: float) -> None:
@@ -73,17 +75,17 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._clock_resolution = 1e-9
         self.now_ns = START_NS
         self.wall_ahead_ns = 0
-        """How far somebody has set the wall clock."""
+        """By how much the wall clock has been set forward."""
         self.spent_ns = 0
-        """What syncs have taken by ``time.perf_counter``, though no virtual time passed while they were carried out."""
+        """How long syncs have taken by ``time.perf_counter``, though no virtual time passed during them."""
         self._order = order
         self._end_ns = START_NS + int(limit_s * 1e9)
         self._idle_turns = 0
         self.is_over = False
-        """Nothing is called any more."""
+        """Whether the simulation has ended: nothing is called any more."""
         self.network: Network | None = None
         self.failures: list[dict[str, Any]] = []
-        """What callbacks and tasks raised and nobody caught."""
+        """Exceptions from callbacks and tasks that nobody caught."""
         self.set_exception_handler(lambda loop, context: self.failures.append(context))
 
     # --- time
@@ -92,21 +94,21 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return self.now_ns / 1e9
 
     def pass_time(self, seconds: float | None) -> None:
-        """Nothing is ready before ``seconds`` are over; None: nothing is to come at all."""
+        """Let ``seconds`` pass, because nothing is ready before that; None: nothing is scheduled at all."""
         if seconds is None:
-            raise SimulationError("nothing will ever happen again: everything waits for something that does not come")
+            raise SimulationError("nothing will ever happen again: everything waits for something that never comes")
         if seconds <= 0:
             self._idle_turns += 1
             if self._idle_turns > MOST_TURNS_AT_ONE_TIME:
                 raise SimulationError(
-                    f"{MOST_TURNS_AT_ONE_TIME} turns of the loop, and no time has passed: a busy loop"
+                    f"{MOST_TURNS_AT_ONE_TIME} turns of the loop without any time passing: something is a busy loop"
                 )
             return
         self._idle_turns = 0
         self.now_ns += math.ceil(seconds * 1e9)
         if self.now_ns > self._end_ns:
             raise SimulationError(
-                f"after {(self.now_ns - START_NS) / 1e9:.0f} simulated seconds the end is not reached; "
+                f"the simulation has not ended after {(self.now_ns - START_NS) / 1e9:.0f} simulated seconds; "
                 f"limit_s allows {(self._end_ns - START_NS) / 1e9:.0f}"
             )
 
@@ -140,19 +142,19 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def freeze(self, process: Process) -> None:
-        """Nothing of a process runs any more."""
+        """Stop a process for good: none of its callbacks is called any more."""
         process.alive = False
         held, process.held = process.held or [], None
         for handle in [*self._taken_out(process), *held]:
             handle.cancel()
 
     def pause(self, process: Process) -> None:
-        """A process stands still, as one that is stopped by a signal or swapped out does; nobody is told."""
+        """Pause a process, as a signal or swapping does; nobody is told."""
         if process.alive and process.held is None:
             process.held = self._taken_out(process)
 
     def resume(self, process: Process) -> None:
-        """It goes on; what was due meanwhile is due now."""
+        """Resume a paused process; timers that were due meanwhile are due now."""
         held, process.held = process.held or [], None
         for handle in held:
             if isinstance(handle, asyncio.TimerHandle) and handle.when() > self.time():
@@ -162,10 +164,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 self._ready.append(handle)  # type: ignore[attr-defined]
 
     def _taken_out(self, process: Process) -> list[asyncio.Handle]:
-        """What of a process waits to be called, in its order; nothing is left of it."""
+        """Remove and return all waiting callbacks of a process, in order."""
         found: list[asyncio.Handle] = []
         ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
-        for index, handle in enumerate(ready):  # in place: this turn of the loop counts on their number
+        for index, handle in enumerate(ready):  # in place: this turn of the loop relies on their number
             if _is_of(handle, process):
                 found.append(handle)
                 ready[index] = _dead(self)
@@ -208,7 +210,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))]
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """In this thread, after a while that the seed decides."""
+        """Run the work in this thread, after a time that the seed decides."""
         future: asyncio.Future[Any] = self.create_future()
 
         def work() -> None:
@@ -216,7 +218,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 return
             try:
                 result = func(*args)
-            except Exception as error:  # noqa: BLE001 - the caller's, who awaits it
+            except Exception as error:  # noqa: BLE001 - passed to the caller, who awaits it
                 future.set_exception(error)
             else:
                 future.set_result(result)
@@ -224,13 +226,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.call_later(self._order.uniform(0.0001, 0.005), work)
         return future
 
-    # --- what is not
+    # --- what is not simulated
 
     def _process_events(self, event_list: list[Any]) -> None:
-        """There are none: what comes, comes as a timer."""
+        """There are no events: everything that happens is a timer."""
 
     def _write_to_self(self) -> None:
-        """Nobody sleeps."""
+        """There is nothing to wake up."""
 
     def add_reader(self, fd: Any, callback: Any, *args: Any) -> None:  # type: ignore[override]
         raise NotSimulated("add_reader: readable descriptors are not simulated")
@@ -248,7 +250,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         raise NotSimulated("processes of the operating system are not simulated")
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """There is none."""
+        """There is no executor."""
 
 
 def _dead(loop: SimulatedLoop, when: float = 0.0) -> asyncio.TimerHandle:
@@ -263,18 +265,18 @@ def _is_of(handle: Any, process: Process) -> bool:
 
 
 def _nothing() -> None:
-    """Not called."""
+    """Never called."""
 
 
 def run_in(process: Process, work: Callable[..., Any], *args: Any) -> Any:
-    """Call as that process would."""
+    """Call ``work`` as a part of that process."""
     context = contextvars.copy_context()
     context.run(RUNNING.set, process)
     return context.run(work, *args)
 
 
 def task_in(loop: SimulatedLoop, process: Process, work: Awaitable[Any], name: str | None = None) -> asyncio.Task[Any]:
-    """A task of that process."""
+    """Create a task that belongs to that process."""
     return run_in(process, lambda: loop.create_task(work, name=name))  # type: ignore[arg-type, no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""When a trouble comes: now, or in the middle of something."""
+"""When a trouble begins: now, or while a request is being handled."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ REQUESTS = ("Produce", "Produce", "EndTxn", "TxnOffsetCommit", "AddPartitionsToT
 def in_the_middle(
     world: Simulation, chance: random.Random, act: Callable[[], None], undo: Undo | None = None
 ) -> Undo | None:
-    """Do it now, or just after the next request or answer of some kind has arrived: when work is under way.
+    """Call ``act`` now, or shortly after the next request or answer of a random kind, while work is under way.
 
-    It is undone a while after it has happened, and with the trouble's own end.
+    ``undo`` is called some time later, and again when the trouble ends.
     """
     lasts = min(20.0, chance.expovariate(1 / 3.0))
 

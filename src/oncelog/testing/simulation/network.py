@@ -1,7 +1,7 @@
-"""The network of a simulation: connections that take time, are cut, stall and split what is sent; listeners.
+"""The network of a simulation: connections that have delays, stall, split data and can be cut; listeners.
 
-What is sent arrives after a delay that the seed decides, in pieces where it says so. A network that is parted delivers
-nothing until it is healed; a connection that is cut loses what is under way, and each side hears of it in its own time.
+Data arrives after a delay that the seed decides, sometimes in pieces. A partitioned network delivers nothing until it
+is healed. A connection that is cut may lose data on its way, and each side learns of it in its own time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oncelog.testing.simulation.timeline import Timeline
 
 FIRST_DESCRIPTOR = 1_000_000
-"""Of simulated sockets: no real one is so high."""
+"""The first descriptor of simulated sockets, higher than any real one."""
 FIRST_PORT = 40_000
 WINDOW_BYTES = 256 * 1024
 
@@ -38,10 +38,10 @@ WINDOW_BYTES = 256 * 1024
 class Habits:
     """How the network behaves when nothing is broken.
 
-    :param delay_s: least and greatest time that a message takes.
-    :param slow: how often one takes up to ``slow_s``.
-    :param split: how often one arrives in two pieces.
-    :param window_bytes: what may be under way in one direction before a sender has to wait.
+    :param delay_s: the shortest and longest time that a message takes.
+    :param slow: the probability that a message takes up to ``slow_s`` instead.
+    :param split: the probability that a message arrives in two pieces.
+    :param window_bytes: how much may be on its way in one direction before the sender has to wait.
     """
 
     __slots__ = ("delay_s", "slow", "slow_s", "split", "window_bytes")
@@ -62,11 +62,11 @@ class Habits:
 
 
 class Ambush:
-    """Something that happens when the next message of a kind has arrived.
+    """Something that happens when a certain message arrives: the first of its kind after ``skip`` others.
 
     :param what: an API's name, or ``answer to NAME``.
-    :param act: is given the connection.
-    :param lost: the message does not arrive: its connection is to be cut.
+    :param act: called with the connection.
+    :param lost: the message itself does not arrive, because ``act`` cuts its connection.
     """
 
     __slots__ = ("act", "lost", "skip", "what")
@@ -79,7 +79,7 @@ class Ambush:
 
 
 class _Listener:
-    """What ``create_server`` answers."""
+    """The result of ``create_server``."""
 
     def __init__(self, network: Network, factory: Any, address: Where, sock: SimulatedSocket | None) -> None:
         self._network = network
@@ -96,11 +96,14 @@ class _Listener:
         self._network.stop_listening(self)
 
     async def wait_closed(self) -> None:
-        """It is closed at once."""
+        """Return at once: closing takes no time."""
 
 
 class Network:
-    """:param rng: decides about delays and pieces."""
+    """All connections and listeners of a simulation.
+
+    :param rng: decides about delays and pieces.
+    """
 
     def __init__(self, loop: SimulatedLoop, rng: random.Random, timeline: Timeline, habits: Habits) -> None:
         self.loop = loop
@@ -135,7 +138,7 @@ class Network:
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
     def note_delivery(self, connection: Connection, receiver: SimulatedTransport, data: bytes) -> bool:
-        """Something arrives; True if it is lost on the last step."""
+        """Note that something arrives, and trigger ambushes; returns True if it is lost after all."""
         what = f"answer to {connection.asked}"
         if receiver is connection.ends[1]:
             key = int.from_bytes(data[4:6], "big") if len(data) > 8 else -1
@@ -208,7 +211,7 @@ class Network:
     def listen(self, factory: Any, host: Any, port: Any, sock: Any) -> _Listener:
         address = sock.getsockname() if sock is not None else self.reserve((str(host or "127.0.0.1"), int(port or 0)))
         listener = self._listeners[address] = _Listener(self, factory, address, sock)
-        for connection in self._dead.pop(address, ()):  # what its former life had open: unknown to this one
+        for connection in self._dead.pop(address, ()):  # connections of its former life, unknown to this one
             self._reset(connection.ends[0])
         return listener
 
@@ -260,20 +263,20 @@ class Network:
         return bool(self._parted) and ((client, server) in self._parted)
 
     def lie_in_wait(self, ambush: Ambush) -> None:
-        """Have something happen at a message that is still to come."""
+        """Let something happen when a future message arrives."""
         self._ambushes.append(ambush)
 
     def part(self, client: str, server: Where) -> None:
-        """Nothing passes between a client and an address any more; nobody is told."""
-        self.note(f"{client} and port {server[1]} are parted")
+        """Stop delivering anything between a client and an address; neither is told."""
+        self.note(f"{client} and port {server[1]} are cut off from each other")
         self._parted[client, server] = None
 
     def heal(self) -> None:
-        """Everything passes again, what waited arrives, and nobody lies in wait."""
+        """Deliver everything again, including what waited, and drop all ambushes."""
         self._ambushes.clear()
         if not self._parted:
             return
-        self.note("the network is whole")
+        self.note("the network is healed")
         self._parted.clear()
         healed, self._healed = self._healed, []
         for waiter in healed:
@@ -284,7 +287,7 @@ class Network:
                 end.out.schedule()
 
     def cut(self, connection: Connection) -> None:
-        """End a connection: of what is under way some arrives or nothing, and each side hears of it in its time."""
+        """End a connection: data on its way arrives or is lost, and each side learns of it in its own time."""
         self.note(f"{connection} is cut")
         for end in connection.ends:
             if self.rng.random() < 0.5:
@@ -301,7 +304,10 @@ class Network:
         self.loop.call_at(at_ns / 1e9, end.ends, reset, context=end.context)
 
     def died(self, process: Process, *, silent: bool) -> None:
-        """A process is gone. ``silent``: with its machine, so that peers hear nothing until it is back."""
+        """End all connections and listeners of a dead process.
+
+        :param silent: its machine died with it, so peers are not told before it is back.
+        """
         for listener in list(self._listeners.values()):
             if listener.process is process:
                 self.stop_listening(listener)

@@ -1,4 +1,4 @@
-"""What goes wrong with one of several nodes; ``faults`` draws it and carries it out."""
+"""Troubles of a single node in a cluster of several; ``faults`` draws them and carries them out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from oncelog.errors import KafkaError
 from oncelog.faults.rules import FaultError
 from oncelog.testing.simulation.errors import SimulationError
 from oncelog.testing.simulation.moments import Undo, in_the_middle, later
@@ -16,30 +17,32 @@ if TYPE_CHECKING:
 
 
 def kill_node(world: Simulation, chance: random.Random) -> Undo | None:
-    """One of several nodes ends."""
+    """One of several nodes stops or is killed."""
     node = 1 + chance.randrange(world.broker.node_count)
     _stop_node(world, node, kill=chance.random() < 0.7)
     return lambda: _start_node(world, node)
 
 
 def isolate_node(world: Simulation, chance: random.Random) -> Undo | None:
-    """One of several nodes is cut off from everybody."""
+    """One of several nodes is cut off from everyone."""
     node = 1 + chance.randrange(world.broker.node_count)
     _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.isolate(node)), f"node {node} is cut off")
     return lambda: _nodes(
-        world, lambda: world.broker.on_loop(lambda nodes: nodes.heal(node)), f"node {node} is reached"
+        world, lambda: world.broker.on_loop(lambda nodes: nodes.heal(node)), f"node {node} is reachable"
     )
 
 
 def pause_replication(world: Simulation, chance: random.Random) -> Undo | None:
-    """The replicas of a node copy nothing."""
+    """A node's replicas stop copying."""
     node = 1 + chance.randrange(world.broker.node_count)
-    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(node)), f"node {node} copies nothing")
-    return lambda: _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(node)), f"node {node} copies")
+    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(node)), f"node {node} stops copying")
+    return lambda: _nodes(
+        world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(node)), f"node {node} copies again"
+    )
 
 
 def move_leaders(world: Simulation, chance: random.Random) -> Undo | None:
-    """Leaders of some partitions, internal ones too, move to other nodes."""
+    """The leaders of some partitions, including internal ones, move to other nodes."""
     partitions = _partitions(world)
     for topic, index in chance.sample(partitions, min(len(partitions), 3)):
         node = 1 + chance.randrange(world.broker.node_count)
@@ -52,7 +55,7 @@ def move_leaders(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def elect_lagging(world: Simulation, chance: random.Random) -> Undo | None:
-    """A node's replicas stop copying while something is written, and then they lead what another node has led."""
+    """A node's replicas stop copying during writes, and then take over the partitions that another node led."""
     slow, victim = chance.sample(range(1, 1 + world.broker.node_count), 2)
     later_s = chance.choice([0.0, chance.uniform(0.0, 0.05), chance.uniform(0.3, 1.4), chance.uniform(0.0, 4.0)])
     if chance.random() < 0.5:
@@ -61,7 +64,7 @@ def elect_lagging(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def lose_majority(world: Simulation, chance: random.Random) -> Undo | None:
-    """A node's replicas fall out of sync, and then all other nodes end: it leads where an unclean election may be."""
+    """A node's replicas fall out of sync, and then all other nodes stop: only an unclean election lets it lead."""
     nodes = range(1, 1 + world.broker.node_count)
     slow = chance.choice(nodes)
     others = [node for node in nodes if node != slow]
@@ -76,23 +79,23 @@ def lose_majority(world: Simulation, chance: random.Random) -> Undo | None:
 def _held_back(
     world: Simulation, chance: random.Random, slow: int, later_s: float, victims: Sequence[int], end: Undo
 ) -> Undo | None:
-    """``slow`` copies nothing from some moment on, and ``later_s`` after it there is an ``end`` of ``victims``."""
+    """Node ``slow`` stops copying at some moment; ``later_s`` after that ``end`` is called, which ends ``victims``."""
 
     def hold_back() -> None:
-        _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(slow)), f"node {slow} copies nothing")
+        _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(slow)), f"node {slow} stops copying")
         later(world, later_s, lambda: None if world.is_calm else end())
         later(world, later_s + 2.0, undo)
 
     def undo() -> None:
         for victim in victims:
             _start_node(world, victim)
-        _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(slow)), f"node {slow} copies")
+        _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(slow)), f"node {slow} copies again")
 
     return in_the_middle(world, chance, hold_back, undo)
 
 
 def _lead_all(world: Simulation, before: int, after: int) -> None:
-    """A node leads all that another one has led, where its replicas are in sync."""
+    """A node takes over every partition that another node led and that it has in sync."""
     for topic, index in _partitions(world):
         where = TopicPartition(topic, index)
         _nodes(
@@ -100,12 +103,12 @@ def _lead_all(world: Simulation, before: int, after: int) -> None:
             lambda: world.broker.on_loop(
                 lambda nodes: nodes.move_leader(topic, index, after) if nodes.leader(where) == before else None  # noqa: B023
             ),
-            f"node {after} leads what node {before} led of {topic}-{index}",
+            f"node {after} takes over {topic}-{index} if node {before} led it",
         )
 
 
 def _partitions(world: Simulation) -> list[tuple[str, int]]:
-    """All that there are, internal ones too; none if the broker does not run."""
+    """All existing partitions, including internal ones; none if the broker is not running."""
     if not world.broker.is_running:
         return []
     return [
@@ -120,14 +123,14 @@ SEVERAL_NODES: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] 
 
 
 def _stop_node(world: Simulation, node: int, *, kill: bool) -> None:
-    _nodes(world, lambda: world.broker.run_nodes(lambda nodes: nodes.stop(node, kill=kill)), f"node {node} ends")
+    _nodes(world, lambda: world.broker.run_nodes(lambda nodes: nodes.stop(node, kill=kill)), f"node {node} stops")
 
 
 def make_whole(world: Simulation, node: int) -> None:
-    """A node runs, is reached, and copies."""
+    """Make sure that a node runs, is reachable and copies."""
     _start_node(world, node)
-    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.heal(node)), f"node {node} is reached")
-    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(node)), f"node {node} copies")
+    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.heal(node)), f"node {node} is reachable")
+    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(node)), f"node {node} copies again")
 
 
 def _start_node(world: Simulation, node: int) -> None:
@@ -138,9 +141,7 @@ def _nodes(world: Simulation, change: Callable[[], object], what: str) -> None:
     if world.broker.is_running:
         try:
             change()
-        except Exception as error:
-            if not isinstance(error, FaultError | SimulationError) and type(error).__name__ != "KafkaError":
-                raise
+        except (FaultError, SimulationError, KafkaError) as error:
             what = f"{what}: refused, {error}"
         world.note(what, "trouble")
 

@@ -1,4 +1,4 @@
-"""Run a program in a simulation: one seed (:func:`simulate`), or many until one fails (:func:`explore`)."""
+"""Runs a program in a simulation: with one seed (:func:`simulate`), or with many until one fails (:func:`explore`)."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ Main = Callable[[Simulation], Awaitable[T]]
 _MEMORY = Path("/dev/shm")
 MOST_FINALLYS = 100
 LAST_LINES = 40
-"""Of the timeline, in the report of a failure."""
+"""How many lines of the timeline the report of a failure shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Everything but the seed and the program.
+    """The settings of a simulation, apart from the seed and the program.
 
-    :param nodes: how many the simulated broker has.
-    :param settings: the broker's, by Kafka's names; over those of ``simulation.broker.QUICK``.
+    :param nodes: the number of nodes of the simulated broker.
+    :param settings: the broker's settings by Kafka's names; they override those of ``simulation.broker.QUICK``.
     :param troubles: kinds of trouble that may happen, by name (``faults.KINDS``), or a ready plan.
-    :param calm_s: when troubles end and everything is whole again; ``await world.calm()`` waits for it.
-    :param limit_s: so many simulated seconds at most.
+    :param calm_s: when troubles end and everything is made whole again; ``await world.calm()`` waits for that.
+    :param limit_s: how many simulated seconds the whole simulation may take.
     """
 
     nodes: int = 1
@@ -54,44 +54,44 @@ class Setting:
         for name in ("calm_s", "limit_s"):
             seconds = getattr(self, name)
             if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-                raise SimulationError(f"{name} is a number of simulated seconds above 0, not {seconds!r}")
+                raise SimulationError(f"{name} must be a number of simulated seconds above 0, not {seconds!r}")
         if isinstance(self.troubles, str):
-            raise SimulationError(f"troubles are a list, such as [{self.troubles!r}], not a text")
+            raise SimulationError(f"troubles must be a list, such as [{self.troubles!r}], not a string")
         object.__setattr__(self, "troubles", tuple(self.troubles))
         for trouble in self.troubles:
             self._check(trouble)
 
     def _check(self, trouble: object) -> None:
-        """Refuse what could never come."""
+        """Refuse a trouble that could never happen."""
         kind = trouble.kind if isinstance(trouble, Trouble) else trouble
         if not isinstance(kind, str) or kind not in KINDS:
             raise SimulationError(
                 f"there is no trouble {kind!r}{nearest(str(kind), KINDS)}; there are {', '.join(sorted(KINDS))}"
             )
         if self.nodes < 2 and kind in SEVERAL_NODES:
-            raise SimulationError(f"the trouble {kind!r} needs several nodes, and nodes is {self.nodes}: say nodes=3")
+            raise SimulationError(f"the trouble {kind!r} needs several nodes, but nodes is {self.nodes}: set nodes=3")
         if isinstance(trouble, Trouble) and not (0 <= trouble.at_s < self.calm_s and trouble.for_s >= 0):
             raise SimulationError(
-                f"a trouble comes between 0 and calm_s={self.calm_s}, for 0 seconds or more: not {trouble}"
+                f"a trouble must begin between 0 and calm_s={self.calm_s} and last 0 seconds or more, not {trouble}"
             )
 
     def planned(self, seed: int) -> Sequence[Trouble]:
-        """What goes wrong in a seed."""
+        """The troubles of a seed."""
         if not isinstance(seed, int):
-            raise SimulationError(f"a seed is a whole number, not {seed!r}")
+            raise SimulationError(f"a seed must be a whole number, not {seed!r}")
         ready = [trouble for trouble in self.troubles if isinstance(trouble, Trouble)]
         kinds = [trouble for trouble in self.troubles if isinstance(trouble, str)]
         return ready + plan(seed, kinds=kinds, begin_s=0.0, end_s=self.calm_s * 0.9)
 
 
 def run_simulation(simulation: Simulation, main: Main[T]) -> T:
-    """Run ``main`` to its end in a simulation that was not run yet.
+    """Run ``main`` to its end in a simulation that has not been run yet.
 
-    :raises SimulationError: it did not come to an end, or asked for something real.
+    :raises SimulationError: it did not finish, or requested something real.
     """
     loop, context = simulation.loop, context_of_main()
     collects = gc.isenabled()
-    gc.disable()  # what is collected when is no part of a seed
+    gc.disable()  # when garbage is collected does not depend on the seed
     try:
         with guarded(loop, simulation.network, simulation.rng("chance")), warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
@@ -111,7 +111,7 @@ def run_simulation(simulation: Simulation, main: Main[T]) -> T:
 
 
 def _end(simulation: Simulation) -> None:
-    """Leave nothing behind: what still waits is dropped, not continued."""
+    """Leave nothing behind: whatever still waits is dropped, not continued."""
     loop = simulation.loop
     if simulation.broker.is_running:
         simulation.broker.server.broker.metadata.close()
@@ -126,19 +126,19 @@ def _end(simulation: Simulation) -> None:
 
 
 def _drop(coroutine: Any) -> None:
-    """End a coroutine where it waits, however often its ``finally`` waits again."""
+    """End a coroutine where it waits, even if its ``finally`` waits again."""
     for _ in range(MOST_FINALLYS):
         try:
             coroutine.close()
         except RuntimeError:  # it "ignored GeneratorExit": it waits somewhere else now
             continue
-        except Exception:  # noqa: BLE001 - what it meets after the end of its world concerns nobody
+        except Exception:  # noqa: BLE001 - raised after the end of the simulation, so it concerns nobody
             return
         return
 
 
 def simulation_folder() -> tempfile.TemporaryDirectory[str]:
-    """For the metadata: in memory, where there is such a place."""
+    """A folder for the metadata, in memory if the system has such a place."""
     return tempfile.TemporaryDirectory(prefix="oncelog-simulation-", dir=_MEMORY if _MEMORY.is_dir() else None)
 
 
@@ -153,9 +153,9 @@ def simulate(
     limit_s: float = 3600.0,
     habits: Habits | None = None,
 ) -> T:
-    """Run ``main`` in virtual time against a simulated broker; its result. The parameters are those of ``Setting``.
+    """Run ``main`` in virtual time against a simulated broker and return its result; parameters as in ``Setting``.
 
-    :raises SimulationError: it did not come to an end, or asked for something real.
+    :raises SimulationError: it did not finish, or requested something real.
     """
     setting = Setting(nodes=nodes, settings=settings, troubles=troubles, calm_s=calm_s, limit_s=limit_s, habits=habits)
     result, _ = _run(main, seed, setting, setting.planned(seed))
@@ -190,7 +190,7 @@ def _run(
 
 @dataclass(frozen=True)
 class Failure:
-    """A seed in which the program failed, with no more trouble than it takes."""
+    """A seed with which the program failed, and the fewest troubles found that make it fail."""
 
     seed: int
     error: Exception
@@ -207,11 +207,11 @@ class Failure:
 
 
 def explore(main: Main[object], seeds: Iterable[int], setting: Setting | None = None) -> Failure | None:
-    """Run seeds until one fails, and shrink it; None if all of them hold.
+    """Run seeds until one fails, and shrink its troubles; None if all of them pass.
 
-    The first seed is run twice: a program that does not take the same course twice cannot be replayed.
+    The first seed is run twice: a program whose runs differ cannot be replayed.
 
-    :raises Nondeterministic: two runs of a seed differ; the message names what was called past the simulation.
+    :raises Nondeterministic: two runs of a seed differ; the message names calls that bypassed the simulation.
     """
     setting = setting or Setting()
     for number, seed in enumerate(seeds):
@@ -234,7 +234,7 @@ def _failure(
 
 
 def _shrunk(main: Main[object], seed: int, setting: Setting, error: Exception) -> Failure:
-    """Leave out every trouble without which the same kind of error comes, too."""
+    """Leave out every trouble that is not needed for the same kind of error."""
     left = list(setting.planned(seed))
     for trouble in list(left):
         fewer = [other for other in left if other is not trouble]
@@ -244,12 +244,12 @@ def _shrunk(main: Main[object], seed: int, setting: Setting, error: Exception) -
     again = _failure(main, seed, setting, left, timeline)
     if again is None:
         check_deterministic(main, seed, setting)
-        raise Nondeterministic(f"seed {seed} failed with {error!r}, and does not when it is run again")
+        raise Nondeterministic(f"seed {seed} failed with {error!r}, but does not when it is run again")
     return Failure(seed, again, left, timeline)
 
 
 def check_deterministic(main: Main[object], seed: int, setting: Setting | None = None) -> None:
-    """Run a seed twice.
+    """Run a seed twice and compare the timelines.
 
     :raises Nondeterministic: they differ.
     """
@@ -263,11 +263,12 @@ def check_deterministic(main: Main[object], seed: int, setting: Setting | None =
         _failure(main, seed, setting, setting.planned(seed))
     mine, others = first_difference(one, other) or (None, None)
     who = "; ".join(names) or (
-        "no call of a real clock or of chance was seen: look for the order of a set, for id() and for addresses in text"
+        "no call of the real clock or of real randomness was seen: look for the order of a set, id(), and addresses in "
+        "text"
     )
     raise Nondeterministic(
-        f"seed {seed} goes two ways, so that it cannot be replayed. Called past the simulation: {who}. "
-        f"They part at: {mine}  |  {others}"
+        f"two runs of seed {seed} differ, so it cannot be replayed. Calls that bypassed the simulation: {who}. "
+        f"The first difference: {mine}  |  {others}"
     )
 
 

@@ -1,7 +1,7 @@
-"""What happened in a simulation, in its order, with a fingerprint of all of it.
+"""What happened in a simulation, in order, with a fingerprint of all of it.
 
-Every delivery, fault, life and death is noted here. Two runs of a seed have the same timeline, or the simulation is not
-deterministic; the fingerprint says so without keeping both.
+Every delivery, fault, start and end of a process is noted here. Two runs of a seed have the same timeline, unless
+something is not deterministic; fingerprints can be compared without keeping both timelines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ class Happening(NamedTuple):
 
 
 class Timeline:
-    """:param keep: False keeps the fingerprint and the faults alone."""
+    """The timeline of one run.
+
+    :param keep: False keeps only the fingerprint and the number of lines.
+    """
 
     def __init__(self, *, keep: bool = True) -> None:
         self._keep = keep
@@ -39,7 +42,7 @@ class Timeline:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything so far."""
+        """The fingerprint of everything so far."""
         return self._digest.hexdigest()
 
     @property
@@ -47,13 +50,13 @@ class Timeline:
         return self._lines
 
     def text(self, last: int | None = None) -> str:
-        """A line for each happening, all of them or the last ones."""
+        """One line for each happening, or for the ``last`` ones."""
         lines = self._lines if last is None else self._lines[-last:]
         return "\n".join(map(str, lines))
 
 
 def first_difference(one: Timeline, other: Timeline) -> tuple[Happening | None, Happening | None] | None:
-    """Where two timelines part; None if they agree."""
+    """The first happenings in which two timelines differ; None if they agree."""
     for mine, others in zip(one.happenings, other.happenings, strict=False):
         if mine != others:
             return mine, others

@@ -37,20 +37,20 @@ class SimulatedProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs and is not at its end."""
+        """Whether it runs and has not finished."""
         return self._process.alive and self.task is not None and not self.task.done()
 
     @property
     def failure(self) -> BaseException | None:
-        """What its main raised in its last life; None if it goes on, or came to its end."""
+        """The exception that ended its last life; None if it is still running, or finished normally."""
         task = self.task
         return task.exception() if task is not None and task.done() and not task.cancelled() else None
 
     def start(self) -> None:
-        """Begin a new life with nothing but what the program keeps elsewhere."""
+        """Begin a new life, with only what the program has stored elsewhere."""
         if self.alive:
             return
-        self.kill()  # what a main that has failed left running
+        self.kill()  # tasks that a failed main left running
         self._begin()
 
     def _begin(self) -> None:
@@ -62,30 +62,33 @@ class SimulatedProcess:
         self._simulation.keep(self.task)
 
     def double(self) -> None:
-        """Begin a new life while the old one goes on, as where a supervisor takes a slow program for dead."""
+        """Begin a new life while the old one still runs, as if a supervisor had taken a slow program for dead."""
         if self.alive:
             self._simulation.keep((self.task, self._process))
             self._begin()
 
     def restart(self) -> None:
-        """Begin a new life where the last one was cut short."""
+        """Begin a new life if the last one was killed or failed."""
         if self.killed or self.failure is not None:
             self.start()
 
     def pause(self) -> None:
-        """It stands still as it is, with its connections open, until :meth:`resume`."""
+        """Stop it until :meth:`resume`, with its connections open."""
         if self.alive:
-            self._simulation.note("stands still", self.name)
+            self._simulation.note("is paused", self.name)
             self._simulation.loop.pause(self._process)
 
     def resume(self) -> None:
-        """It goes on where it stood, if it still lives; it has not noticed anything."""
+        """Let it continue, if it is still alive; it has not noticed the pause."""
         if self._process.held is not None:
-            self._simulation.note("goes on", self.name)
+            self._simulation.note("is resumed", self.name)
             self._simulation.loop.resume(self._process)
 
     def kill(self, *, power: bool = False) -> None:
-        """It stops where it stands: no ``finally`` runs, nothing is sent. ``power``: its peers do not hear of it."""
+        """Stop it where it is: no ``finally`` runs, nothing is sent.
+
+        :param power: its machine fails with it, so its peers are not told.
+        """
         if not self._process.alive:
             return
         self.killed = not (self.task is not None and self.task.done() and self.failure is None)
@@ -95,9 +98,9 @@ class SimulatedProcess:
 
 
 class Simulation:
-    """What a simulated program sees of its world.
+    """The simulated world, as its programs see it.
 
-    :param seed: decides everything that is left to chance.
+    :param seed: decides everything random.
     """
 
     def __init__(
@@ -122,18 +125,18 @@ class Simulation:
         self._kept: list[object] = []
         self._troubles: asyncio.Task[None] | None = None
         self.is_calm = False
-        """Troubles are through."""
+        """Whether the troubles are over."""
 
     def _spend(self, seconds: float) -> None:
         self.loop.spent_ns += int(seconds * 1e9)
 
     def rng(self, name: str) -> random.Random:
-        """A stream of chance of its own, from the seed."""
+        """A separate random number generator, seeded from the simulation's seed and ``name``."""
         return random.Random(f"{self.seed}/{name}")
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients want."""
+        """``HOST:PORT`` of each node, separated by commas, for the clients' setting of that name."""
         return self.broker.bootstrap_servers
 
     @property
@@ -142,37 +145,37 @@ class Simulation:
         return (self.loop.now_ns - START_NS) / 1e9
 
     def note(self, what: str, who: str = "main") -> None:
-        """Write a line into the timeline."""
+        """Add a line to the timeline."""
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
     def process(self, name: str, main: Callable[[], Awaitable[object]], *, alone: bool = False) -> SimulatedProcess:
-        """A program with a name of its own in the network, which faults may kill and start again.
+        """Start a program under its own name in the network; faults may kill and restart it.
 
-        :param alone: ``double_program`` leaves it out: something else sees to it that there is never a second one.
-        :raises SimulationError: there is one of that name.
+        :param alone: ``double_program`` spares it, because something else ensures that there is never a second one.
+        :raises SimulationError: the name is taken.
         """
         if name in self.processes or name in ("broker", "main"):
-            raise SimulationError(f"there is a process {name!r} already: give each a name of its own")
+            raise SimulationError(f"there is already a process {name!r}: give each its own name")
         made = self.processes[name] = SimulatedProcess(self, name, main)
         made.alone = alone
         made.start()
         return made
 
     def begin_troubles(self, troubles: Coroutine[Any, Any, None]) -> None:
-        """Have things go wrong, until they are through."""
+        """Let things go wrong until ``troubles`` has finished."""
         self._troubles = self.loop.create_task(troubles)
 
     async def calm(self) -> None:
-        """Wait until nothing is broken any more: whatever does not come to its end from here on is a bug."""
+        """Wait until nothing is broken any more: anything that does not finish from here on is a bug."""
         if self._troubles is not None:
             await asyncio.shield(self._troubles)
 
     def keep(self, thing: object) -> None:
-        """Nothing of a dead process is collected before the end: its coroutines would go on with their ``finally``."""
+        """Keep a part of a dead process alive until the end: collecting its coroutines would run their ``finally``."""
         self._kept.append(thing)
 
     def forget(self) -> None:
-        """At the end, when nothing runs any more."""
+        """Drop what :meth:`keep` kept, once nothing runs any more."""
         self._kept.clear()
 
 

@@ -51,7 +51,8 @@ def _section(name: str, report: Report) -> Sequence[str]:
             failed.setdefault((result["area"], result["check"], result["kip"]), []).append(result["text"])
     if not failed:
         return [f"## {name}", "", "No case failed."]
-    lines = [f"## {name}", "", f"{len(failed)} checks have failed cases; the last column shows the message of the first one.", ""]
+    count = f"{len(failed)} checks have failed cases; the last column shows the message of the first one."
+    lines = [f"## {name}", "", count, ""]
     lines += ["| area | check | KIP | failed cases | message |", "|---|---|---|---|---|"]
     for (area, check, kip), texts in failed.items():
         lines.append(f"| {area} | {check.replace('_', ' ')} | {kip} | {len(texts)} | {_text(texts[0])} |")

@@ -1,4 +1,4 @@
-# The tasks of the project; `make help` lists them. Each sets up `.venv` first where it must.
+# The tasks of the project; `make help` lists them. Each one sets up `.venv` first if it needs it.
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -8,7 +8,7 @@ TESTS ?= tests
 SECONDS ?= 60
 SEEDS ?= 200
 FIRST ?= 0
-# pytest keeps the tests that it has rewritten; without that each worker spends ten seconds more.
+# pytest caches the tests whose assertions it has rewritten; without that cache each worker needs ten seconds more.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -21,11 +21,11 @@ $(STAMP): pyproject.toml $(wildcard setup.py) $(shell find src -name '*.pyx' -o 
 	@tools/setup.sh install
 	@touch $@
 
-setup: $(STAMP) ## .venv with the package and all extras; Java 17+ for Spark; Chromium for tests
+setup: $(STAMP) ## set up .venv with the package and all extras, Java 17+ for Spark, and Chromium for tests
 	@tools/setup.sh java
 	@tools/setup.sh browser
 
-check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a minute
+check: $(STAMP) ## lint, types, layers, generated files and unit tests; about two minutes
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -33,42 +33,42 @@ check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a min
 	$(PYTHON) tools/generate.py --check
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS) --timeout 180
 
-test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=5, for most of them wait; TESTS=tests/cli for some
+test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/cli for some of them, TEST_WORKERS=5 at a time (most of them wait)
 	@mkdir -p artifacts
 	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15; \
 		status=$$?; echo $$status > artifacts/test.status; exit $$status
 
-demo: setup ## the main job on real data, with crashes, and the proof: about five minutes
+demo: setup ## run the main job on real data, with crashes, and prove the result; about five minutes
 	.venv/bin/oncelog demo
 
-bench: setup ## ONLY=requests for one part, ROUNDS=1 for one round; throughput, latency, memory: beside Apache Kafka, Tansu and Spark's own connector
+bench: setup ## measure throughput, latency and memory against Apache Kafka, Tansu and Spark's own connector; ONLY=requests for one part, ROUNDS=1 for one round
 	$(PYTHON) -m benchmarks $(ONLY:%=--only %) $(ROUNDS:%=--rounds %)
 
-interop: setup ## clients that need tools of their own: kafkajs, franz-go, kcat
+interop: setup ## test with clients that need their own tools: kafkajs, franz-go, kcat
 	tests/interop/run
 
-aiokafka: $(STAMP) ## SOURCE=FOLDER of its tests, if git cannot fetch them: aiokafka's own tests on our client
+aiokafka: $(STAMP) ## run aiokafka's own tests on oncelog's client; SOURCE=FOLDER with its tests if git cannot fetch them
 	$(PYTHON) -m tests.interop.aiokafka_suite $(SOURCE)
 
-soak: setup ## the long forms of the tests: crash matrices, limits; hours
+soak: setup ## run the long forms of the tests, such as crash matrices and limits; takes hours
 	$(PYTHON) -m pytest tests -q -m soak --timeout 7200 --durations 15
 
-fuzz: setup ## SECONDS=600 for each target, ONLY=requests for one: hostile inputs, guided by coverage
+fuzz: setup ## test hostile inputs, guided by coverage; SECONDS=600 for each target, ONLY=requests for one target
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)
 
-simulate: $(STAMP) ## SEEDS=1000 FIRST=0: clients, nodes, disks and network in one thread and virtual time, with troubles
+simulate: $(STAMP) ## simulate clients, nodes, disks and network with troubles, in one thread and virtual time; SEEDS=1000, FIRST=0
 	$(PYTHON) -m tests.simulation --seeds $(SEEDS) --first $(FIRST) --workers $(WORKERS)
 
-mutants: $(STAMP) ## SEEDS=200: plant each bug of the catalogue; the simulation has to find it
+mutants: $(STAMP) ## plant each bug of the catalogue and check that the simulation finds it; SEEDS=200
 	$(PYTHON) -m tests.simulation --mutants --seeds $(SEEDS) --workers $(WORKERS)
 
-docs: $(STAMP) ## write the generated files and pages again
+docs: $(STAMP) ## regenerate the generated files and pages
 	$(PYTHON) tools/generate.py
 
-site: docs ## the documentation as a site, in build/site; fails on a dead link
+site: docs ## build the documentation as a site in build/site; fails on a dead link
 	.venv/bin/mkdocs build --strict
 
-clean: ## remove what the tasks made, .venv included
+clean: ## remove everything that the tasks have created, including .venv
 	rm -rf .venv build dist artifacts .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse
 	find src -name '*.egg-info' -prune -exec rm -rf {} +
 	find src tests tools -name __pycache__ -prune -exec rm -rf {} +

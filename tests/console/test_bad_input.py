@@ -176,7 +176,7 @@ def test_pages_say_that_the_broker_is_gone_and_come_back_by_themselves(
         answer = page.goto(f"{console.url}/topics")
         assert answer is not None
         assert answer.status == 503
-        expect(page.get_by_role("alert")).to_contain_text("The broker does not answer")
+        expect(page.get_by_role("alert")).to_contain_text("The broker is not answering")
         expect(page.get_by_role("alert")).to_contain_text(servers)
 
         started.append(Process(free_port, tmp_path))
@@ -188,7 +188,7 @@ def test_pages_say_that_the_broker_is_gone_and_come_back_by_themselves(
         page.goto(f"{console.url}/glance?topic=seen&partition=0")
         expect(page.locator("#live svg[role=img]")).to_be_visible()
         started[-1].kill()
-        expect(page.get_by_role("alert")).to_contain_text("The broker does not answer")
+        expect(page.get_by_role("alert")).to_contain_text("The broker is not answering")
         started.append(Process(free_port, tmp_path))
         expect(page.locator("#live svg[role=img]")).to_be_visible(timeout=120_000)
         with Producer(bootstrap_servers=servers) as producer:

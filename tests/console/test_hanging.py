@@ -40,14 +40,14 @@ def test_a_hanging_transaction_is_found_and_ended_and_readers_go_on(
         expect(row).to_contain_text("3")  # held back
         row.get_by_role("link", name="End it…").click()
         expect(page.get_by_role("heading", name=f"End the hanging transaction in {topic}-0?")).to_be_visible()
-        expect(page.locator(".note.warn")).to_contain_text("from offset 0 on is aborted")
-        expect(page.locator(".note.warn")).to_contain_text("3 offsets wait behind it")
+        expect(page.locator(".note.warn")).to_contain_text("from offset 0 on are aborted")
+        expect(page.locator(".note.warn")).to_contain_text("3 offsets are waiting behind it")
         page.get_by_role("button", name="Write the abort marker").click()
         expect(page.get_by_role("status").filter(has_text="is aborted")).to_be_visible()
         expect(page.locator("#live svg[role=img] rect.aborted")).to_have_count(1)
         page.go_back()
         page.reload()
-        expect(page.get_by_role("alert")).to_contain_text("it is over, or its coordinator knows it")
+        expect(page.get_by_role("alert")).to_contain_text("it has ended, or its coordinator knows it")
     with Consumer(
         topic,
         bootstrap_servers=broker.bootstrap_servers,
@@ -64,5 +64,5 @@ def test_a_console_that_only_reads_shows_it_and_ends_nothing(page: Page, broker:
         expect(row).to_be_visible()
         expect(row.get_by_role("link", name="End it…")).to_have_count(0)
         page.goto(f"{console.url}/transaction/end?topic={topic}&partition=0&start=0")
-        expect(page.locator("main")).to_contain_text("This console only reads")
+        expect(page.locator("main")).to_contain_text("This console is read-only")
         expect(page.get_by_role("button", name="Write the abort marker")).to_have_count(0)

@@ -87,34 +87,34 @@ def test_topics_are_found_created_changed_and_deleted(show: Open, admin: Admin, 
 
     page.get_by_role("link", name="change retention.ms").click()
     page.get_by_label("New value").fill("not a number")
-    page.get_by_role("button", name="Change it").click()
+    page.get_by_role("button", name="Change", exact=True).click()
     expect(page.get_by_role("alert")).to_be_visible()
     page.get_by_label("New value").fill("123456789")
-    page.get_by_role("button", name="Change it").click()
+    page.get_by_role("button", name="Change", exact=True).click()
     resource = ConfigResource(ConfigResourceType.TOPIC, unique_name)
     assert admin.describe_configs([resource])[resource]["retention.ms"].value == "123456789"
     page.get_by_role("link", name="change retention.ms").click()
-    page.get_by_role("button", name="Back to the default").click()
+    page.get_by_role("button", name="Reset to default").click()
     expect(page.get_by_role("status").first).to_contain_text("goes back to its default")
     assert admin.describe_configs([resource])[resource]["retention.ms"].is_default
 
     page.get_by_role("link", name="Add partitions").click()
-    page.get_by_label("Partitions in all").fill("4")
-    page.get_by_role("button", name="Add them").click()
+    page.get_by_label("Total number of partitions").fill("4")
+    page.get_by_role("button", name="Add partitions").click()
     expect(page.locator("#live")).to_contain_text("4 partitions")
 
     found = show("/topics", q=unique_name)
     expect(found.locator("#live tbody tr")).to_have_count(1)
     found.locator("#live tbody").get_by_role("link", name=unique_name).click()
     page.get_by_role("link", name="Delete", exact=True).click()
-    expect(page.get_by_text("gone for good")).to_be_visible()
-    page.get_by_label("Write its name").fill("something else")
-    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("deleted permanently")).to_be_visible()
+    page.get_by_label("Type its name").fill("something else")
+    page.get_by_role("button", name="Delete topic").click()
     expect(page.get_by_role("alert")).to_contain_text("nothing was deleted")
     assert unique_name in admin.list_topics()
     page = show("/topic/delete", name=unique_name)
-    page.get_by_label("Write its name").fill(unique_name)
-    page.get_by_role("button", name="Delete it").click()
+    page.get_by_label("Type its name").fill(unique_name)
+    page.get_by_role("button", name="Delete topic").click()
     expect(page.get_by_role("status").first).to_have_text(f"Topic {unique_name} was deleted.")
     assert unique_name not in admin.list_topics()
 
@@ -123,7 +123,7 @@ def test_brokers_and_their_settings(show: Open) -> None:
     page = show("/brokers")
     expect(page.get_by_role("heading", name="Brokers")).to_be_visible()
     page.locator("#live tbody th a").first.click()
-    page.get_by_label("Name has").fill("log.retention")
+    page.get_by_label("Name contains").fill("log.retention")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("tbody tr").first).to_contain_text("log.retention")
 
@@ -148,7 +148,7 @@ def test_each_record_tells_the_fate_of_its_transaction(
     page.get_by_role("button", name="Show", exact=True).click()
     expect(fates).to_have_text(["committed", "commit marker", "aborted", "abort marker", "none", "open"])
     rows(page).nth(5).locator("a").first.click()
-    expect(page.locator("dl")).to_contain_text("readers with read_committed wait in front of offset 5")
+    expect(page.locator("dl")).to_contain_text("read_committed consumers wait at offset 5")
     expect(page.locator('pre[aria-label="Value"]')).to_have_text("perhaps")
 
 
@@ -164,7 +164,7 @@ def test_records_are_searched_by_offset_time_key_text_and_json_path(show: Open, 
     page.get_by_role("link", name="Next").click()
     expect(rows(page).first).to_contain_text("0:80")
     page = show("/records", topic=topic, key="key-11", **{"from": "oldest"})
-    expect(page.locator("#more")).to_contain_text("ends")
+    expect(page.locator("#more")).to_contain_text("End of the search")
     expect(rows(page)).to_have_count(11)  # key-11, key-110 to key-119
     page = show("/records", topic=topic, path="order.id", equals="77")
     expect(rows(page)).to_have_count(1)
@@ -208,7 +208,7 @@ def test_values_are_decoded_as_asked(show: Open, producer: Producer, topic: str)
     page.get_by_text("Avro schema for values").click()
     schema = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}]}
     page.get_by_label("Schema (JSON)").fill(json.dumps(schema))
-    page.get_by_role("button", name="Read values with it").click()
+    page.get_by_role("button", name="Decode values").click()
     expect(rows(page)).to_contain_text('{"n": 3, "s": "abcd"}')
     page = show("/records", topic=topic, path="n", equals="3")
     expect(rows(page)).to_have_count(1)
@@ -245,7 +245,7 @@ def test_an_open_transaction_tells_what_it_holds_back_and_is_ended(
     expect(held.locator("td").nth(2)).to_have_text("3")  # held back
     expect(held).to_contain_text(f"g-{topic}")
     card.get_by_role("link", name="End it").click()
-    expect(page.get_by_text("What follows")).to_be_visible()
+    expect(page.get_by_text("Consequences")).to_be_visible()
     expect(page.locator("main")).to_contain_text("is fenced")
     page.get_by_role("button", name="Abort it and fence its producer").click()
     expect(page.get_by_role("status").first).to_contain_text(f"The transaction of tx-{topic} is aborted")
@@ -263,9 +263,9 @@ def test_the_history_of_a_transactional_id_is_a_timeline(
         write(successor, topic, ["y"], end="abort")
     page = show("/transaction", id=f"tx-{topic}")
     titles = page.locator("ol.timeline strong").all_inner_texts()[::-1]
-    assert titles[:4] == ["A producer began", "Began", "Prepare commit", "Committed"]
+    assert titles[:4] == ["Producer initialized", "Began", "Prepare commit", "Committed"]
     assert titles[-3:] == ["Began", "Prepare abort", "Aborted"]
-    fenced = page.locator("ol.timeline li.fence", has_text="whoever writes with a lower epoch is fenced")
+    fenced = page.locator("ol.timeline li.fence", has_text="producers with a lower epoch are fenced")
     expect(fenced.first).to_be_visible()
 
 
@@ -279,7 +279,7 @@ def test_hanging_transactions_are_looked_for_behind_the_page(show: Open, produce
 def test_an_address_that_is_none_leads_on(page: Page, oncelog_console: RunningConsole) -> None:
     answer = page.goto(f"{oncelog_console.url}/topics/orders")
     assert answer is not None and answer.status == 404
-    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
     page.get_by_role("link", name="Topics").click()
     expect(page.get_by_role("heading", name="Topics")).to_be_visible()
 
@@ -348,11 +348,11 @@ def test_positions_are_reset_as_the_preview_says(show: Open, producer: Producer,
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("tbody tr")).to_contain_text("5 offsets are read again")
     assert admin.list_consumer_group_offsets(group)[name].offset == 8
-    page.get_by_role("button", name="Move them").click()
+    page.get_by_role("button", name="Set positions").click()
     expect(page.get_by_role("status").first).to_contain_text("1 positions")
     assert admin.list_consumer_group_offsets(group)[name].offset == 3
     page = show("/group/delete", name=group)
-    page.get_by_role("button", name="Delete it").click()
+    page.get_by_role("button", name="Delete group").click()
     expect(page.get_by_role("status").first).to_have_text(f"Group {group} was deleted.")
     assert group not in [listed.group_id for listed in admin.list_consumer_groups()]
 

@@ -20,7 +20,7 @@ def test_two_phase_commit_is_told_apart(unique_name: str) -> None:
                 for path in ("/transactions", f"/transaction?id={unique_name}", f"/transaction/end?id={unique_name}")
             }
     listed, one, end = pages.values()
-    assert "a database decides on it, so it has no time-out" in listed.text
+    assert "a database decides its outcome, so it has no timeout" in listed.text
     assert "none (two-phase commit)" in one.text
-    assert "may have committed its part already" in end.text
+    assert "may already have committed its part" in end.text
     assert "the coordinator aborts it by itself" not in end.text

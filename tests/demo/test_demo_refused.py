@@ -44,7 +44,7 @@ def test_folder_with_files_of_others_is_left_alone(tmp_path: Path) -> None:
     kept = tmp_path / "mine" / "letter.txt"
     kept.parent.mkdir()
     kept.write_text("dear")
-    assert "holds files that no demo made" in refused(tmp_path, "--data", str(kept.parent))
+    assert "contains files that are not from a demo" in refused(tmp_path, "--data", str(kept.parent))
     assert kept.read_text() == "dear"
 
 

@@ -99,8 +99,8 @@ def _routes() -> list[Route | Mount]:
 
 async def _nowhere(visit: Visit) -> Response:
     return visit.page(
-        "error.html", 404, heading="There is no such page", gone=False,
-        problem="the console has no such address: start at Topics",
+        "error.html", 404, heading="Page not found", gone=False,
+        problem="the console has no such address; start at Topics",
     )  # fmt: skip
 
 

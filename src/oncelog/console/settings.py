@@ -37,7 +37,7 @@ class ConsoleSettings:
             return
         raise ConfigError(
             "the console was given credentials that a visitor cannot enter in a browser (a client certificate, a token "
-            "or the like): everybody who reaches its address would act with them; start it with --shared-login if "
+            "or the like): everyone who can reach its address would act with them; start it with --shared-login if "
             "that is what you want"
         )
 

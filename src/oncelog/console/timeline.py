@@ -42,7 +42,7 @@ def events(steps: Iterable[Step]) -> list[Event]:
 def _event(step: Step, before: Txn | None) -> Event:
     txn = step.txn
     if txn is None:
-        return Event(step, "end", "Forgotten", "the id was not used for transactional.id.expiration.ms")
+        return Event(step, "end", "Forgotten", "the id had not been used for transactional.id.expiration.ms")
     match txn.state:
         case S.EMPTY:
             return _began(step, txn, before)
@@ -65,12 +65,12 @@ def _event(step: Step, before: Txn | None) -> Event:
 def _began(step: Step, txn: Txn, before: Txn | None) -> Event:
     now = f"producer id {txn.producer_id}, epoch {txn.producer_epoch}"
     if before is None:
-        return Event(step, "begin", "A producer began", now)
+        return Event(step, "begin", "Producer initialized", now)
     if before.producer_id != txn.producer_id:
-        return Event(step, "fence", "A producer began under a new producer id", f"{now}; all older ones are fenced")
+        return Event(step, "fence", "Producer initialized with a new producer id", f"{now}; all older ones are fenced")
     if before.producer_epoch < txn.producer_epoch:
-        return Event(step, "fence", "A producer began", f"{now}; whoever writes with a lower epoch is fenced")
-    return Event(step, "begin", "A producer began again", now)
+        return Event(step, "fence", "Producer initialized", f"{now}; producers with a lower epoch are fenced")
+    return Event(step, "begin", "Producer initialized again", now)
 
 
 def _ongoing(step: Step, txn: Txn, before: Txn | None) -> Event:
@@ -78,8 +78,8 @@ def _ongoing(step: Step, txn: Txn, before: Txn | None) -> Event:
     new = sorted(txn.partitions - old)
     names = ", ".join(map(str, new[:20])) + (f" and {len(new) - 20} more" if len(new) > 20 else "")
     if before is None or before.state is not S.ONGOING:
-        return Event(step, "begin", "Began", f"with {names}" if names else "without a partition yet")
-    return Event(step, "go-on", "Went on", f"with {names} too" if names else "nothing was added")
+        return Event(step, "begin", "Began", f"with {names}" if names else "without partitions so far")
+    return Event(step, "go-on", "Continued", f"with {names} too" if names else "nothing was added")
 
 
 def _aborting(step: Step, txn: Txn, before: Txn | None) -> Event:
@@ -87,7 +87,7 @@ def _aborting(step: Step, txn: Txn, before: Txn | None) -> Event:
     open_ms = txn.last_update_ms - txn.start_ms
     if txn.start_ms >= 0 and open_ms >= txn.timeout_ms > 0:
         return Event(
-            step, "fence", "Prepare abort: its time was up",
+            step, "fence", "Prepare abort: its timeout passed",
             f"open for longer than transaction.timeout.ms={txn.timeout_ms}; its producer is fenced; {markers}",
         )  # fmt: skip
     bumps = 0 if before is None else txn.producer_epoch - before.producer_epoch
@@ -95,7 +95,7 @@ def _aborting(step: Step, txn: Txn, before: Txn | None) -> Event:
     if before is not None and before.producer_id == txn.producer_id and bumps > usual:
         return Event(
             step, "fence", "Prepare abort: its producer was fenced",
-            f"epoch {before.producer_epoch} gave way to {txn.producer_epoch}; {markers}",
+            f"epoch {before.producer_epoch} was replaced by {txn.producer_epoch}; {markers}",
         )  # fmt: skip
     return Event(step, "prepare", "Prepare abort", f"decided after {_open_for(txn)}; {markers}")
 
@@ -105,7 +105,7 @@ def _count(txn: Txn) -> str:
 
 
 def _open_for(txn: Txn) -> str:
-    return f"{max(0, txn.last_update_ms - txn.start_ms)} ms" if txn.start_ms >= 0 else "a time that is not known"
+    return f"{max(0, txn.last_update_ms - txn.start_ms)} ms" if txn.start_ms >= 0 else "an unknown time"
 
 
 def _took(txn: Txn, before: Txn | None) -> str:

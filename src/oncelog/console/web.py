@@ -186,9 +186,9 @@ class Visit:
         status = 503 if gone else 400
         if isinstance(error, KafkaError) and not gone:
             status = _STATUS.get(error.error, 502)
-        heading = "The broker does not answer" if gone else "Not allowed" if status == 403 else "That did not work"
+        heading = "The broker is not answering" if gone else "Not allowed" if status == 403 else "Request failed"
         if isinstance(error, ConfigError | Refused):
-            heading = "That is not possible"
+            heading = "Not possible"
         return self.page("error.html", status, heading=heading, problem=str(error), gone=gone)
 
 
@@ -225,12 +225,12 @@ def acts(page: Page, *, changes: bool = True, open_to_all: bool = False) -> Endp
         visit.form = await _form(request)
         if new or not _is_own(request, visit):
             return visit.page(
-                "error.html", 403, heading="That is not possible", gone=False,
-                problem="this form did not come from this console, or its session is over: open the page again",
+                "error.html", 403, heading="Not possible", gone=False,
+                problem="this form did not come from this console, or its session has ended: open the page again",
             )  # fmt: skip
         if changes and not visit.console.settings.allow_changes:
             return visit.page(
-                "error.html", 403, heading="This console only reads", gone=False,
+                "error.html", 403, heading="This console is read-only", gone=False,
                 problem="it was started without --allow-changes",
             )  # fmt: skip
         return await _answer(visit, page)

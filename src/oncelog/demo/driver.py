@@ -1,4 +1,4 @@
-"""The Spark driver of the demo, a process to be killed: ``python -m oncelog.demo.driver``.
+"""The Spark driver of the demo, run as a process that can be killed: ``python -m oncelog.demo.driver``.
 
 ``flights-enriched`` is written by the executors (a barrier stage of two writers; on a cluster, which may have
 one slot or allocate dynamically, as each batch's size suggests), ``delays-by-hour`` by the driver.
@@ -36,18 +36,18 @@ SPARK = {
 }
 WRITERS = "2"
 LOCAL = f"local[{max(4, os.cpu_count() or 1)},4]"
-"""Slots for the writers beside the other pipeline's tasks, and a task may fail: a writer is killed too."""
+"""Enough slots for the writers and the other pipeline's tasks; tasks may fail, because the demo also kills a writer."""
 
 
 def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
-    """The pipeline on topics of other names."""
+    """The pipeline with a prefix before each topic name."""
     sources = {name: replace(one, topic=f"{prefix}{one.topic}") for name, one in pipeline.sources.items()}
     sinks = {name: replace(one, topic=f"{prefix}{one.topic}") for name, one in pipeline.sinks.items()}
     return replace(pipeline, sources=sources, sinks=sinks)
 
 
 def _until_alone(stop: threading.Event) -> None:
-    """Stop when the demo, which holds the other end of standard input, is gone."""
+    """Stop when the demo has ended, which holds the other end of standard input."""
     sys.stdin.read()
     stop.set()
 

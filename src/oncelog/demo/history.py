@@ -1,4 +1,4 @@
-"""When each transaction began and how it ended, as the broker itself wrote it down in ``__transaction_state``.
+"""When each transaction began and how it ended, as the broker recorded it in ``__transaction_state``.
 
 Called by :mod:`oncelog.demo.run` for the report's timeline. Reads that topic as any client may.
 """
@@ -34,7 +34,7 @@ class Span(NamedTuple):
 
 
 def transaction_history(bootstrap_servers: str, ids: Collection[str]) -> list[Span]:
-    """The finished transactions of some transactional ids, by their beginning."""
+    """The finished transactions of some transactional ids, in the order in which they began."""
     spans: list[Span] = []
     begun: dict[str, int] = {}
     for record in read_topic(bootstrap_servers, TRANSACTION_STATE_TOPIC, "read_uncommitted"):

@@ -1,4 +1,4 @@
-"""The product's sink with a witness: it writes down each step of each commit, and waits to be killed at one.
+"""oncelog's sink with an observer, which records each step of each commit and can wait at one to be killed.
 
 As a data source (the driver writes) registered by :mod:`oncelog.demo.driver` and used by the worker that runs
 ``commit()``; as an observer (the executors write) used by driver and writers. Read by :mod:`oncelog.demo.run`.
@@ -17,7 +17,7 @@ from oncelog.spark.sink_protocol import Step
 from oncelog.spark.source import OncelogDataSource
 
 LONGEST_PAUSE_S = 120.0
-"""A commit that nobody kills goes on after this, and as soon as the order is cancelled."""
+"""A commit that is not killed continues after this time, or as soon as the order is cancelled."""
 
 
 class CommitStep(NamedTuple):
@@ -32,7 +32,7 @@ class CommitStep(NamedTuple):
 
 
 class Journal:
-    """The steps of one pipeline's commits, in a file; and beside it the order to stop at one."""
+    """A file with the steps of one pipeline's commits, and next to it the order to stop at one."""
 
     def __init__(self, folder: Path, pipeline: str) -> None:
         self.path = folder / f"{pipeline}.jsonl"
@@ -40,18 +40,18 @@ class Journal:
         self._pipeline = pipeline
 
     def order_stop(self, step: Step) -> None:
-        """The next commit that reaches the step waits there."""
+        """Let the next commit that reaches the step wait there."""
         self._order.write_text(step.value)
 
     def cancel_stop(self) -> None:
         self._order.unlink(missing_ok=True)
 
     def __call__(self, step: Step, batch_id: int | None) -> None:
-        """As an observer."""
+        """Called by the sink as its observer."""
         self.reached(step, -1 if batch_id is None else batch_id)
 
     def reached(self, step: Step, batch: int) -> None:
-        """Write the step down, and wait there where that was ordered."""
+        """Record the step, and wait there if that was ordered."""
         ordered = self._order.exists() and self._order.read_text() == step.value
         entry = CommitStep(time.time(), self._pipeline, step.value, batch, os.getpid(), ordered)
         with self.path.open("a") as file:
@@ -61,7 +61,7 @@ class Journal:
             time.sleep(0.05)
 
     def read(self) -> list[CommitStep]:
-        """All steps so far; a line that is being written is left for the next call."""
+        """All steps so far, without a line that is still being written."""
         if not self.path.exists():
             return []
         lines = self.path.read_text().split("\n")[:-1]
@@ -86,5 +86,5 @@ class ObservedDataSource(OncelogDataSource):
 
 
 def observing(folder: Path, pipeline: str) -> dict[str, str]:
-    """Options that say where the steps are written down."""
+    """Options that say where the steps are recorded."""
     return {"journal.folder": str(folder), "journal.pipeline": pipeline}

@@ -20,7 +20,7 @@ HOUR = "yyyy-MM-dd'T'HH:mm:ss'Z'"
 
 
 def _table(rows: DataFrame, name: str, columns: dict[str, str]) -> DataFrame:
-    """A table of the data package, small enough for every worker to hold."""
+    """A table of the data package, small enough to be held by every worker."""
     schema = ", ".join(f"{column} {kind}" for column, kind in columns.items())
     return broadcast(rows.sparkSession.createDataFrame(read_table(name, columns), schema))
 
@@ -30,7 +30,7 @@ def _table(rows: DataFrame, name: str, columns: dict[str, str]) -> DataFrame:
     sink=Sink("flights-enriched", key="tailnum"),
 )
 def flights_enriched(flights: DataFrame) -> DataFrame:
-    """One record for each flight, its columns and three objects (null where the tables know nothing)."""
+    """One record for each flight, its columns and three objects (null if the tables have no entry)."""
     airlines = _table(flights, "airlines", AIRLINES).select("carrier", col("name").alias("airline"))
     planes = _table(flights, "planes", PLANES)
     planes = planes.select("tailnum", struct(*(name for name in PLANES if name != "tailnum")).alias("plane"))

@@ -1,4 +1,4 @@
-"""The processes of the demo: started, listened to, killed at once with all they started, and nobody else.
+"""Starts the processes of the demo, reads their output, and kills them together with everything they have started.
 
 Called by :mod:`oncelog.demo.run`.
 """
@@ -18,11 +18,11 @@ from oncelog.errors import OncelogError
 
 
 class ProcessFailed(OncelogError):
-    """A process of the demo ended though nobody killed it; the text ends with what it printed last."""
+    """A process of the demo ended without being killed; the text ends with its last output."""
 
 
 class Child:
-    """A Python program of ours in a session of its own.
+    """A Python program of oncelog's in its own session.
 
     :param arguments: what follows the interpreter.
     :param on_line: called with each line it prints, from a thread.
@@ -55,7 +55,7 @@ class Child:
 
     @property
     def ended(self) -> int | None:
-        """Exit status, None while it runs."""
+        """The exit status; None while it is running."""
         return self._process.poll()
 
     def order(self, text: str) -> None:
@@ -65,16 +65,16 @@ class Child:
             self._process.stdin.flush()
 
     def check(self) -> None:
-        """Raises ProcessFailed when it has ended."""
+        """Raises ProcessFailed if it has ended."""
         status = self.ended
         if status is not None:
-            raise ProcessFailed(f"{self.name} ended with {status}; its last words in {self._log}:\n{self.last_words()}")
+            raise ProcessFailed(f"{self.name} ended with {status}; last output in {self._log}:\n{self.last_words()}")
 
     def last_words(self, size: int = 1500) -> str:
         return self._log.read_text(errors="replace")[-size:].strip() if self._log.exists() else ""
 
     def kill(self) -> None:
-        """SIGKILL to it, its process group and everything it started, at once."""
+        """Send SIGKILL to it, its process group and everything it has started, all at once."""
         family = descendants(self.pid)
         if self.ended is None:
             os.killpg(self.pid, signal.SIGKILL)
@@ -84,7 +84,7 @@ class Child:
         self._close()
 
     def stop(self, timeout_s: float = 30) -> None:
-        """SIGTERM, and SIGKILL to whatever is left then."""
+        """Send SIGTERM, and then SIGKILL to whatever is left."""
         family = descendants(self.pid)
         if self.ended is None:
             self._process.terminate()
@@ -107,7 +107,7 @@ class Child:
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes that ``pid`` started, and those that they started."""
+    """The processes that ``pid`` has started, directly or indirectly."""
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     children: dict[int, list[int]] = {}
     for line in listed.splitlines():
@@ -123,7 +123,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def kill_process(pid: int) -> None:
-    """SIGKILL to one process that a child of the demo started."""
+    """Send SIGKILL to one process that a child of the demo has started."""
     _signal(pid, signal.SIGKILL)
 
 
@@ -135,7 +135,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 class BrokerProcess:
-    """``oncelog serve`` on a folder; killed and started again it keeps its address."""
+    """``oncelog serve`` on a folder; it keeps its address when it is killed and restarted."""
 
     def __init__(self, folder: Path, log: Path) -> None:
         self._folder = folder
@@ -155,7 +155,7 @@ class BrokerProcess:
         return self._child
 
     def start(self, timeout_s: float = 60) -> None:
-        """Start it and return when it listens."""
+        """Start it, and return once it is listening."""
         self._listening.clear()
         arguments = ["-m", "oncelog", "serve", "--listen", self._address, "--data", str(self._folder), "--json"]
         self._child = Child("the broker", arguments, self._log, self._heard)

@@ -1,4 +1,4 @@
-"""Reads the topics back with a client that is not ours and compares them with the truth, record by record.
+"""Reads the topics back with another project's client and compares them with the truth, record by record.
 
 Called by :mod:`oncelog.demo.run`. The client is librdkafka (``confluent-kafka``), with ``read_committed``; what no
 reader may see is counted with a second look, ``read_uncommitted``.
@@ -19,7 +19,7 @@ from oncelog.errors import OncelogError
 
 SILENCE_S = 30.0
 SHOWN = 5
-"""Differences that are told one by one; the others are counted."""
+"""How many differences are described one by one; the others are only counted."""
 
 
 class Record(NamedTuple):
@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
 
 def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_committed") -> Iterator[Record]:
-    """All records of a topic from its beginning to its present end, each partition in its order."""
+    """All records of a topic from its beginning to its current end, each partition in order."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,
@@ -53,7 +53,7 @@ def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_commit
             if messages:
                 heard = time.monotonic()
             elif time.monotonic() - heard > SILENCE_S:
-                raise OncelogError(f"{bootstrap_servers} gave nothing of {topic} for {SILENCE_S:.0f} s")
+                raise OncelogError(f"{bootstrap_servers} sent no record of {topic} for {SILENCE_S:.0f} s")
             for message in messages:
                 if _is_end(message):
                     left.discard(message.partition())
@@ -88,7 +88,7 @@ def end_offsets(bootstrap_servers: str, topic: str) -> dict[int, int]:
 
 @dataclass(slots=True)
 class TopicProof:
-    """What a topic holds and how that differs from the truth.
+    """The content of a topic, and how it differs from the truth.
 
     ``offsets`` counts all there are; ``records`` those with data, aborted ones included; the rest mark the ends of
     transactions.
@@ -123,7 +123,7 @@ class TopicProof:
 
 
 class AbortedRecord(NamedTuple):
-    """A record that is in the log and that no reader of committed records sees."""
+    """A record in the log that no read_committed consumer sees."""
 
     topic: str
     partition: int
@@ -131,11 +131,11 @@ class AbortedRecord(NamedTuple):
 
 
 Progress = Callable[[int], None]
-"""Told how many more records were read."""
+"""Called with the number of further records read."""
 
 
 class Prover:
-    """Checks topics one after the other.
+    """Checks topics one after another.
 
     :param prefix: stands before the names of the topics.
     """
@@ -183,7 +183,7 @@ class Prover:
         return None
 
     def enriched(self) -> TopicProof:
-        """One record for each flight, every field right, each plane's flights in order."""
+        """Check for one record per flight, with every field right and each plane's flights in order."""
         proof = self._begin("flights-enriched", len(self._truth.flights))
         truth = self._truth
 
@@ -218,7 +218,7 @@ class Prover:
             wanted = expected(number)
             if wanted is None:
                 proof.wrong += 1
-                proof.differs(f"{_where(proof, record)} holds flight {number!r}, which is none")
+                proof.differs(f"{_where(proof, record)} holds flight {number!r}, which does not exist")
                 continue
             if number in seen:
                 proof.duplicates += 1
@@ -236,10 +236,10 @@ class Prover:
         for tail, numbers in self._truth.order().items():
             if order.get(tail, []) != numbers and sorted(order.get(tail, [])) == sorted(numbers):
                 proof.out_of_order += 1
-                proof.differs(f"the flights of {tail} are not in their order")
+                proof.differs(f"the flights of {tail} are out of order")
 
     def delays(self) -> TopicProof:
-        """One record for each window, every number right."""
+        """Check for one record per window, with every number right."""
         truth = self._truth.windows
         proof = self._begin("delays-by-hour", len(truth))
         seen: set[str] = set()
@@ -253,7 +253,7 @@ class Prover:
             seen.add(key)
             if key not in truth:
                 proof.wrong += 1
-                proof.differs(f"{_where(proof, record)} holds window {key!r}, which is none")
+                proof.differs(f"{_where(proof, record)} holds window {key!r}, which does not exist")
             elif fields != truth[key]:
                 proof.wrong += 1
                 proof.differs(f"window {key}: {_difference(fields, truth[key])}")
@@ -280,7 +280,7 @@ class Prover:
                 fields = None
             if not isinstance(fields, dict):
                 proof.wrong += 1
-                proof.differs(f"{_where(proof, record)} holds no JSON object: {record.value!r}")
+                proof.differs(f"{_where(proof, record)} is not a JSON object: {record.value!r}")
                 continue
             yield record, fields
 

@@ -1,11 +1,11 @@
-"""The producer of the demo, a process to be killed: ``python -m oncelog.demo.replay``.
+"""The producer of the demo, run as a process that can be killed: ``python -m oncelog.demo.replay``.
 
 Replays the flights in scheduled order, 1,000 a transaction. The position goes into each transaction as a group's
 offset, so a new instance with the same transactional id, having fenced the old one and aborted what it left open,
 goes on exactly where the last committed transaction ended. Orders come in on standard input, events go out as JSON
 lines:
 
-- ``until N``: transactions up to N may be written; ``stop-in N``: stop half-way in transaction N and wait.
+- ``until N``: transactions up to N may be written; ``stop-in N``: stop halfway through transaction N and wait.
 - ``{"event": "committed", "transaction": 7, "flights": 1000, "at": ...}``; also ``aborted``, ``stopped``, ``started``.
 """
 
@@ -33,7 +33,7 @@ FLIGHTS_A_TRANSACTION = 1000
 
 
 class Event(NamedTuple):
-    """What the producer says it has done; ``at`` in seconds since 1970."""
+    """What the producer reports; ``at`` in seconds since 1970."""
 
     event: str
     transaction: int
@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 
 class Orders:
-    """How far the replay may go, as told on standard input."""
+    """How far the replay may go, as ordered on standard input."""
 
     def __init__(self) -> None:
         self.until = 0
@@ -50,7 +50,7 @@ class Orders:
         self._changed = asyncio.Event()
 
     async def listen(self) -> None:
-        """Follow the orders until the input ends, as it does when whoever gives them is gone."""
+        """Follow the orders until the input ends, because the process that gives them has ended."""
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         while line := await reader.readline():
@@ -70,7 +70,7 @@ class Orders:
 class Replay:
     """Writes flights as transactions.
 
-    :param abort_every: each such transaction is aborted half-way and sent again; 0 aborts none.
+    :param abort_every: each such transaction is aborted halfway and sent again; 0 aborts none.
     :param seconds: about how long to take for all, 0 as fast as it goes.
     """
 
@@ -86,7 +86,7 @@ class Replay:
         self._pause_s = seconds / transactions if transactions else 0.0
 
     async def run(self, start: int, orders: Orders) -> None:
-        """From the flight with index ``start``, the end of a committed transaction, to the last."""
+        """Write the flights from index ``start``, the end of a committed transaction, to the last one."""
         due = time.monotonic()
         while start < len(self._flights):
             number = start // FLIGHTS_A_TRANSACTION + 1
@@ -107,7 +107,7 @@ class Replay:
             start += len(chunk)
 
     async def _committed(self, chunk: Sequence[Flight], end: int, number: int) -> bool:
-        """One transaction; False if it had to be aborted, so that it is to be sent again."""
+        """Write one transaction; returns False if it had to be aborted and must be sent again."""
         try:
             await self._producer.begin_transaction()
             await self._send(chunk)
@@ -123,7 +123,7 @@ class Replay:
         return True
 
     async def _send_half(self, chunk: Sequence[Flight]) -> None:
-        """A transaction that stays open, half its records stored."""
+        """Write half the records of a transaction, and leave it open."""
         await self._producer.begin_transaction()
         await self._send(chunk[: len(chunk) // 2])
         await self._producer.flush()

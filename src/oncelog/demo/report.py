@@ -1,6 +1,6 @@
-"""One self-contained HTML file about a run of the demo: what was proven, and plots of the flights and of the run.
+"""Writes one self-contained HTML file about a run of the demo: what was proven, and plots of the flights and the run.
 
-Called by ``oncelog demo``. No script, no font, no picture from elsewhere.
+Called by ``oncelog demo``. The file loads no scripts, fonts or pictures.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from oncelog.demo.summary import TOPIC_COLUMNS, topic_rows, verdict
 _LANES = {FLIGHTS: "producer of flights", ENRICHED: "sink flights-enriched", DELAYS: "sink delays-by-hour"}
 _FIRST_GOOD = TOPIC_COLUMNS.index("duplicates")
 _LEAST_FLIGHTS = 10
-"""A field of the heat map with fewer flights says nothing."""
+"""A cell of the heat map with fewer flights stays empty."""
 
 
 def write_report(outcome: Outcome, path: Path) -> None:
-    """Write the report, making its folder where it is missing."""
+    """Write the report; creates its folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(outcome), encoding="utf-8")
 
 
 def render(outcome: Outcome) -> str:
-    """The page."""
+    """The page as HTML."""
     template = Template(files("oncelog.demo").joinpath("report.html").read_text(encoding="utf-8"))
     settings = outcome.settings
     where = "Apache Kafka" if settings.bootstrap_server else "oncelog's broker"
@@ -66,7 +66,7 @@ def render(outcome: Outcome) -> str:
 
 def _crashes_in_words(outcome: Outcome) -> str:
     number = len(outcome.crashes)
-    return f"{number} processes were killed" if number else "nothing was killed"
+    return f"{number} processes were killed" if number else "no process was killed"
 
 
 def _times(outcome: Outcome) -> str:
@@ -110,7 +110,7 @@ def _differences(outcome: Outcome) -> str:
 
 def _crashes(outcome: Outcome) -> str:
     if not outcome.crashes:
-        return "<p>Nothing: the demo ran with --calm.</p>"
+        return "<p>None: the demo ran with --calm.</p>"
     rows = [
         [
             f'<span class="n">{number}</span>',
@@ -120,11 +120,11 @@ def _crashes(outcome: Outcome) -> str:
         ]
         for number, crash in enumerate(outcome.crashes, start=1)
     ]
-    return _table(("", "after", "process", "where it was"), rows, "list")
+    return _table(("", "after", "process", "when killed"), rows, "list")
 
 
 def _rival(outcome: Outcome) -> str:
-    """Spark's own sink beside ours: what the same kills left behind."""
+    """Spark's own sink compared with oncelog's, after the same kills."""
     rival = outcome.rival
     if rival is None:
         return ""
@@ -144,13 +144,13 @@ def _rival(outcome: Outcome) -> str:
     )
     return (
         f"<section>{title}<p><code>format(&quot;kafka&quot;)</code> copied the same flights on the same broker; its "
-        "driver was killed as often, each time in the write of a micro-batch. It is at least once by design: Spark "
-        f"repeats the batch, and what was written of it before is there twice.</p>{table}</section>"
+        "driver was killed as often, each time while it wrote a micro-batch. This sink is at least once by design: "
+        f"Spark repeats the batch, and records written before the kill are in the topic twice.</p>{table}</section>"
     )
 
 
 def inspection(outcome: Outcome) -> list[str]:
-    """The commands that show one aborted record with its fate and the transaction that it was in."""
+    """The commands that show one aborted record with its fate and its transaction."""
     record = outcome.aborted
     if record is None:
         return []
@@ -171,8 +171,8 @@ def _aborted(outcome: Outcome) -> str:
     first = "The first command starts the broker again on its data, and the second" if ours else "This command"
     return (
         f"<section><h2>One record that was never delivered</h2><p>Offset {record.offset} of "
-        f"{escape(record.topic)}-{record.partition} is in the log, in a transaction that was aborted, and no reader of "
-        f"committed records sees it. {first} shows it with its fate.</p><pre>{lines}</pre></section>"
+        f"{escape(record.topic)}-{record.partition} is in the log, in an aborted transaction, so no read_committed "
+        f"consumer sees it. {first} shows it with its fate.</p><pre>{lines}</pre></section>"
     )
 
 
@@ -217,7 +217,7 @@ def _short_name(name: str) -> str:
 
 
 def _story(outcome: Outcome) -> str:
-    """Throughput, progress and transactions over the same time."""
+    """Throughput, progress and transactions over time, in one figure."""
     start = outcome.started_at
     replayed = [(event.at - start, event.flights) for event in outcome.events if event.event == "committed"]
     enriched = [(written / 1000 - start, 1) for written in sorted(outcome.written_ms)]
@@ -235,12 +235,12 @@ def _story(outcome: Outcome) -> str:
         Series("windows of delays", "windows", binned(windows, bin_s, end)),
     ]
     rate, total, lanes = Panel(44, 150, end), Panel(250, 150, end), Panel(456, 132, end)
-    rate.title("Records a second")
+    rate.title("Records per second")
     y = rate.y_axis(max((value for series in rates for _, value in series.points), default=1.0) * 1.05)
     rate.legend(rates)
     for series in rates:
         rate.area(series, y)
-    total.title("Percent of its records that each topic holds")
+    total.title("Share of each topic's records written so far, in percent")
     y = total.y_axis(103)
     for kind, points in (("replay", replayed), ("enriched", enriched), ("windows", windows)):
         all_of_it = sum(amount for _, amount in points) or 1
@@ -257,7 +257,7 @@ def _story(outcome: Outcome) -> str:
 
 
 def downtimes(outcome: Outcome, end: float) -> list[Bar]:
-    """From each kill to the end of the first transaction that whoever was killed has committed since."""
+    """The time from each kill to the end of the restarted process's first committed transaction."""
     affected = {"producer": [FLIGHTS], "driver": [ENRICHED, DELAYS], "writer": [ENRICHED]}
     found: list[Bar] = []
     for crash in outcome.crashes:
@@ -269,13 +269,13 @@ def downtimes(outcome: Outcome, end: float) -> list[Bar]:
             if span.fate == COMMITTED and span.start_ms / 1000 > crash.at
         ]
         until = min(ends, default=outcome.started_at + end)
-        text = f"{crash.what} down: {until - crash.at:.1f} s until its next commit"
+        text = f"{crash.what} down: {until - crash.at:.1f} s until the next commit"
         found.append(Bar(crash.at - outcome.started_at, until - outcome.started_at, "down", text))
     return found
 
 
 def binned(points: Iterable[tuple[float, float]], width: float, end: float) -> list[tuple[float, float]]:
-    """Amount a second in each stretch of ``width`` seconds."""
+    """The amount per second in each interval of ``width`` seconds."""
     sums = [0.0] * (int(end / width) + 1)
     for at, amount in points:
         if 0 <= at <= end:
@@ -284,7 +284,7 @@ def binned(points: Iterable[tuple[float, float]], width: float, end: float) -> l
 
 
 def cumulated(points: Iterable[tuple[float, float]], least: float) -> list[tuple[float, float]]:
-    """The running total, at most one point in ``least`` seconds."""
+    """The running total, with at most one point every ``least`` seconds."""
     found: list[tuple[float, float]] = []
     total = 0.0
     for at, amount in points:
@@ -310,13 +310,13 @@ def _bars(outcome: Outcome, name: str) -> list[Bar]:
     skips = [step for step in outcome.skips if step.pipeline == name]
     at = [step.at - outcome.started_at for step in skips]
     return bars + [
-        Bar(when, when, "skipped", f"batch {step.batch}, already in, skipped")
+        Bar(when, when, "skipped", f"batch {step.batch}, already written, skipped")
         for when, step in zip(at, skips, strict=True)
     ]
 
 
 def _kind(outcome: Outcome, span: Span) -> str:
-    """An aborted transaction during which something was killed was left open by the crash."""
+    """The kind of bar; an aborted transaction during which a process was killed was left open by the crash."""
     if span.fate == COMMITTED:
         return "committed"
     during = any(span.start_ms <= crash.at * 1000 <= span.end_ms for crash in outcome.crashes)

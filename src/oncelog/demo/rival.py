@@ -1,4 +1,4 @@
-"""The same crashes on Spark's own Kafka sink: its driver killed while it writes, started again, and what came of it.
+"""The same crashes with Spark's own Kafka sink: its driver is killed while writing, then restarted
 
 Called by :mod:`oncelog.demo.run` when our pipelines are proven. The sink offers no place to stop at, so it is killed as
 soon as a micro-batch has records in the topic and Spark's commit log does not know of it yet.
@@ -21,7 +21,7 @@ from oncelog.errors import OncelogError
 from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 
 BATCHES = 10
-"""About how many micro-batches the topic is cut into."""
+"""Roughly how many micro-batches the topic is divided into."""
 _PATIENCE_S = 300.0
 _LATEST = -1
 
@@ -55,7 +55,7 @@ class Rival:
         self._checkpoint = folder / "checkpoints" / "sparks-own-sink"
 
     def run(self, kills: int, say: Callable[[str], None]) -> RivalProof:
-        """Kill it so often, let it end, and count. Raises OncelogError when it stands still or gives up."""
+        """Kill it that often, let it finish, and count. Raises OncelogError if it makes no progress or gives up."""
         try:
             spark_connector_jars()
         except DownloadFailed as error:
@@ -81,7 +81,7 @@ class Rival:
         return Child("Spark's own sink", arguments, self._folder / "logs" / "sparks-own-sink.log", lambda line: None)
 
     def _wait(self, admin: Admin, child: Child, *, to_end: bool) -> bool:
-        """Until a batch is half-way in, which is True, or it has ended by itself."""
+        """Wait until a batch is halfway written, which returns True, or until it has ended by itself."""
         deadline = time.monotonic() + _PATIENCE_S
         ended, stored = self._ended(), self._stored(admin)
         while child.ended is None:
@@ -100,7 +100,7 @@ class Rival:
         return False
 
     def _ended(self) -> int:
-        """Batches that ended by Spark's commit log."""
+        """The number of completed batches in Spark's commit log."""
         commits = self._checkpoint / "commits"
         return sum(file.name.isdecimal() for file in commits.iterdir()) if commits.is_dir() else 0
 

@@ -37,19 +37,19 @@ PARTITIONS = {FLIGHTS: 6, ENRICHED: 6, DELAYS: 3}
 LEAST_FLIGHTS = 10_000
 ABORT_EVERY = 50
 MOST_RESTARTS = 3
-"""How often a driver that gave up by itself is started again, before the demo gives up too."""
+"""How often a driver that has given up by itself is restarted before the demo gives up, too."""
 _DAY_MS = 86_400_000
 _MARK = ".oncelog-demo"
 _PATIENCE_S = 600.0
 
 
 class DemoFailed(OncelogError):
-    """The demo could not be carried out; whether the results are right is then unknown."""
+    """The demo could not be completed, so it is unknown whether the results are right."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
-    """What ``oncelog demo`` was told.
+    """The settings of ``oncelog demo``.
 
     :param compare: whether Spark's own sink copies the flights, too, under as many kills.
     :param bootstrap_server: a Kafka cluster; None starts our broker. The broker is killed only where it is ours.
@@ -67,7 +67,7 @@ class DemoSettings:
 
 
 class Crash(NamedTuple):
-    """Something that was killed; ``at`` in seconds since 1970."""
+    """A process that was killed; ``at`` in seconds since 1970."""
 
     at: float
     what: str
@@ -103,7 +103,7 @@ class Outcome:
 
 
 class Display(Protocol):
-    """How a person follows it."""
+    """Shows the progress to a person."""
 
     def say(self, text: str) -> None: ...
 
@@ -134,7 +134,7 @@ class Demo:
     # --- the whole
 
     def run(self) -> Outcome:
-        """Raises DemoFailed when something stands still, OncelogError when a process gives up."""
+        """Carry out the demo. Raises DemoFailed if there is no progress, OncelogError if a process gives up."""
         try:
             with self._phase("start"):
                 self._prepare_folder()
@@ -170,14 +170,14 @@ class Demo:
             self._allow(1.0)
         else:
             self._allow(0.2)
-            self._crash_driver(ENRICHED, Step.PRODUCED, 0.3, "its records stored, its transaction open")
+            self._crash_driver(ENRICHED, Step.PRODUCED, 0.3, "its records were stored, its transaction was open")
             self._crash_producer(0.4)
             if self._settings.master is None:
                 self._crash_writer(0.48)
-            self._crash_driver(ENRICHED, Step.COMMITTED, 0.55, "the transaction committed, Spark not told yet")
+            self._crash_driver(ENRICHED, Step.COMMITTED, 0.55, "the transaction was committed, Spark had not been told")
             if self._settings.bootstrap_server is None:
                 self._crash_broker(0.65, 0.7)
-            self._crash_driver(DELAYS, Step.MARKER_ADDED, 0.85, "all but the commit itself sent")
+            self._crash_driver(DELAYS, Step.MARKER_ADDED, 0.85, "everything but the commit itself had been sent")
             self._allow(1.0)
         self._wait("the last flight", lambda: self._last_event("ended"))
 
@@ -187,7 +187,7 @@ class Demo:
         folder = self._settings.folder
         if folder.exists() and any(folder.iterdir()):
             if not (folder / _MARK).exists():
-                raise ConfigError(f"{folder} holds files that no demo made: name another folder with --data")
+                raise ConfigError(f"{folder} contains files that are not from a demo: give another folder with --data")
             shutil.rmtree(folder)
         (folder / "commits").mkdir(parents=True)
         (folder / _MARK).touch()
@@ -200,7 +200,7 @@ class Demo:
         return self._broker.address
 
     def _create_topics(self) -> None:
-        """Kept for ever: the flights' timestamps are of 2013, so that any retention would delete them at once."""
+        """Create the topics, without retention: the flights' timestamps are from 2013 and would expire at once."""
         configs = {"retention.ms": "-1"}
         topics = [
             NewTopic(f"{self._settings.prefix}{name}", count, topic_configs=configs)
@@ -253,7 +253,7 @@ class Demo:
     # --- the crashes
 
     def _allow(self, fraction: float) -> None:
-        """Let the replay go on to this part of all transactions."""
+        """Let the replay continue until this share of all transactions."""
         self._allowed = max(self._allowed, round(self._transactions * fraction))
         self._running_replay.order(f"until {self._allowed}")
 
@@ -267,14 +267,14 @@ class Demo:
         def paused() -> bool:
             return any(entry.paused for entry in journal.read()[before:])
 
-        self._wait(f"a commit of {pipeline} that is {step.value}", paused)
+        self._wait(f"a commit of {pipeline} at the step {step.value}", paused)
         self._crashed("driver", f"in the commit of {pipeline}: {where}")
         self._running_driver.kill()
         journal.cancel_stop()
         self._start_driver()
 
     def _crash_writer(self, allow: float) -> None:
-        """Kill one of the executors' writers half-way in its records: Spark repeats them all, under a new epoch."""
+        """Kill one of the executors' writers halfway through its records: Spark repeats them all under a new epoch."""
         journal = self._journals[ENRICHED]
         before = len(journal.read())
         journal.order_stop(Step.HALF_PRODUCED)
@@ -283,20 +283,20 @@ class Demo:
         def paused() -> list[CommitStep]:
             return [entry for entry in journal.read()[before:] if entry.paused]
 
-        self._wait(f"a writer of {ENRICHED} that is half-way", lambda: bool(paused()))
-        self._crashed("writer", f"a Python worker of an executor, in {ENRICHED}, half-way in its records")
+        self._wait(f"a writer of {ENRICHED} to be halfway through", lambda: bool(paused()))
+        self._crashed("writer", f"a Python worker of an executor, in {ENRICHED}, halfway through its records")
         kill_process(paused()[0].pid)
         journal.cancel_stop()
 
     def _crash_producer(self, after: float) -> None:
-        """Kill the producer half-way in a transaction, then start another with the same transactional id."""
+        """Kill the producer halfway through a transaction, then start another with the same transactional id."""
         self._allow(after)
-        self._wait("the producer to get on", lambda: self._has_sent(self._allowed))
+        self._wait("the producer to make progress", lambda: self._has_sent(self._allowed))
         self._running_replay.order(f"stop-in {self._allowed + 1}")
         self._running_replay.order(f"until {self._allowed + 1}")
         self._allowed += 1
-        self._wait("a transaction that is half-way", lambda: self._last_event("stopped"))
-        self._crashed("producer", f"half-way in transaction {self._allowed}")
+        self._wait("a transaction to be halfway through", lambda: self._last_event("stopped"))
+        self._crashed("producer", f"halfway through transaction {self._allowed}")
         self._running_replay.kill()
         self._start_replay()
         self._running_replay.order(f"until {self._allowed}")
@@ -311,7 +311,7 @@ class Demo:
             return len(self._progress) > seen and self._has_sent(wanted)
 
         self._wait("the moment to kill the broker", busy)
-        self._crashed("broker", "while all of them write")
+        self._crashed("broker", "while all processes were writing")
         self._broker.kill()
         self._broker.start()
 
@@ -322,7 +322,7 @@ class Demo:
     # --- the end
 
     def _close_windows(self, truth: Truth) -> None:
-        """When all flights are read, one more record moves the watermark past the end of the last window.
+        """Once all flights are read, write one more record, which moves the watermark past the end of the last window.
 
         Only then: a pipeline that saw it before some partition's last flights would take those for late. A real stream
         needs no such record, its next flights do the same.
@@ -384,7 +384,7 @@ class Demo:
             outcome.spans.setdefault(ids[span.transactional_id], []).append(span)
 
     def _compare(self) -> None:
-        """Spark's own sink under as many kills of its driver, on the same flights."""
+        """Run Spark's own sink on the same flights, with as many kills of its driver."""
         driver = self._driver
         if driver is not None:
             driver.kill()
@@ -402,20 +402,18 @@ class Demo:
     # --- waiting
 
     def _wait(self, what: str, reached: Callable[[], bool]) -> None:
-        """Until something holds. Raises DemoFailed when it takes too long, ProcessFailed when a process has ended."""
+        """Wait until something is true. Raises DemoFailed if that takes too long, ProcessFailed if a process ends."""
         deadline = time.monotonic() + _PATIENCE_S
         while not reached():
             if time.monotonic() > deadline:
-                raise DemoFailed(
-                    f"{what} did not come within {_PATIENCE_S:.0f} s; see {self._settings.folder / 'logs'}"
-                )
+                raise DemoFailed(f"waited {_PATIENCE_S:.0f} s in vain for {what}; see {self._settings.folder / 'logs'}")
             self._look_after_driver()
             if not self._last_event("ended"):
                 self._running_replay.check()
             time.sleep(0.05)
 
     def _look_after_driver(self) -> None:
-        """Start it again when it gave up by itself, as on a machine too busy to start its workers; not for ever."""
+        """Restart the driver, a few times, if it gave up by itself, as on a machine too busy to start its workers."""
         driver = self._running_driver
         if driver.ended is None:
             return
@@ -423,7 +421,7 @@ class Demo:
             driver.check()
         reason = driver.last_words().rpartition("\n")[2]
         self._outcome.restarts.append(reason)
-        self._display.say(f"the Spark driver gave up ({reason}) and is started again")
+        self._display.say(f"the Spark driver gave up ({reason}) and is being restarted")
         driver.kill()
         self._start_driver()
 
@@ -453,11 +451,11 @@ class Demo:
 
 
 def _whole(line: str) -> bool:
-    """Whether a line is a JSON object to its end: a process that is killed may leave half a line."""
+    """Whether a line is a complete JSON object: a killed process may leave half a line."""
     return line.startswith("{") and line.endswith("}\n")
 
 
 def skipped(steps: list[CommitStep]) -> list[CommitStep]:
-    """Batches that Spark repeated and the marker showed to be in: their last attempt wrote nothing after reading it."""
+    """Batches that Spark repeated although they were written: their last attempt read the marker and wrote nothing."""
     last = {step.batch: step for step in steps}
     return [step for step in last.values() if step.step == Step.MARKER_READ.value]

@@ -1,4 +1,4 @@
-"""What the topics must hold, computed straight from the data files, without Spark and without the broker.
+"""The expected content of the topics, computed directly from the data files, without Spark and without the broker.
 
 Called by the proof. Pure.
 """
@@ -39,7 +39,7 @@ class Truth:
         }
 
     def order(self) -> dict[str, list[int]]:
-        """The ids of each plane's flights as they were sent."""
+        """The ids of each plane's flights in the order in which they were sent."""
         by_tail: dict[str, list[int]] = {}
         for number, flight in self.flights.items():
             if flight.tailnum is not None:
@@ -48,7 +48,7 @@ class Truth:
 
 
 def windows(flights: Iterable[Flight]) -> dict[str, dict[str, Any]]:
-    """The value of each window's record, by its key."""
+    """The value of each window's record, by key."""
     delays: dict[tuple[str, str, int], list[int | None]] = {}
     for flight in flights:
         hour = flight.departure_ms // _HOUR_MS * _HOUR_MS

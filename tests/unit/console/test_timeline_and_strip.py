@@ -34,7 +34,7 @@ def test_a_commit_of_a_newer_client() -> None:
     prepare = BEGUN._replace(state=S.PREPARE_COMMIT, producer_epoch=1, last_update_ms=150)
     complete = prepare._replace(state=S.COMPLETE_COMMIT, partitions=frozenset(), last_update_ms=152)
     assert told(FIRST, BEGUN, prepare, complete) == [
-        ("begin", "A producer began"), ("begin", "Began"), ("prepare", "Prepare commit"), ("commit", "Committed"),
+        ("begin", "Producer initialized"), ("begin", "Began"), ("prepare", "Prepare commit"), ("commit", "Committed"),
     ]  # fmt: skip
     last = events([Step(0, 0, prepare), Step(1, 1, complete)])[-1]
     assert "2 ms after it was decided" in last.detail
@@ -47,7 +47,7 @@ def test_partitions_that_come_later_are_named() -> None:
 
 def test_an_abort_by_timeout_says_so() -> None:
     prepare = BEGUN._replace(state=S.PREPARE_ABORT, producer_epoch=1, last_update_ms=100 + 60_000)
-    assert told(BEGUN, prepare)[-1] == ("fence", "Prepare abort: its time was up")
+    assert told(BEGUN, prepare)[-1] == ("fence", "Prepare abort: its timeout passed")
 
 
 def test_an_epoch_that_rises_by_more_than_the_protocol_says_was_fenced() -> None:
@@ -61,9 +61,9 @@ def test_an_epoch_that_rises_by_more_than_the_protocol_says_was_fenced() -> None
 
 def test_a_newer_producer_fences_and_an_id_is_forgotten() -> None:
     assert told(FIRST, FIRST._replace(producer_epoch=1), FIRST._replace(producer_id=9), None) == [
-        ("begin", "A producer began"),
-        ("fence", "A producer began"),
-        ("fence", "A producer began under a new producer id"),
+        ("begin", "Producer initialized"),
+        ("fence", "Producer initialized"),
+        ("fence", "Producer initialized with a new producer id"),
         ("end", "Forgotten"),
     ]
 

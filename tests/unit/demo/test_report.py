@@ -19,7 +19,7 @@ def test_down_time_lasts_from_a_kill_to_the_next_commit_of_the_one_that_was_kill
     }
     outcome.crashes = [Crash(1001.5, "producer", ""), Crash(1004.0, "driver", ""), Crash(1008.5, "writer", "")]
     assert downtimes(outcome, 20.0) == [
-        Bar(1.5, 4.0, "down", "producer down: 2.5 s until its next commit"),
-        Bar(4.0, 7.0, "down", "driver down: 3.0 s until its next commit"),
-        Bar(8.5, 20.0, "down", "writer down: 11.5 s until its next commit"),
+        Bar(1.5, 4.0, "down", "producer down: 2.5 s until the next commit"),
+        Bar(4.0, 7.0, "down", "driver down: 3.0 s until the next commit"),
+        Bar(8.5, 20.0, "down", "writer down: 11.5 s until the next commit"),
     ]

@@ -36,7 +36,7 @@ async def _acls(admin: Admin) -> tuple[list[Acl], str]:
     except KafkaError as error:
         if error.error is not Error.SECURITY_DISABLED:
             raise
-        return [], "This cluster has no authorizer: everybody may do everything, and there are no ACLs."
+        return [], "This cluster has no authorizer: everyone may do everything, and there are no ACLs."
 
 
 def _words(acl: Acl) -> dict[str, str]:
@@ -85,7 +85,7 @@ def _acl(fields: dict[str, str]) -> Acl:
         raise ConfigError("name the resource, or * for all")
     kind, separator, who = fields["principal"].partition(":")
     if not separator or not kind or not who:
-        raise ConfigError(f"a principal is User:NAME, or User:* for everybody, not {fields['principal']!r}")
+        raise ConfigError(f"a principal is User:NAME, or User:* for everyone, not {fields['principal']!r}")
     try:
         return Acl(
             AclResourceType[fields["resource"]],
@@ -109,5 +109,5 @@ async def remove(visit: Visit) -> Response:
     """Remove exactly one ACL."""
     acl = _acl({name: visit.field(name) for name in FIELDS})
     if not await (await visit.admin()).delete_acls(AclFilter(*acl)):
-        raise Refused("there was no such ACL any more")
+        raise Refused("the ACL no longer exists")
     return visit.done("The ACL was removed.", "/acls")

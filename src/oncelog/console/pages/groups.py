@@ -14,10 +14,10 @@ from oncelog.errors import ConfigError
 LISTED = 500
 TARGETS = {
     "earliest": "to the first record",
-    "latest": "behind the last record",
+    "latest": "to the end",
     "offset": "to an offset",
     "time": "to a time",
-    "shift": "by so many records",
+    "shift": "by a number of records",
 }
 
 
@@ -71,7 +71,7 @@ async def plan_reset(visit: Visit) -> Response:
             names = await admin.partitions(topic) if topic else None
             moves = await planned_moves(admin, group, names, _target(visit, target))
             if not moves:
-                problem = f"group {group} has no positions; name a topic to give it some"
+                problem = f"group {group} has no positions: name a topic to set some"
         except ConfigError as error:
             problem = str(error)
     return visit.page(
@@ -112,7 +112,7 @@ async def reset(visit: Visit) -> Response:
     admin, group = await visit.admin(), visit.field("name")
     offsets = dict(_shown_move(text) for text in visit.form.get("move", []))
     if not offsets:
-        raise Refused("nothing was chosen that could be moved")
+        raise Refused("no position was chosen")
     await _without_members(admin, group)
     await admin.alter_consumer_group_offsets(group, offsets)
     return visit.done(f"{len(offsets)} positions of {group} were moved.", "/group", name=group)

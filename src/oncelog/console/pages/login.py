@@ -27,7 +27,7 @@ async def enter(visit: Visit) -> Response:
     try:
         await link.admin()
     except (KafkaConnectionError, KafkaTimeoutError) as error:
-        return visit.page("login.html", 503, problem=f"The broker does not answer: {error}", next=_next(visit))
+        return visit.page("login.html", 503, problem=f"The broker is not answering: {error}", next=_next(visit))
     except KafkaError as error:
         text = "The broker refused this user or password." if error.error in _REFUSED else str(error)
         return visit.page("login.html", 403, problem=text, next=_next(visit))

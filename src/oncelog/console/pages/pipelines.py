@@ -42,12 +42,12 @@ def _standing(one: Pipeline, markers: list[SinkMarker]) -> list[tuple[SinkMarker
 
 def _against(marker: int, reported: int) -> str:
     if reported < 0:
-        return "no batch was reported yet"
+        return "no batch has been reported yet"
     if marker == reported:
         return "in step with the checkpoint"
     if marker > reported:
-        return f"ahead of batch {reported}, the last one reported: a restart now skips what is written"
-    return f"behind batch {reported}: that one wrote nothing here, or is just being written"
+        return f"ahead of batch {reported}, the last one reported: a restart now would skip what is written"
+    return f"behind batch {reported}: that one has written nothing here, or is being written now"
 
 
 async def report(request: Request) -> Response:
@@ -63,7 +63,7 @@ async def report(request: Request) -> Response:
     except ClientDisconnect:
         return Response(status_code=400)
     except (ValueError, RecursionError) as error:
-        return PlainTextResponse(f"the report is no JSON: {error}\n", 400)
+        return PlainTextResponse(f"the report is not JSON: {error}\n", 400)
     except ConfigError as error:
         return PlainTextResponse(f"{error}\n", 400)
     return Response(status_code=204)

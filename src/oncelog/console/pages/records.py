@@ -173,7 +173,7 @@ async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, FateReader]
     for stored in await reader.step():
         if stored.record.offset == offset:
             return stored, reader
-    raise Refused(f"{chosen} has no record at offset {offset}: it was deleted, compacted away, or is yet to come")
+    raise Refused(f"{chosen} has no record at offset {offset}: it was deleted or compacted, or does not exist yet")
 
 
 async def schema(visit: Visit) -> Response:
@@ -189,7 +189,7 @@ async def schema(visit: Visit) -> Response:
             schemas.pop(next(iter(schemas)))
         return visit.done(f"Values of {topic} are read with that Avro schema.", "/records", topic=topic)
     visit.session.schemas.pop(topic, None)
-    return visit.done(f"No Avro schema for {topic} any more.", "/records", topic=topic)
+    return visit.done(f"The Avro schema for {topic} was removed.", "/records", topic=topic)
 
 
 # --- what is being written now
@@ -203,7 +203,7 @@ async def live(visit: Visit) -> Response:
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
     if len(visit.console.tails) >= MOST_TAILS:
-        raise Refused(f"{MOST_TAILS} live tails are open here, and no more: close one, or reload the page now and then")
+        raise Refused(f"{MOST_TAILS} live tails are open, the most allowed: close one, or reload the page instead")
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(_events(visit, reading, search, chosen), media_type="text/event-stream", headers=headers)
 

@@ -138,14 +138,14 @@ def _count(what: str, text: str) -> int:
     if not text:
         return -1
     if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= 100_000:
-        raise ConfigError(f"{what} is a number from 1 on, or empty for the broker's default, not {text!r}")
+        raise ConfigError(f"{what} must be a number from 1 on, or empty for the broker's default, not {text!r}")
     return int(text)
 
 
 def _assignment(line: str) -> tuple[str, str]:
     name, separator, value = line.partition("=")
     if not separator or not name.strip():
-        raise ConfigError(f"a setting is NAME=VALUE, one a line, not {line!r}")
+        raise ConfigError(f"a setting must be NAME=VALUE, one per line, not {line!r}")
     return name.strip(), value.strip()
 
 
@@ -163,7 +163,7 @@ async def delete(visit: Visit) -> Response:
     """Delete a topic whose name was written again."""
     name = visit.field("name")
     if visit.field("again") != name:
-        raise Refused(f"write {name} into the field to delete it: nothing was deleted")
+        raise Refused(f"type {name} into the field to delete it: nothing was deleted")
     await (await visit.admin()).delete_topics([name])
     return visit.done(f"Topic {name} was deleted.", "/topics")
 

@@ -192,9 +192,9 @@ async def end(visit: Visit) -> Response:
     admin, name = await visit.admin(), visit.field("id")
     described = await _described(admin, [name])
     if not described or described[0].producer_epoch != _number(visit.field("epoch")):
-        raise Refused(f"the transaction of {name!r} that was shown is over: nothing was done")
+        raise Refused(f"the transaction of {name!r} that was shown has ended: nothing was done")
     producer_id, epoch = (await admin.fence_producers([name]))[name]
-    text = f"The transaction of {name} is aborted; producer id {producer_id} counts from epoch {epoch} on."
+    text = f"The transaction of {name} is aborted; producer id {producer_id} continues with epoch {epoch}."
     return visit.done(text, "/transaction", id=name)
 
 
@@ -214,7 +214,7 @@ async def _hanging_at(visit: Visit, admin: Admin, topic: str, partition: str) ->
     for _, state in await admin.find_hanging_transactions([name]):
         if state.transaction_start_offset == start:
             return name, state
-    raise Refused(f"no transaction hangs in {name} from offset {start} on: it is over, or its coordinator knows it")
+    raise Refused(f"no transaction hangs in {name} from offset {start} on: it has ended, or its coordinator knows it")
 
 
 def _number(text: str) -> int:

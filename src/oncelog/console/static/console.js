@@ -89,9 +89,9 @@
   function startTail(button) {
     button.setAttribute("aria-pressed", "true");
     seen = 0;
-    say("Live: looking where the log ends.");
+    say("Live: looking for the end of the log.");
     source = new EventSource(button.dataset.source);
-    source.addEventListener("begun", () => say(seen ? "Live: it goes on." : "Live: waiting for records."));
+    source.addEventListener("begun", () => say(seen ? "Live: connected again." : "Live: waiting for records."));
     source.addEventListener("records", (event) => {
       const news = JSON.parse(event.data);
       const holder = document.createElement("template");
@@ -117,7 +117,7 @@
     source.addEventListener("problem", (event) => say(`Live: the broker does not answer, trying again. ${event.data}`));
     source.addEventListener("well", () => say("Live: the broker answers again."));
     source.onerror = () => {
-      say("Live: the console does not answer, trying again.");
+      say("Live: the console is not answering, retrying.");
       if (source && source.readyState === EventSource.CLOSED) {
         stopTail();
         setTimeout(() => { const again = byId("tail"); if (again && !source) startTail(again); }, 2000);
@@ -132,7 +132,7 @@
     if (button.id === "pause") {
       paused = !paused;
       button.setAttribute("aria-pressed", String(paused));
-      button.textContent = paused ? "Go on updating" : "Pause updates";
+      button.textContent = paused ? "Resume updates" : "Pause updates";
     }
     if (button.dataset.remove) byId(button.dataset.remove)?.remove();
   });

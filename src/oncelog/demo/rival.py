@@ -1,4 +1,4 @@
-"""The same crashes with Spark's own Kafka sink: its driver is killed while writing, then restarted
+"""The same crashes with Spark's own Kafka sink: its driver is killed while writing, then restarted.
 
 Called by :mod:`oncelog.demo.run` when our pipelines are proven. The sink offers no place to stop at, so it is killed as
 soon as a micro-batch has records in the topic and Spark's commit log does not know of it yet.

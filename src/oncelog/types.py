@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from enum import IntEnum
 from functools import lru_cache
+from struct import iter_unpack
 from typing import Final, NamedTuple
 
 NO_PRODUCER_ID = -1
@@ -67,11 +68,17 @@ def java_hash_partition(name: str, partitions: int) -> int:
 
     Java's ``String.hashCode`` over UTF-16 code units, ``Utils.abs`` (the minimum becomes 0), modulo.
     """
-    value = _short_java_hash(name) if len(name) <= _SHORT_NAME else _java_hash(name)
+    value = _short_java_hash(name) if len(name) <= _SHORT_NAME else _long_java_hash(name)
     return (0 if value == -0x80000000 else abs(value)) % partitions
 
 
-def _java_hash(name: str) -> int:
+_SHORT_NAME = 128
+"""Characters; hashes of names up to this length are cached: the same groups and transactional ids recur."""
+_BLOCK_BYTES = 32
+
+
+@lru_cache(maxsize=4096)
+def _short_java_hash(name: str) -> int:
     value = 0
     units = name.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -79,6 +86,23 @@ def _java_hash(name: str) -> int:
     return value - 0x100000000 if value >= 0x80000000 else value
 
 
-_SHORT_NAME = 128
-"""Characters; hashes of names up to this length are cached: the same groups and transactional ids recur."""
-_short_java_hash = lru_cache(maxsize=4096)(_java_hash)
+@lru_cache(maxsize=8)
+def _long_java_hash(name: str) -> int:
+    """The same for a name of up to 32,767 characters, of which one request may contain hundreds.
+
+    All the units are one number, in which each place takes in its neighbour until a place is what 16 units make.
+    """
+    units = name.encode("utf-16-be", "surrogatepass")
+    blocks = -(-len(units) // _BLOCK_BYTES)
+    number, factor, width = int.from_bytes(units, "big"), 31, 2
+    while width < _BLOCK_BYTES:
+        kept = min(width, 4)
+        mask = int.from_bytes(
+            (bytes(2 * width - kept) + b"\xff" * kept) * (blocks * _BLOCK_BYTES // (2 * width)), "big"
+        )
+        number = (number >> 8 * width & mask) * factor + (number & mask)
+        factor, width = factor * factor & 0xFFFFFFFF, 2 * width
+    value = 0
+    for (block,) in iter_unpack(">24xQ", number.to_bytes(blocks * _BLOCK_BYTES, "big")):
+        value = (value * factor + block) & 0xFFFFFFFF
+    return value - 0x100000000 if value >= 0x80000000 else value

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -277,7 +278,7 @@ def _start(
     if store_log is not None:
         _sync_metadata_elsewhere(server, machine, store_log)
     if machine.has_sockets and sending_together.IS_POSSIBLE and (os.cpu_count() or 1) > 1:
-        server.together = sending_together.SendingTogether(server, machine.worker(loop, "oncelog-sender"))
+        server.together = sending_together.SendingTogether(server, partial(machine.worker, loop, "oncelog-sender"))
         server.at_end.append(server.together.stop)
     return server, doors
 

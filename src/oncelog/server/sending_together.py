@@ -14,8 +14,10 @@ Invariants
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oncelog.errors import InvariantError
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from oncelog.server.sending import Sending
     from oncelog.server.server import Server
     from oncelog.server.workers import Worker
+
+logger = logging.getLogger(__name__)
 
 LEAST_ANSWERS: Final = 100
 """Fewer are sent by the loop: with 60 of them the thread cost 15 % more CPU and won nothing."""
@@ -40,11 +44,16 @@ class _Batch(NamedTuple):
 
 
 class SendingTogether:
-    """All of one server's; ``worker`` does nothing else."""
+    """All of one server's.
 
-    def __init__(self, server: Server, worker: Worker) -> None:
+    :param new_worker: makes the thread, when it is first needed: most brokers never have so many connections.
+    """
+
+    def __init__(self, server: Server, new_worker: Callable[[], Worker]) -> None:
         self._server = server
-        self._worker = worker
+        self._new_worker = new_worker
+        self._worker: Worker | None = None
+        self._has_no_thread = False
         self._taken: list[tuple[Sending, int, bytes]] = []
         """Connections, their sockets' descriptors, and what is to be sent."""
         self._away: _Batch | None = None
@@ -54,15 +63,25 @@ class SendingTogether:
         if connection.is_away:  # answered again in the same turn: that leaves when this one has
             return True
         whole = connection.whole_answer()
-        if whole is None:
+        if whole is None or not (self._worker or self._has_begun_worker()):
             return False
         connection.is_away = True
         self._taken.append((connection, *whole))
         return True
 
+    def _has_begun_worker(self) -> bool:
+        """Whether there is a thread now; if the system refuses one, the loop sends everything from now on."""
+        if not self._has_no_thread:
+            try:
+                self._worker = self._new_worker()
+            except RuntimeError as error:
+                self._has_no_thread = True
+                logger.warning("answers to many connections leave one by one, which is slower: %s", error)
+        return self._worker is not None
+
     def begin(self) -> None:
         """Send what was taken; the batch before must have ended."""
-        if not self._taken:
+        if not self._taken or self._worker is None:
             return
         if self._away is not None:
             raise InvariantError("answers were to be sent while others of the turn before are still being sent")
@@ -106,4 +125,7 @@ class SendingTogether:
 
     def stop(self) -> None:
         """Only once no connection is left."""
-        self._worker.stop()
+        self._has_no_thread = True
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None

@@ -372,7 +372,6 @@ class Server:
         self._common_turn_ends()
 
     def _common_turn_ends(self) -> None:
-        self.sent_together()
         self._order_answers()
         self.turn_ends()
 

@@ -56,6 +56,7 @@ class Worker:
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
             job()
+            del job  # and all that it refers to, instead of when the next one comes
 
 
 class Elsewhere:

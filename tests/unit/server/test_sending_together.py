@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from oncelog.records import native
 from oncelog.server import sending_together, server
 from oncelog.server.nodes import Nodes
 from oncelog.server.sending_together import SendingTogether
+from oncelog.server.workers import Worker
 from tests.support.frames import encode_request
 
 pytestmark = pytest.mark.skipif(not sending_together.IS_POSSIBLE, reason="needs the compiled module, and descriptors")
@@ -50,7 +50,7 @@ def read(connection: socket.socket, count: int) -> list[int]:
 class Held:
     """Stands in for the thread: sends when it is told to. From ``begun`` on the loop may wait for that."""
 
-    def __init__(self, worker: Any) -> None:
+    def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self.begun, self.go_on = threading.Event(), threading.Event()
         self.batches = 0
@@ -103,7 +103,7 @@ class Site:
         def replace(nodes: Nodes) -> Held:
             together = nodes.server.together
             assert together is not None
-            held = Held(together._worker)
+            held = Held(together._worker or together._new_worker())
             together._worker = held  # type: ignore[assignment]
             return held
 
@@ -148,13 +148,36 @@ def test_a_turn_ends_when_so_many_are_read_and_the_rest_have_the_next(
     assert held.batches >= COUNT // 10
 
 
-def test_few_answers_are_sent_by_the_loop(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_answers_are_sent_by_the_loop_and_there_is_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "LEAST_ANSWERS", COUNT + 1)
-    held = site.hold()
-    site.ask(1)
-    for connection in site.connections:
-        assert read(connection, 1) == [1]
-    assert not held.batches
+    with oncelog.Broker() as broker, ExitStack() as stack:
+        site = Site(broker, stack)
+        site.ask(1)
+        for connection in site.connections:
+            assert read(connection, 1) == [1]
+        assert site.together()._worker is None
+        assert "oncelog-sender" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_the_loop_sends_all_if_there_can_be_no_thread(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "oncelog-sender":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(server, "LEAST_ANSWERS", 2)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with oncelog.Broker() as broker, ExitStack() as stack:
+        site = Site(broker, stack)
+        for number in (1, 2):
+            site.ask(number)
+            for connection in site.connections:
+                assert read(connection, 1) == [number]
+    assert caplog.text.count("can't start new thread") == 1
 
 
 def test_what_is_answered_meanwhile_waits_for_the_answers_before(site: Site) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Generator
 from pathlib import Path
 from random import Random
@@ -15,6 +16,7 @@ import pytest
 
 import oncelog
 from oncelog.broker.slices import AT_ONCE
+from oncelog.conformance.expect import eventually
 from oncelog.errors import StorageError
 from oncelog.log.results import FileSlice
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -218,6 +220,26 @@ def test_what_a_worker_has_not_begun_can_be_discarded() -> None:
     worker.stop()
     loop.close()
     assert done == [1]
+
+
+def test_a_worker_keeps_nothing_of_what_it_has_done() -> None:
+    """A batch of answers to a thousand connections would stay in memory until the next one."""
+
+    class Answers:
+        def send(self) -> None:
+            sent.set()
+
+    sent = threading.Event()
+    loop = asyncio.new_event_loop()
+    worker = Worker(loop, "test")
+    answers = Answers()
+    kept = weakref.ref(answers)
+    worker.run(answers.send, lambda _: None)
+    del answers
+    assert sent.wait(60)
+    assert eventually(lambda: kept() is None)
+    worker.stop()
+    loop.close()
 
 
 def test_what_was_gathered_comes_before_a_change_by_a_long_request() -> None:

@@ -22,6 +22,7 @@ import psutil
 
 from benchmarks.load import BenchmarkError, cache_folder
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.children import ends_with_us
 
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 """ApiVersions v0 with a null client id, its size before it."""
@@ -115,7 +116,9 @@ class OwnProcess:
                 env=environment,
                 start_new_session=True,
             )
-            return await_answer(self.port, self._process) - begin
+            taken = await_answer(self.port, self._process) - begin
+        ends_with_us(self._process.pid)
+        return taken
 
     def stop(self) -> None:
         self._end(signal.SIGTERM)

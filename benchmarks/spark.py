@@ -20,6 +20,7 @@ from benchmarks.load import BenchmarkError
 from benchmarks.measures import Figures, new_topic
 from benchmarks.servers import Kafka, Oncelog, Server, running
 from oncelog.spark.maven import spark_connector_jars
+from tests.support.children import ends_with_us
 
 Add = Callable[[str, Figures], None]
 PARTITIONS = 2
@@ -42,6 +43,7 @@ class Job:
             cwd=Path(__file__).parents[1],
             start_new_session=True,
         )
+        ends_with_us(self.process.pid)
         self.pids = [self.process.pid]
         self.pids = self.line()
 

@@ -20,6 +20,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from tests.conftest import RunningBroker
 from tests.spark.crash_query import run_to_the_end, source_of
 from tests.spark.kafka_records import Seen, committed, create_topic, eventually, produce
+from tests.support.children import ends_with_us
 from tests.support.spark_faults import Paused, PausePoint
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +42,7 @@ class Driver:
                 text=True,
                 start_new_session=True,
             )
+        ends_with_us(self.process.pid)
         self._pids: list[int] = []
 
     def pids(self) -> list[int]:

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.support.children import ends_with_us
+
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 600
 
@@ -32,6 +34,7 @@ class DriverProcess:
                 stderr=errors,
                 start_new_session=True,
             )
+        ends_with_us(self.process.pid)
         self._buffer = b""
         self.pids: list[int] = self.line()
 

@@ -26,6 +26,7 @@ from types import TracebackType
 from oncelog.errors import OncelogError
 from oncelog.spark.java import find_java
 from oncelog.spark.maven import KAFKA_VERSION, Module, cache_folder, jars
+from tests.support.children import ends_with_us
 
 CLUSTER_ID = "b25jZWxvZy10ZXN0cy0xMg"
 
@@ -174,6 +175,7 @@ class ApacheKafka:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        ends_with_us(self._process.pid, self.folder if self._temporary else None)
         self._await_ready(self._process, timeout_s, answers or (lambda: _answers(self._port)))
         return self
 

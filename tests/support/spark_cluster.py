@@ -20,6 +20,7 @@ from types import TracebackType
 
 from oncelog.errors import OncelogError
 from oncelog.spark.java import find_java
+from tests.support.children import ends_with_us
 
 
 class ClusterFailed(OncelogError):
@@ -82,7 +83,7 @@ class SparkCluster:
         command = [find_java(), "-Xmx256m", f"-Dlog4j2.configurationFile={log4j}"]
         command += ["-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{class_name}"]
         with self._log(name).open("wb") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [*command, "--host", host, "--webui-port", "0", *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -91,6 +92,8 @@ class SparkCluster:
                 cwd=self.folder,
                 start_new_session=True,
             )
+        ends_with_us(process.pid, self.folder)
+        return process
 
     @staticmethod
     def _spark_home() -> Path:

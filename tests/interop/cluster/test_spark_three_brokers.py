@@ -25,6 +25,7 @@ from oncelog.spark.progress import Progress
 from tests.class_archive import QUICK_START
 from tests.interop.cluster.actors import PARTITIONS, Actor, Sender
 from tests.interop.cluster.disturber import PATIENCE_S, Disturber, by_partition, every_round
+from tests.support.children import ends_with_us
 from tests.support.kafka_cluster import NODES, KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.soak]
@@ -82,7 +83,7 @@ class Pipelines(Actor):
     def _start(self) -> subprocess.Popen[str]:
         settings = [part for name, value in QUICK_START.items() for part in ("--spark", f"{name}={value}")]
         with (self._folder / "said").open("w") as said:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "oncelog", "pipeline", "run", "copies.py", "--master", "local[4,4]"),
                     *("--bootstrap-server", self.servers, "--trigger", "1 second", "--json", *settings),
@@ -93,6 +94,8 @@ class Pipelines(Actor):
                 text=True,
                 start_new_session=True,
             )
+        ends_with_us(process.pid)
+        return process
 
     def _note(self, progress: Progress) -> None:
         if progress.rows:

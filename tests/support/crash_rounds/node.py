@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oncelog.errors import OncelogError
+from tests.support.children import ends_with_us
 
 
 class NodeFailed(OncelogError):
@@ -56,6 +57,7 @@ class ServeProcess:
             self._process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True, start_new_session=True
             )
+        ends_with_us(self._process.pid)
 
     def await_ready(self, timeout_s: float = 240) -> None:
         process = self._running()

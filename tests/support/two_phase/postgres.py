@@ -18,6 +18,8 @@ from types import TracebackType
 
 import psycopg
 
+from tests.support.children import ends_with_us
+
 WHY_NOT = "needs PostgreSQL's initdb and postgres on PATH (Debian: postgresql)"
 
 
@@ -74,6 +76,7 @@ class Postgres:
                 user=None if self._user is None else self._user.pw_uid,
                 cwd=self._data,
             )
+        ends_with_us(self._process.pid, self.folder)
         self._await_ready(self._process)
         return self
 

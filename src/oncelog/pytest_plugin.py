@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -115,6 +115,9 @@ def _options(marker: pytest.Mark) -> dict[str, Any]:
     if marker.args or unknown:
         wrong = repr(marker.args[0]) if marker.args else unknown[0]
         raise pytest.UsageError(f"the marker oncelog takes {', '.join(_OPTIONS)} by name, not {wrong}")
+    settings = marker.kwargs.get("settings")
+    if not isinstance(settings, Mapping | None):
+        raise pytest.UsageError(f'the marker oncelog takes settings={{"NAME": VALUE}}, not {settings!r}')
     return dict(marker.kwargs)
 
 

@@ -96,6 +96,10 @@ import pytest
 @pytest.mark.oncelog(brokers=3)
 def test_wrong(oncelog_broker):
     pass
+
+@pytest.mark.oncelog(settings=["num.partitions"])
+def test_wrong_settings(oncelog_broker):
+    pass
 """
 INSIDE = """
 def test_outside(oncelog_broker, oncelog_topic, oncelog_faults):
@@ -158,6 +162,15 @@ def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
                 assert client.ask(request, 2).error_code == 0
 
 
+def test_a_broker_that_a_test_has_stopped_serves_the_next_one() -> None:
+    """At another port: the admin client that the fixtures keep asked at the old one, and waited a minute each time."""
+    with Embedded({}) as shared:
+        shared.create_topic("t")
+        shared.broker.stop()
+        shared.clean()
+        assert shared.admin.list_topics() == []
+
+
 def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:
     with Embedded({}) as shared, Connection(shared.bootstrap_servers) as client:
         find_coordinator(client, "g", GROUP)
@@ -175,7 +188,9 @@ def test_a_topic_that_a_test_has_deleted_itself_troubles_no_later_one() -> None:
 
 
 def test_a_marker_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    assert "the marker oncelog takes settings, data, nodes by name, not brokers" in run(tmp_path, WRONG)
+    shown = run(tmp_path, WRONG)
+    assert "the marker oncelog takes settings, data, nodes by name, not brokers" in shown
+    assert "the marker oncelog takes settings={\"NAME\": VALUE}, not ['num.partitions']" in shown
 
 
 def test_a_broker_as_from_a_container() -> None:

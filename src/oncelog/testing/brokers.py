@@ -79,6 +79,9 @@ class TestBroker(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close_admin()
+
+    def _close_admin(self) -> None:
         if self._admin is not None:
             self._admin.__exit__(None, None, None)
             self._admin = None
@@ -99,6 +102,7 @@ class Embedded(TestBroker):
         """Remove faults and what they have broken, then open transactions, then every group and topic."""
         self.broker.faults.clear()
         if not self.broker.is_running:
+            self._close_admin()  # what a test has stopped starts at another port
             self.broker.start()
         elif self.broker.on_loop(_has_failed):
             self.broker.restart()  # the only way to reopen a partition that a fault has stopped

@@ -146,6 +146,13 @@ def test_topics_and_groups_are_completed(served: Served, topic: str) -> None:
     served.run("consume", "-t", topic, "-g", f"group-{topic}", "--from-beginning", "-c", 1).done()
     assert _completed(served, f"oncelog groups describe group-{topic}", 3) == [f"group-{topic}"]
     assert "consume" in _completed(served, "oncelog con", 1)
+    assert _completed(served, f"oncelog acls add --topic {topic[:-2]}", 4) == [topic]
+    assert _completed(served, f"oncelog acls list --group group-{topic}", 4) == [f"group-{topic}"]
+    assert _completed(served, f"oncelog groups reset-offsets group-{topic} --topic {topic[:-2]}", 5) == [topic]
+    assert _completed(served, f"oncelog groups delete-offsets group-{topic} -t {topic[:-2]}", 5) == [topic]
+    assert _completed(served, f"oncelog configs describe topic {topic[:-2]}", 4) == [topic]
+    assert _completed(served, f"oncelog configs alter group group-{topic}", 4) == [f"group-{topic}"]
+    assert _completed(served, "oncelog configs describe broker ", 4) == ["default", "1"]
 
 
 def test_without_a_broker_nothing_is_completed(tmp_path: Path) -> None:

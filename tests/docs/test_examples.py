@@ -193,6 +193,20 @@ def test_commands_of_other_blocks_exist_with_their_options(
             _parse(command, "oncelog", words)
 
 
+def test_messages_name_commands_that_exist() -> None:
+    """Whoever reads what to do next copies it into a shell."""
+    context = click.Context(command)
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    groups = {name: one.commands for name, one in found.items() if isinstance(one, click.Group)}
+    named = re.compile(rf"oncelog ({'|'.join(groups)}) ([a-z][a-z-]*)")
+    unknown = {}
+    for path in sorted((ROOT / "src" / "oncelog").rglob("*.py")):
+        for group, word in named.findall(path.read_text(encoding="utf-8")):
+            if word not in groups[group]:
+                unknown[f"oncelog {group} {word}"] = path
+    assert unknown == {}
+
+
 def _parse(group: click.Command, name: str, words: list[str], parent: click.Context | None = None) -> None:
     """Fail where click would refuse the words; nothing is run."""
     with group.make_context(name, list(words), parent=parent) as context:

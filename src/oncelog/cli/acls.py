@@ -16,6 +16,7 @@ from oncelog.acls import (
     PatternType,
     Permission,
 )
+from oncelog.cli.completion import complete_groups, complete_topics, complete_transactional_ids
 from oncelog.cli.options import Cluster, cluster_options
 from oncelog.cli.output import show_rows
 from oncelog.errors import ConfigError
@@ -43,9 +44,14 @@ def _resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--prefixed", is_flag=True, help="The name stands for all names with this prefix."),
         click.option("--cluster-resource", is_flag=True, help="The cluster itself."),
-        click.option("--transactional-id", metavar="ID", help="A transactional id; * for all."),
-        click.option("--group", metavar="NAME", help="A group; * for all."),
-        click.option("--topic", "-t", metavar="NAME", help="A topic; * for all."),
+        click.option(
+            "--transactional-id",
+            metavar="ID",
+            shell_complete=complete_transactional_ids,
+            help="A transactional id; * for all.",
+        ),
+        click.option("--group", metavar="NAME", shell_complete=complete_groups, help="A group; * for all."),
+        click.option("--topic", "-t", metavar="NAME", shell_complete=complete_topics, help="A topic; * for all."),
     ):
         function = option(function)
     return function

@@ -56,6 +56,21 @@ def complete_transactional_ids(
     return _names(context, lambda admin: [item.transactional_id for item in admin.list_transactions()], incomplete)
 
 
+def complete_resources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What the argument before it asks for: topics, groups, or brokers by their number and ``default``."""
+    match context.params.get("kind"):
+        case "topic":
+            return complete_topics(context, parameter, incomplete)
+        case "group":
+            return complete_groups(context, parameter, incomplete)
+        case _:
+            return _names(
+                context,
+                lambda admin: ["default", *(str(node.node_id) for node in admin.describe_cluster().nodes)],
+                incomplete,
+            )
+
+
 @click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oncelog.cli.completion import complete_resources
 from oncelog.cli.options import Cluster, cluster_options
 from oncelog.cli.output import show_json, show_rows
 from oncelog.cli.properties import named_values
@@ -33,7 +34,7 @@ def command() -> None:
 
 @command.command("describe")
 @click.argument("kind", type=click.Choice(KINDS))
-@click.argument("name")
+@click.argument("name", shell_complete=complete_resources)
 @click.option("--changed", is_flag=True, help="Only settings that differ from the default.")
 @cluster_options
 def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
@@ -56,7 +57,7 @@ def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
 
 @command.command("alter")
 @click.argument("kind", type=click.Choice(KINDS))
-@click.argument("name")
+@click.argument("name", shell_complete=complete_resources)
 @click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A setting; may be repeated.")
 @click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A setting to reset to its default.")
 @click.option("--dry-run", is_flag=True, help="Only check whether the change would be allowed.")

@@ -221,7 +221,8 @@ def _groups(admin: Admin) -> Iterator[Finding]:
             yield warn(
                 "groups",
                 f"{listing.group_id!r} has committed offsets whose records retention has removed: {_listed(lost)}",
-                "it goes on by auto.offset.reset: reset its offsets with oncelog groups reset, or keep records longer",
+                "it goes on by auto.offset.reset: reset its offsets with oncelog groups reset-offsets, or keep records "
+                "longer",
             )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.completion import complete_groups
+from oncelog.cli.completion import complete_groups, complete_topics
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import counted, show_json, show_rows, show_table
 from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
@@ -137,7 +137,10 @@ def _show_group(group: Row) -> None:
 
 @command.command("reset-offsets")
 @click.argument("group", type=text, shell_complete=complete_groups)
-@click.option("--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it.")
+@click.option(
+    "--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", shell_complete=complete_topics,
+    help="Topic, or some partitions of it.",
+)  # fmt: skip
 @click.option("--all-topics", is_flag=True, help="Every partition in which the group has committed an offset.")
 @click.option("--to-earliest", is_flag=True, help="To the first record.")
 @click.option("--to-latest", is_flag=True, help="To the end, after the last record.")
@@ -235,6 +238,7 @@ def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
     multiple=True,
     required=True,
     metavar="TOPIC[:0,1]",
+    shell_complete=complete_topics,
     help="Topic, or some partitions of it.",
 )
 @cluster_options

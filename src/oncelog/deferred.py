@@ -5,8 +5,8 @@ Callbacks run at once, in the order in which they were added, on the thread that
 anything, so a simulation that replays the same events sees the same order.
 
 Code that resolves a Deferred acts on behalf of some other caller, so an exception in a callback never propagates to it:
-the exception fails the Deferred that the callback was to resolve, and so on to the caller that waits for the answer; if
-there is none, it is logged.
+the exception fails the Deferred that the callback was to resolve, and so on, up to the caller that waits for the
+answer. If nobody waits, it is logged.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Deferred(Generic[T]):
         """Resolved with the result of ``function``, or failed with the exception it raises."""
         try:
             return cls.of(function(value))
-        except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+        except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
             return cls._failed(error)
 
     @classmethod
@@ -63,7 +63,10 @@ class Deferred(Generic[T]):
 
     @property
     def value(self) -> T:
-        """:raises Exception: the one that the deferred failed with."""
+        """The value.
+
+        :raises Exception: the exception with which the deferred failed.
+        """
         if self.succeeded:
             return self._value  # type: ignore[return-value]
         if self._failure is not None:
@@ -78,7 +81,7 @@ class Deferred(Generic[T]):
         for callback, _ in callbacks:
             try:
                 callback(value)
-            except Exception as error:  # noqa: BLE001 - another's callback; this is not its turn
+            except Exception as error:  # noqa: BLE001 - the callback belongs to another caller
                 _unhandled(error)
 
     def fail(self, failure: Exception) -> None:
@@ -109,7 +112,7 @@ class Deferred(Generic[T]):
         if self.succeeded:
             try:
                 value = function(self._value)  # type: ignore[arg-type]
-            except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+            except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
                 return Deferred._failed(error)
             return Deferred.of(value)
         result: Deferred[U] = Deferred()
@@ -125,7 +128,7 @@ class Deferred(Generic[T]):
         if self.succeeded:
             try:
                 return function(self._value)  # type: ignore[arg-type]
-            except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+            except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
                 return Deferred._failed(error)
         result: Deferred[U] = Deferred()
         self.map(function).then(lambda inner: inner.then(result.resolve, result.fail), result.fail)
@@ -137,7 +140,7 @@ def _alone(value: T) -> list[T]:
 
 
 def _unhandled(error: Exception) -> None:
-    logger.error("an answer that nobody waits for failed", exc_info=error)
+    logger.error("an answer failed that nobody waits for", exc_info=error)
 
 
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:

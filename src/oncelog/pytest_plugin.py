@@ -1,12 +1,12 @@
-"""The pytest plugin: a broker for the tests, a topic for each, faults by name. Loaded by pytest's entry point.
+"""The pytest plugin: a broker for tests, a topic for each test, faults by name. Loaded through pytest's entry point.
 
 ``@pytest.mark.oncelog_simulation(seeds=200)`` runs an ``async def`` test in virtual time, once for each seed
 (:mod:`oncelog.testing.simulation`).
 
 Fixtures: ``oncelog_broker``, ``oncelog_topic``, ``oncelog_faults``, ``oncelog_clock``. Marker:
-``@pytest.mark.oncelog(settings={...}, data="folder", nodes=3)`` gives a test a broker of its own.
-``--kafka-bootstrap-server HOST:PORT`` runs the same tests against a cluster that is there. Nothing of oncelog is
-imported until a test asks for a fixture.
+``@pytest.mark.oncelog(settings={...}, data="folder", nodes=3)`` gives a test its own broker.
+``--kafka-bootstrap-server HOST:PORT`` runs the same tests against an existing cluster. No part of oncelog is imported
+until a test uses a fixture.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _numbers = itertools.count(1)
 
 
 class _AsInstalled:
-    """Finds oncelog's modules as they were compiled when they were installed.
+    """Finds oncelog's modules without pytest's assertion rewriting.
 
-    Pytest would rewrite the assertions of every module of a plugin's distribution, of which these have none: seconds
-    before the first broker wherever nothing keeps the result, as in a fresh environment.
+    Pytest rewrites the assertions of every module of a plugin's distribution, although these modules have none. That
+    would take seconds before the first broker if the result is not cached, as in a fresh environment.
     """
 
     @staticmethod
@@ -62,14 +62,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="HOST:PORT",
         help="run the tests against this cluster instead of an embedded broker",
     )
-    group.addoption("--oncelog-seeds", type=int, metavar="N", help="run each simulation with so many seeds")
-    group.addoption("--oncelog-seed", type=int, metavar="SEED", help="run each simulation with this seed alone")
+    group.addoption("--oncelog-seeds", type=int, metavar="N", help="run each simulation with this number of seeds")
+    group.addoption("--oncelog-seed", type=int, metavar="SEED", help="run each simulation with only this seed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "oncelog(settings=None, data=None, nodes=1): a broker of its own for this test, with these settings",
+        "oncelog(settings=None, data=None, nodes=1): give this test its own broker, with these settings",
     )
     config.addinivalue_line(
         "markers",
@@ -89,10 +89,10 @@ def _oncelog_session_broker(request: pytest.FixtureRequest) -> Iterator[TestBrok
 
 @pytest.fixture
 def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TestBroker]:
-    """A broker in memory, shared by the session; topics, groups, transactions and faults of a test are gone before the
-    next one, but not settings, quotas and users.
+    """A broker in memory, shared by the session. A test's topics, groups, transactions and faults are removed before
+    the next test; its settings, quotas and users are not.
 
-    ``oncelog_broker.bootstrap_servers`` is what clients want. With the marker ``oncelog`` it is the test's own.
+    Clients connect to ``oncelog_broker.bootstrap_servers``. With the marker ``oncelog`` the test has its own broker.
     """
     from oncelog.testing.brokers import Embedded
 
@@ -103,7 +103,7 @@ def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[T
         broker.clean()
         return
     if request.config.getoption("--kafka-bootstrap-server"):
-        pytest.skip("the test wants a broker of its own settings, which a cluster that is there cannot become")
+        pytest.skip("the test needs a broker with its own settings, which an existing cluster cannot be given")
     options = _options(marker)
     folder = _folder(options.get("data"), tmp_path)
     with Embedded(options.get("settings") or {}, folder, options.get("nodes", 1)) as own:
@@ -131,16 +131,16 @@ def _folder(data: object, tmp_path: Path) -> Path | None:
 
 @pytest.fixture
 def oncelog_topic(oncelog_broker: TestBroker) -> str:
-    """The name of a topic with one partition that this test alone uses."""
+    """The name of a topic with one partition, used only by this test."""
     return oncelog_broker.create_topic(f"test-{next(_numbers)}")
 
 
 @pytest.fixture
 def oncelog_faults(oncelog_broker: TestBroker, request: pytest.FixtureRequest) -> Iterator[Faults]:
-    """Faults by name, in the broker or, with a cluster that is there, in front of it; gone after the test.
+    """Faults by name, in the broker or, with an existing cluster, in front of it; removed after the test.
 
-    With a cluster that is there, this test's clients must connect to ``oncelog_broker.bootstrap_servers`` after the
-    fixture was asked for: it leads through a proxy then. What struck is in the report of a test that fails.
+    With an existing cluster, this test's clients must read ``oncelog_broker.bootstrap_servers`` after this fixture has
+    been set up, because it then leads through a proxy. The report of a failed test lists the faults that struck.
     """
     from oncelog.faults.proxy import FaultProxy
     from oncelog.testing.brokers import Embedded
@@ -159,7 +159,7 @@ def oncelog_faults(oncelog_broker: TestBroker, request: pytest.FixtureRequest) -
 
 
 class _Outside:
-    """Faults in front of a cluster that is there; a test that asks for one inside a broker is skipped."""
+    """Faults in front of an existing cluster; a test that needs one inside a broker is skipped."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -168,52 +168,55 @@ class _Outside:
         from oncelog.faults.embedded import BrokerFaults
 
         if hasattr(BrokerFaults, name) and not hasattr(self._faults, name):
-            pytest.skip(f"{name} happens inside a broker of ours, which a cluster that is there is not")
+            pytest.skip(f"{name} needs an embedded broker, and the tests run against an existing cluster")
         return getattr(self._faults, name)
 
 
 class Clock:
-    """The broker's clock, which a test may put forward."""
+    """The broker's clock, which a test may set forward."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
     def advance(self, seconds: float) -> None:
-        """Let time pass for the broker alone: transactions, sessions and records that were to expire do so now.
+        """Let time pass for the broker only: transactions, sessions and records that expire within it do so now.
 
-        :param seconds: above 0.
+        :param seconds: how much time passes; above 0.
         """
         self._broker.pass_time(seconds)
 
 
 @pytest.fixture
 def oncelog_clock(oncelog_broker: TestBroker) -> Clock:
-    """``oncelog_clock.advance(3600)``: an hour passes for the broker. A broker of one's own (the marker) is wise."""
+    """``oncelog_clock.advance(3600)`` lets an hour pass for the broker; best with the test's own broker (the
+    marker)."""
     from oncelog.testing.brokers import Embedded
 
     if not isinstance(oncelog_broker, Embedded):
-        pytest.skip("the clock of a cluster that is there cannot be put forward")
+        pytest.skip("the clock of an existing cluster cannot be set forward")
     return Clock(oncelog_broker.broker)
 
 
 @pytest.fixture
 def oncelog_simulation(request: pytest.FixtureRequest) -> Any:
-    """The world of a test with the marker ``oncelog_simulation``: each seed has one of its own."""
+    """The world of a test with the marker ``oncelog_simulation``; each seed has its own."""
     if request.node.get_closest_marker(_SIMULATION) is None:
-        raise pytest.UsageError("the fixture oncelog_simulation belongs to tests with the marker of that name")
+        raise pytest.UsageError(
+            "the fixture oncelog_simulation needs the marker of that name: decorate the test with it"
+        )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a marked test once for each seed; what fails is shrunk, and its timeline told."""
+    """Run a marked test once for each seed; shrink a failure and report its timeline."""
     marker = pyfuncitem.get_closest_marker(_SIMULATION)
     if marker is None:
         return None
-    _simulate(pyfuncitem, _told(marker))
+    _simulate(pyfuncitem, _simulation_options(marker))
     return True
 
 
-def _told(marker: pytest.Mark) -> dict[str, Any]:
+def _simulation_options(marker: pytest.Mark) -> dict[str, Any]:
     unknown = sorted(marker.kwargs.keys() - set(_SIMULATION_OPTIONS))
     if marker.args or unknown:
         wrong = repr(marker.args[0]) if marker.args else unknown[0]
@@ -227,7 +230,7 @@ def _simulate(item: pytest.Function, options: dict[str, Any]) -> None:
     from oncelog.testing.simulation import Setting, Simulation, explore
 
     if not inspect.iscoroutinefunction(item.obj):
-        raise pytest.UsageError(f"{item.name} is no coroutine: a simulation runs 'async def' tests")
+        raise pytest.UsageError(f"{item.name} is not a coroutine: a simulation runs 'async def' tests")
     seeds, first = options.pop("seeds", 100), options.pop("first", 0)
     wanted = item.config.getoption("--oncelog-seeds")
     alone = item.config.getoption("--oncelog-seed")
@@ -253,5 +256,5 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     faults = item.stash.get(_FAULTS, None)
     if faults is not None and report.when == "call" and report.failed:
-        report.sections.append(("faults", "\n".join(faults.report()) or "none was made"))
+        report.sections.append(("faults", "\n".join(faults.report()) or "no faults were set"))
     return report

@@ -1,9 +1,9 @@
-"""Deadlines of the cores: a queue that tells the I/O layer when to wake up, and fires with the current time.
+"""Deadlines of the cores: a queue that tells the I/O layer when to wake up, and calls back with the current time.
 
-Used by broker, coordinators and client core. Callbacks run in the order of their deadlines, equal ones in the
-order of scheduling, so a simulation with a virtual clock is repeatable. An exception in one callback is logged and
-does not keep others from running. Deadlines are wall-clock times, but last as long as intended:
-when that clock is set, the I/O layer calls :meth:`Timers.shift`.
+Used by broker, coordinators and client core. Callbacks run in the order of their deadlines, and for equal deadlines in
+the order of scheduling, so a simulation with a virtual clock is repeatable. An exception in one callback is logged and
+does not keep others from running. Deadlines are wall-clock times, but take as long as intended: when that clock is set,
+the I/O layer calls :meth:`Timers.shift`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Timers:
     def fire(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Run what is due; a timer scheduled meanwhile for now or earlier runs too.
 
-        If the clock is set meanwhile, ``now_ms`` is an old time, and the others wait for the next call.
+        If the clock is set meanwhile, ``now_ms`` is out of date, and the remaining timers wait for the next call.
 
         :param is_enough: called after each timer: whether the others should wait for the next call.
         """
@@ -77,7 +77,7 @@ class Timers:
             try:
                 callback(now_ms)
             except Exception:
-                logger.exception("what was due failed; all else that is due goes on")
+                logger.exception("a timer's callback failed; other timers continue")
             if self._shifts != shifts or is_enough():
                 return
 
@@ -129,7 +129,7 @@ class Repeated:
         self._work(now_ms)
 
     def interval_changed(self, now_ms: int) -> None:
-        """Make the next time no later than the new interval says."""
+        """Bring the next time forward if the new interval is shorter."""
         at_ms = now_ms + max(1, self._interval_ms())
         if self._timer.pending and at_ms < self._timer.at_ms:
             self._timer.cancel()

@@ -132,7 +132,7 @@ def test_the_same_tests_run_against_a_cluster_that_is_there(tmp_path: Path) -> N
         with oncelog.Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
             assert not [name for name in admin.list_topics() if name.startswith("test-")]
     assert "4 passed, 3 skipped" in shown
-    assert "cannot become" in shown
+    assert "an existing cluster cannot be given" in shown
 
 
 def test_a_failed_test_shows_its_faults(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_p
     with oncelog.Broker() as cluster:
         shown = run(tmp_path, INSIDE, "--kafka-bootstrap-server", cluster.bootstrap_servers)
     assert "1 passed, 1 skipped" in shown
-    assert "hold_markers happens inside a broker of ours" in shown
+    assert "hold_markers needs an embedded broker" in shown
 
 
 def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:

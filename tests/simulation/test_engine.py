@@ -268,7 +268,7 @@ def test_a_trouble_of_several_nodes_is_refused_with_one() -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 
-    with pytest.raises(SimulationError, match="the trouble 'elect_lagging' needs several nodes, and nodes is 1"):
+    with pytest.raises(SimulationError, match="the trouble 'elect_lagging' needs several nodes, but nodes is 1"):
         simulate(main, troubles=["elect_lagging"])
 
 
@@ -433,10 +433,10 @@ def test_an_unknown_trouble_is_refused_by_name() -> None:
         ({"nodes": "3"}, "nodes='3'"),
         ({"limit_s": 0}, "limit_s must be a number of simulated seconds above 0, not 0"),
         ({"calm_s": float("nan")}, "calm_s must be a number of simulated seconds above 0, not nan"),
-        ({"troubles": "kill_broker"}, r"troubles are a list, such as \['kill_broker'\]"),
+        ({"troubles": "kill_broker"}, r"troubles must be a list, such as \['kill_broker'\]"),
         ({"troubles": [5]}, "there is no trouble 5; there are"),
         ({"troubles": [Trouble(60.0, "kill_broker", 1.0, 1)]}, "a trouble must begin between 0 and calm_s=60"),
-        ({"troubles": [Trouble(1.0, "kill_broker", -1.0, 1)]}, "for 0 seconds or more"),
+        ({"troubles": [Trouble(1.0, "kill_broker", -1.0, 1)]}, "and last 0 seconds or more"),
         ({"seed": 1.5}, "a seed must be a whole number, not 1.5"),
     ],
     ids=str,

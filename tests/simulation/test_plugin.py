@@ -53,6 +53,6 @@ def test_a_marked_test_runs_once_for_each_seed_and_misuse_is_told(tmp_path: Path
     told = ended.stdout
     assert "2 passed" in told, told
     assert "takes seeds, first, nodes, settings, troubles, calm_s, limit_s, habits by name, not seed" in told
-    assert "test_no_coroutine is no coroutine: a simulation runs 'async def' tests" in told
-    assert "the fixture oncelog_simulation belongs to tests with the marker of that name" in told
+    assert "test_no_coroutine is not a coroutine: a simulation runs 'async def' tests" in told
+    assert "the fixture oncelog_simulation needs the marker of that name" in told
     assert "there is no trouble 'kill_brocker'" in told

@@ -1,4 +1,4 @@
-"""The application: which address shows what, and the server that runs it."""
+"""The application: its routes, and the server that runs it."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ async def _home(request: Request) -> Response:
 async def serve(
     settings: ConsoleSettings, host: str, port: int, announce: Callable[[str], None], ended: asyncio.Event
 ) -> None:
-    """Serve until ``ended``; ``announce`` is told the address when browsers can connect.
+    """Serve until ``ended``; ``announce`` is called with the address once browsers can connect.
 
-    :raises OncelogError: it cannot listen there.
+    :raises OncelogError: it cannot listen at the address.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
@@ -147,6 +147,6 @@ async def serve(
 
 
 async def _serve(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Signals belong to the command, which sets ``ended``."""
+    """Do nothing: the command handles signals and sets ``ended``."""
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
     await server.serve(sockets=[listening])

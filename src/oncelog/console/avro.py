@@ -1,4 +1,4 @@
-"""Avro values with a schema that the visitor gave. Pure; needs fastavro, which the extra ``console`` brings."""
+"""Decodes Avro values with a schema that a visitor has entered. Pure; needs fastavro, from the extra ``console``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from oncelog.errors import ConfigError
 
 _MAGIC = b"\x00"
 _WIRE_HEADER_BYTES = 5
-"""What registries' serializers put in front: a zero and the schema's id."""
+"""The prefix written by serializers of schema registries: a zero byte and the schema's id."""
 
 MOST_NESTED_BYTES = 2000
-"""The reader's own stack has an end that it does not look for: each byte of a value may nest once more."""
+"""The reader does not check the depth of its stack, and each byte of a value may nest one level deeper."""
 MOST_NESTED_TYPES = 1000
-"""Of a schema whose values may be of any size: each type may lie within another one."""
+"""Limit for a schema whose values may have any size: each type may be nested in another one."""
 MOST_IDLE = 10_000
-"""Records and nulls of a value that take no bytes: with a few lines of schema they double and double."""
+"""Limit for records and nulls of a value that take no bytes: a few lines of schema can double them repeatedly."""
 MOST_IDLE_PER_BYTE = 16
-"""The same of what a value may hold many of."""
+"""The same limit for an item that a value may contain many times."""
 
 
 class NotAvro(ValueError):
@@ -29,7 +29,7 @@ class NotAvro(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AvroSchema:
-    """A schema, as text and ready to read with; ``most_bytes`` where values may nest deeper than a reader can."""
+    """A schema, as text and parsed; ``most_bytes`` is set if values may nest deeper than the reader can follow."""
 
     text: str
     parsed: Any
@@ -37,7 +37,7 @@ class AvroSchema:
 
     @classmethod
     def parse(cls, text: str) -> AvroSchema:
-        """:raises ConfigError: it is no Avro schema, or one whose values could be endless."""
+        """:raises ConfigError: it is not an Avro schema, or its values could be endless."""
         import fastavro
         from fastavro.schema import SchemaParseException, UnknownType
 
@@ -48,7 +48,7 @@ class AvroSchema:
         except ConfigError:
             raise
         except json.JSONDecodeError as error:
-            raise ConfigError(f"an Avro schema is JSON; this is not: {error}") from error
+            raise ConfigError(f"an Avro schema must be JSON; this is not: {error}") from error
         except RecursionError as error:
             raise ConfigError("the schema nests too deeply to be read") from error
         except (SchemaParseException, UnknownType, TypeError, KeyError, ValueError, AttributeError) as error:
@@ -56,7 +56,7 @@ class AvroSchema:
         return cls(text, parsed, shape.most_bytes)
 
     def read(self, data: bytes) -> Any:
-        """The value as JSON has it.
+        """The value as JSON types.
 
         :raises NotAvro: the bytes do not fit.
         """
@@ -71,7 +71,7 @@ class AvroSchema:
             source = io.BytesIO(candidate)
             try:
                 value = fastavro.schemaless_reader(source, self.parsed, None)
-            except Exception as error:  # noqa: BLE001 - a value that does not fit may fail in any way
+            except Exception as error:  # noqa: BLE001 - a value that does not fit the schema may fail in any way
                 failure: Exception = error
                 continue
             if source.tell() == len(candidate):
@@ -81,7 +81,7 @@ class AvroSchema:
 
 
 class _Weight(NamedTuple):
-    """What a value of a type is at least: things that take no bytes, bytes, and records within records."""
+    """The least that a value of a type contains: items that take no bytes, bytes, and nested records."""
 
     idle: int
     size: int
@@ -89,12 +89,12 @@ class _Weight(NamedTuple):
 
 
 class _Shape:
-    """What a schema allows that few bytes could abuse.
+    """Checks that a schema does not allow a few bytes to claim a huge value.
 
-    A value falls into parts: the whole, and what arrays, maps and unions hold. Within a part no byte is read that says
-    whether there is more of it, so each part must be worth its bytes, and no part may lie within itself.
+    A value consists of parts: the whole, and the content of arrays, maps and unions. Within a part no byte says whether
+    more follows, so each part must have enough bytes for its size, and no part may contain itself.
 
-    :raises ConfigError: it allows too much.
+    :raises ConfigError: the schema allows too much.
     """
 
     def __init__(self, schema: Any) -> None:
@@ -112,7 +112,7 @@ class _Shape:
         return None
 
     def _look(self, schema: Any, around: tuple[str, ...]) -> None:
-        """Note the named types, and whether one lies within itself."""
+        """Note the named types, and whether one contains itself."""
         if isinstance(schema, str):
             self._names_itself |= schema in around
         elif isinstance(schema, dict):
@@ -124,7 +124,7 @@ class _Shape:
             self._look(inner, around)
 
     def _parts(self, schema: Any) -> None:
-        """Check what arrays, maps and unions hold: an item takes its bytes, the others one more."""
+        """Check the content of arrays, maps and unions: an item takes its own bytes, the others one more."""
         if isinstance(schema, list):
             held, more = schema, 1
         elif isinstance(schema, dict) and schema.get("type") == "array":
@@ -151,7 +151,7 @@ class _Shape:
         if isinstance(schema, str) and schema not in self._named:
             return _Weight(schema == "null", 0 if schema == "null" else 1, 0)
         if not isinstance(schema, str | dict):
-            return _Weight(0, 1, 0)  # a union: which of its types comes takes a byte
+            return _Weight(0, 1, 0)  # a union: a byte says which of its types follows
         given = self._named[schema] if isinstance(schema, str) else schema
         kind, name = given.get("type"), str(given.get("name"))
         if kind in ("record", "error"):

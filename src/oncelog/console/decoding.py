@@ -1,4 +1,4 @@
-"""Keys and values as somebody reads them: text, JSON, hex, Avro, or the fields of an internal topic. Pure."""
+"""Shows keys and values to people: as text, JSON, hex, Avro, or the fields of an internal topic. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 INTERNAL_TOPICS = (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
 PREVIEW_CHARACTERS = 240
 FULL_BYTES = 64 * 1024
-"""How much of a key or value one page shows; the rest is there to download."""
+"""How much of a key or value one page shows; the rest can be downloaded."""
 HEX_BYTES = FULL_BYTES // 4
-"""The same where each byte takes three characters."""
+"""The same for hex, where each byte takes three characters."""
 
 
 class Decoder(Enum):
-    """How bytes are read. ``AUTO`` takes the first of schema, JSON, text and hex that fits."""
+    """How bytes are decoded. ``AUTO`` uses the first of schema, JSON, text and hex that fits."""
 
     AUTO = "auto"
     TEXT = "text"
@@ -37,7 +37,7 @@ class Decoder(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A key or value: its text, what it was read as, its size (-1 for null), and what stood in the way."""
+    """A key or value: its text, how it was decoded, its size (-1 for null), and what went wrong."""
 
     text: str
     kind: str
@@ -79,7 +79,7 @@ class Decoding:
         return decode(record.key, self.key, self.schema if self.key is Decoder.AVRO else None)
 
     def parsed(self, record: Record) -> Any:
-        """The value as JSON has it, for a search in it; :data:`NOTHING` where it is none."""
+        """The value as JSON types, for searching; :data:`NOTHING` if it is not JSON."""
         fields = decode_internal_record(self.topic, record) if self.topic in INTERNAL_TOPICS else None
         if fields is not None:
             return {"key": fields[0], "value": fields[1]}
@@ -100,7 +100,7 @@ NOTHING = object()
 
 
 def decode(data: bytes | None, decoder: Decoder, schema: AvroSchema | None) -> Shown:
-    """Bytes as text; what cannot be read as asked is shown as it is, with the reason."""
+    """Bytes as text; if they cannot be decoded as requested they are shown unchanged, with the reason."""
     if data is None:
         return Shown("null", "null", -1)
     size = len(data)

@@ -1,4 +1,4 @@
-"""How templates write numbers, times and fates. Pure."""
+"""Filters with which templates format numbers, times and fates. Pure."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FATE_WORDS = {Fate.NOT_TRANSACTIONAL: "none", Fate.ENDED: "ended"}
 
 
 def number(value: int | float | None) -> str:
-    """With a narrow space between thousands; a dash for what is not known."""
+    """A number with a narrow space between thousands; a dash if it is unknown."""
     if value is None:
         return "–"
     return f"{value:,.1f}".replace(",", "\u202f") if isinstance(value, float) else f"{value:,}".replace(",", "\u202f")
 
 
 def moment(time_ms: int | None) -> Markup:
-    """A time that the page's script turns into the visitor's zone; UTC without the script."""
+    """A time that the page's script converts to the visitor's time zone; UTC without the script."""
     text = show_time(time_ms) if time_ms is not None else None
     if text is None:
         return Markup("–")
@@ -53,7 +53,7 @@ def span(duration_ms: int | float | None) -> str:
 
 
 def size(amount: int) -> str:
-    """Bytes in a unit that can be read; null has none."""
+    """A size in a readable unit; empty for null."""
     if amount < 0:
         return "null"
     if amount < 1024:

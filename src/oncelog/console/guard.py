@@ -1,8 +1,8 @@
-"""What every request passes before a page sees it, and what every answer carries.
+"""The checks that every request passes before it reaches a page, and the headers of every response.
 
 - The Host header names an address, localhost, or a name that the console was started with: a page of another site whose
   name was pointed here (DNS rebinding) is refused.
-- No script and no style but the console's own files; nothing may frame it; nothing leaves it.
+- Only the console's own scripts and styles are allowed; no site may frame it, and pages send nothing elsewhere.
 - A body is at most ``MOST_BODY_BYTES``.
 """
 
@@ -30,12 +30,12 @@ _HEADERS = {
 
 
 _KEPT = "public, max-age=604800, immutable"
-"""The console's own files: their addresses name their version."""
+"""For the console's own files, whose addresses contain their version."""
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\[\]:/?#@\s]+)(?::(?P<port>[0-9]{1,5}))?")
 
 
 class TooLarge(Exception):
-    """A request's body is larger than it may be."""
+    """A request's body is too large."""
 
 
 class Guard:

@@ -1,8 +1,8 @@
-"""What Spark sessions report of their queries, kept for the page of pipelines.
+"""Stores the reports of Spark sessions about their queries, for the page of pipelines.
 
 A report is one JSON object: ``session`` (who reports), ``state`` (``running``, ``ended`` or ``failed``), ``problem``
-(one sentence, where it failed) and ``progress``, the fields of a batch as ``oncelog pipeline run --json`` writes them.
-Reports come from programs that hold the token, but are read as if they did not: sizes and numbers are bounded.
+(one sentence, if it failed) and ``progress``, the fields of a batch as ``oncelog pipeline run --json`` writes them.
+Although reports come from programs that have the token, they are not trusted: sizes and numbers are limited.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WRITTEN_BEFORE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch as it was reported, and when."""
+    """One reported batch, with the time of the report."""
 
     seen_ms: int
     number: int
@@ -58,7 +58,7 @@ class Pipeline:
 
     @property
     def done(self) -> float:
-        """What was read since the first report, as a part of that and what is there to read."""
+        """The records read since the first report, as a share of those and the ones left to read."""
         if self.last is None:
             return 0.0
         return self.rows / (self.rows + self.last.lag) if self.rows + self.last.lag else 1.0
@@ -67,7 +67,7 @@ class Pipeline:
         return self.state == "running" and now_ms - self.seen_ms > SILENT_MS
 
     def chart(self) -> str:
-        """Rows a second and lag over time, for the page's script."""
+        """Rows per second and lag over time, for the page's script."""
         series = [
             {"label": "rows/s", "values": [batch.rows_per_second for batch in self.batches]},
             {"label": "lag", "values": [batch.lag for batch in self.batches]},
@@ -76,7 +76,7 @@ class Pipeline:
 
 
 class Pipelines:
-    """All that was reported, the longest silent ones forgotten first."""
+    """All reports; queries that have been silent the longest are dropped first."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
@@ -85,7 +85,7 @@ class Pipelines:
         return sorted(self._known.values(), key=lambda one: (one.state != "running", one.name, one.session))
 
     def take(self, report: object, now_ms: int) -> None:
-        """:raises ConfigError: it is no report."""
+        """:raises ConfigError: it is not a valid report."""
         if not isinstance(report, dict) or not isinstance(report.get("progress"), dict | None):
             raise ConfigError("a report is a JSON object with session, state and progress")
         progress: Mapping[str, Any] = report.get("progress") or {}

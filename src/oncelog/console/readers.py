@@ -1,4 +1,5 @@
-"""Where groups stand in given partitions: asked of each group (first those with members), bounded, and remembered."""
+"""Finds the positions of groups in given partitions: requested per group (those with members first), limited, and
+cached."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ REMEMBERED_SECONDS = 4.0
 
 
 class SinkMarker(NamedTuple):
-    """What the transaction of a Spark batch left with a group: which batch of which query was written, and its rows."""
+    """A marker that the transaction of a Spark batch left in a group: the query, the batch, and its number of rows."""
 
     group: str
     query_id: str
@@ -28,7 +29,7 @@ class SinkMarker(NamedTuple):
 
     @classmethod
     def of(cls, group: str, metadata: str) -> SinkMarker | None:
-        """None for metadata that no sink of ours wrote."""
+        """None for metadata that no oncelog sink has written."""
         if not metadata.startswith("{"):
             return None
         try:
@@ -43,7 +44,7 @@ class SinkMarker(NamedTuple):
 
 
 class GroupPositions(NamedTuple):
-    """Committed offsets by group, sinks' markers, and how many groups were too many or may not be read."""
+    """Committed offsets by group, sinks' markers, and how many groups were left out or may not be read."""
 
     by_group: dict[str, dict[TopicPartition, int]]
     markers: list[SinkMarker]
@@ -51,7 +52,7 @@ class GroupPositions(NamedTuple):
     refused: int
 
     def within(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, dict[str, int]]:
-        """By partition and group, for these partitions."""
+        """The positions in these partitions, by partition and group."""
         found: dict[TopicPartition, dict[str, int]] = {name: {} for name in names}
         for group, positions in self.by_group.items():
             for name, offset in positions.items():
@@ -61,7 +62,7 @@ class GroupPositions(NamedTuple):
 
 
 class GroupReaders:
-    """The positions of all groups of a cluster, as one visitor may see them."""
+    """The positions of all groups of a cluster that one visitor may see."""
 
     def __init__(self) -> None:
         self._known: GroupPositions | None = None
@@ -69,7 +70,7 @@ class GroupReaders:
         self._lock = asyncio.Lock()
 
     async def positions(self, admin: Admin) -> GroupPositions:
-        """All of them, a few seconds old at most."""
+        """All positions, at most a few seconds old."""
         async with self._lock:
             if self._known is None or time.monotonic() - self._asked > REMEMBERED_SECONDS:
                 self._known = await _ask(admin)

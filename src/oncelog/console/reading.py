@@ -1,7 +1,7 @@
 """Pages of records: forwards and backwards from given offsets of several partitions, and searches.
 
-What one request reads is bounded in bytes and in time, whatever the topic holds. Positions are offsets by partition;
-the records of several partitions are merged by their timestamps, each partition's own order kept.
+Each request reads a limited number of bytes for a limited time, whatever the topic contains. Positions are offsets by
+partition. Records of several partitions are merged by timestamp, keeping each partition's order.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SEARCH_SECONDS = 1.5
 LOOK_SECONDS = 0.5
 TURN_SECONDS = 0.02
 MOST_TRIES = 6
-"""At finding a window of offsets that holds records, but not too many bytes."""
+"""Attempts to find a window of offsets that contains records, but not too many bytes."""
 MOST_PARTITIONS = 64
-"""Read at once; who has more chooses one."""
+"""The most partitions read together; with more, the visitor chooses one."""
 
 Positions = dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record for a table."""
+    """A record as a row of a table."""
 
     topic: str
     partition: int
@@ -72,7 +72,7 @@ class Ends:
 
 
 async def ends_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPartition, Ends]:
-    """The ends of partitions, asked for at once."""
+    """The ends of partitions, requested together."""
     wanted = list(names)
     first, end, stable = await asyncio.gather(
         admin.list_offsets(dict.fromkeys(wanted, EARLIEST)),
@@ -83,7 +83,7 @@ async def ends_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPa
 
 
 class Turn:
-    """Lets others have their turn where much is to be looked at without waiting."""
+    """Lets other tasks run while many records are examined without waiting."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
@@ -110,7 +110,7 @@ class Reading:
         return self.decoding.topic
 
     async def forward(self, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
-        """The records from these positions on."""
+        """A page of records from these positions on."""
         taken = await asyncio.gather(
             *(self._from(partition, offset, ends[partition].end) for partition, offset in starts.items())
         )
@@ -133,7 +133,7 @@ class Reading:
         return found
 
     async def backward(self, bounds: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
-        """The records before these positions, the newest first."""
+        """A page of records before these positions, newest first."""
         taken = await asyncio.gather(
             *(self._before(partition, offset, ends[partition].first) for partition, offset in bounds.items())
         )
@@ -154,8 +154,8 @@ class Reading:
 
     async def search(self, search: Search, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
         """Matching records from these positions on, one partition after the other, until the page is full or the time
-        of one request is over. What was read is looked at for a while in any case: a slow broker's answers must not
-        be read again for each of their records."""
+        of one request is over. Records that were read are examined for a while in any case, so that a slow broker's
+        answers need not be read again for each record."""
         found = Found(next=dict(starts))
         until = time.monotonic() + SEARCH_SECONDS
         rows: list[tuple[int, StoredRecord]] = []
@@ -182,7 +182,7 @@ class Reading:
         return found
 
     async def rows(self, records: Iterable[tuple[int, StoredRecord]]) -> list[Row]:
-        """Records as a table shows them."""
+        """Records as rows of a table."""
         given = list(records)
         names = await self.producers.names(stored.header for _, stored in given)
         return [self._row(partition, stored, names) for partition, stored in given]
@@ -202,11 +202,11 @@ class Reading:
         return FateReader(self.admin, name, offset, step_bytes=step_bytes, look_ahead_bytes=LOOK_AHEAD_BYTES)
 
     def wants(self, stored: StoredRecord) -> bool:
-        """Whether it is shown: markers only where they were asked for."""
+        """Whether to show a record; markers are shown only on request."""
         return self.control or not stored.header.is_control
 
     async def _from(self, partition: int, offset: int, end: int) -> tuple[list[StoredRecord], int]:
-        """Up to ``limit`` records, and where the next one would be."""
+        """Up to ``limit`` records, and the position of the next one."""
         reader = self._reader(partition, offset)
         records: list[StoredRecord] = []
         size = 0
@@ -219,7 +219,7 @@ class Reading:
         return records, reader.position
 
     async def _before(self, partition: int, bound: int, first: int) -> tuple[list[StoredRecord], int]:
-        """Up to ``limit`` records before ``bound``, and where they begin."""
+        """Up to ``limit`` records before ``bound``, and the position of the first."""
         records: list[StoredRecord] = []
         start, window, size = bound, self.limit, 0
         for _ in range(MOST_TRIES):
@@ -227,20 +227,20 @@ class Reading:
             older, taken, whole = await self._between(partition, at, start)
             size += taken
             if not whole and window > 1:
-                window = max(1, window // 4)  # large records: rather a few, and the newest
+                window = max(1, window // 4)  # large records: better a few, the newest
                 continue
             records, start = older + records, at
             if len(records) >= self.limit or start <= first or size >= BUDGET_BYTES:
                 break
             if len(older) * 2 < window:
-                window *= 8  # a gap that compaction left, or markers only
+                window *= 8  # a gap left by compaction, or only markers
         if len(records) > self.limit:
             records = records[-self.limit :]
             start = records[0].record.offset
         return records, start
 
     async def _between(self, partition: int, start: int, bound: int) -> tuple[list[StoredRecord], int, bool]:
-        """The records between two offsets, the bytes read, and whether they are all."""
+        """The records between two offsets, the bytes read, and whether these are all records."""
         reader = self._reader(partition, start)
         records: list[StoredRecord] = []
         size = 0
@@ -260,7 +260,7 @@ def encode_positions(positions: Mapping[int, int]) -> str:
 
 
 def decode_positions(text: str) -> Positions:
-    """Positions from an address; what is none is left out."""
+    """Positions from an address; invalid ones are left out."""
     found: Positions = {}
     for part in text.split(",")[: 4 * MOST_PARTITIONS]:
         partition, _, offset = part.partition(":")

@@ -1,4 +1,4 @@
-"""What a search in records looks for: text in keys and values, and JSON paths (RFC 9535). Pure."""
+"""Searches records for text in keys and values, and for JSON paths (RFC 9535). Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oncelog.records.record import Record
 
 MOST_PATH = 500
 MOST_VISITS = 100_000
-"""Places of one value that a path may visit; a value where it would visit more is passed over."""
+"""How many places of one value a path may visit; values that need more are skipped."""
 _SLOW = re.compile(r"\b(match|search)\s*\(")
 
 
@@ -34,7 +34,7 @@ class _Visits:
 
 
 class _Counted:
-    """A selector that counts: selectors of selectors, and those of filters, would multiply without end."""
+    """A selector that counts its visits: nested selectors and filters could multiply them without limit."""
 
     def __init__(self, selector: Any, visits: _Visits) -> None:
         self._selector = selector
@@ -48,7 +48,7 @@ class _Counted:
 
     @property
     def _looks_at_all(self) -> bool:
-        """A filter is asked of every child, whatever it finds."""
+        """Count a filter for every child, because it is evaluated for each."""
         return hasattr(self._selector, "expression")
 
 
@@ -68,7 +68,7 @@ class Path:
             segment.selectors = tuple(_Counted(selector, self.visits) for selector in segment.selectors)
 
     def _look(self, expression: Any) -> None:
-        """Count the paths within a filter, too."""
+        """Count the paths inside a filter, too."""
         if hasattr(expression, "query"):
             self._count(expression.query)
         for name in ("expression", "left", "right"):
@@ -80,12 +80,12 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a record must have, each where it is given.
+    """What a record must contain; conditions that are not given are ignored.
 
-    :param key: a part of the key; ``0x...`` are bytes.
+    :param key: a part of the key; ``0x...`` means bytes.
     :param text: a part of the value.
-    :param path: a JSON path that the value has.
-    :param equals: what the path leads to, as text.
+    :param path: a JSON path that must exist in the value.
+    :param equals: the value at the path, as text.
     """
 
     key: bytes | None = None
@@ -95,7 +95,7 @@ class Search:
 
     @classmethod
     def parse(cls, key: str, text: str, path: str, equals: str) -> Search:
-        """:raises ConfigError: the path is none."""
+        """:raises ConfigError: the path is not valid."""
         if equals and not path:
             raise ConfigError(f"the value {equals!r} needs a JSON path that leads to it, such as $.order.id")
         return cls(_needle(key), _needle(text), _compiled(path) if path else None, equals or None)
@@ -104,7 +104,7 @@ class Search:
         return self != Search()
 
     def finds(self, record: Record, decoding: Decoding) -> bool:
-        """Whether a record is wanted."""
+        """Whether a record matches."""
         if self.key is not None and (record.key is None or self.key not in record.key):
             return False
         if self.text is not None and (record.value is None or self.text not in record.value):
@@ -121,7 +121,7 @@ class Search:
             found = (node.value for node in path.query.finditer(value))
             return any(self.equals is None or _text(one) == self.equals for one in found)
         except (JSONPathError, RecursionError, _TooFar):
-            return False  # a value that nests deeper than a path may follow, or has too many ways for it
+            return False  # the value nests deeper than a path may follow, or has too many places to visit
 
 
 def _text(value: Any) -> str:
@@ -133,7 +133,7 @@ def _needle(text: str) -> bytes | None:
         try:
             return bytes.fromhex(text[2:])
         except ValueError:
-            raise ConfigError(f"bytes are written as pairs of hex digits, such as 0x00ff, not {text!r}") from None
+            raise ConfigError(f"bytes must be pairs of hex digits, such as 0x00ff, not {text!r}") from None
     return text.encode() if text else None
 
 
@@ -142,7 +142,7 @@ def _compiled(path: str) -> Path:
 
     if len(path) > MOST_PATH or path.count("..") > 2 or _SLOW.search(path):
         raise ConfigError(
-            f"a JSON path here has at most {MOST_PATH} characters and two '..', and no match() or search(): a search "
+            f"a JSON path may have at most {MOST_PATH} characters and two '..', and no match() or search(): a search "
             "must not stop the console for others"
         )
     whole = path if path.startswith("$") else f"$.{path}"
@@ -152,5 +152,5 @@ def _compiled(path: str) -> Path:
         raise ConfigError(f"the JSON path {path!r} nests too deeply") from None
     except JSONPathError as error:
         raise ConfigError(
-            f"a JSON path is written such as $.order.id or $.items[*].price, not {path!r}: {error.args[0]}"
+            f"a JSON path is written like $.order.id or $.items[*].price, not {path!r}: {error.args[0]}"
         ) from error

@@ -1,8 +1,8 @@
-"""Who visits, and the connection to the cluster that each visitor has.
+"""The sessions of visitors, and each visitor's connection to the cluster.
 
-A visitor is known by a random cookie. Where the broker asks for a login each session has a connection of its own, made
-with that user's credentials; what the user may do is the broker's business. Elsewhere all share one. Sessions live in
-memory and end after ``IDLE_SECONDS`` without a request.
+A visitor is identified by a random cookie. If the broker requires a login, each session has its own connection, opened
+with that user's credentials, and the broker decides what the user may do. Otherwise all sessions share one. Sessions
+are kept in memory and end after ``IDLE_SECONDS`` without a request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_SESSIONS = 1000
 
 
 class Link:
-    """One connection to the cluster, made when it is first needed and again after it could not be made."""
+    """One connection to the cluster, opened when first needed, and again if that failed."""
 
     def __init__(self, config: AdminConfig) -> None:
         self._config = config
@@ -46,14 +46,14 @@ class Link:
             return self._admin
 
     async def producers(self) -> Producers:
-        """Who is who among producers, remembered."""
+        """The transactional ids of producers, cached."""
         await self.admin()
         if self._producers is None:
             raise RuntimeError("a connected link knows its producers")
         return self._producers
 
     async def close(self) -> None:
-        """End the connection; the next call makes a new one."""
+        """Close the connection; the next call opens a new one."""
         async with self._lock:
             admin, self._admin, self._producers = self._admin, None, None
         if admin is not None:
@@ -62,11 +62,11 @@ class Link:
 
 @dataclass(slots=True)
 class Session:
-    """A browser that has called.
+    """The session of one browser.
 
-    :param link: None until somebody has logged in, where that is asked for.
-    :param flash: what an action has done, told on the next page.
-    :param schemas: Avro schemas by topic, as the visitor gave them.
+    :param link: None until the visitor has logged in, if a login is required.
+    :param flash: the result of the last action, shown on the next page.
+    :param schemas: Avro schemas by topic, as entered by the visitor.
     """
 
     id: str
@@ -79,7 +79,7 @@ class Session:
 
 
 class Sessions:
-    """All of them, the least recently seen first."""
+    """All sessions, the least recently used first."""
 
     def __init__(self, shared: Link | None) -> None:
         self._shared = shared
@@ -87,7 +87,7 @@ class Sessions:
         self._closing: set[asyncio.Task[None]] = set()
 
     def find(self, cookie: str | None) -> Session | None:
-        """The session of a cookie that is still good."""
+        """The session of a cookie, if the cookie is still valid."""
         self._forget_old()
         session = self._known.get(cookie or "")
         if session is not None:
@@ -96,13 +96,13 @@ class Sessions:
         return session
 
     def knows(self, session: Session) -> bool:
-        """Whether it goes on: nobody has logged out, and it was not forgotten."""
+        """Whether a session still exists: neither logged out nor expired."""
         return self._known.get(session.id) is session
 
     def begin(self, link: Link | None = None, user: str | None = None) -> Session:
-        """A new session; one that has logged in brings its own link."""
+        """Begin a session; one with a login has its own link."""
         while len(self._known) >= MOST_SESSIONS:
-            # Whoever calls without a cookie again and again ends no login.
+            # Repeated calls without a cookie must not end sessions with a login.
             oldest = next(iter(self._known.values()))
             self.end(next((one for one in self._known.values() if one.user is None), oldest))
         session = Session(
@@ -112,7 +112,7 @@ class Sessions:
         return session
 
     def end(self, session: Session) -> None:
-        """Log out: the cookie means nothing any more, the connection is closed."""
+        """Log out: the cookie becomes invalid and the connection is closed."""
         self._known.pop(session.id, None)
         if session.link is not None and session.link is not self._shared:
             task = asyncio.get_running_loop().create_task(session.link.close())
@@ -120,7 +120,7 @@ class Sessions:
             task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         links = {session.link for session in self._known.values()} | {self._shared}
         self._known.clear()
         await asyncio.gather(*(link.close() for link in links if link is not None), *self._closing)

@@ -1,4 +1,4 @@
-"""What a console is started with. Pure."""
+"""The settings of a console. Pure."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.errors import ConfigError
 
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-"""Those with which a visitor can log in."""
+"""Mechanisms with which a visitor can log in."""
 PATIENCE = {"default.api.timeout.ms": "8000", "request.timeout.ms": "8000", "metadata.max.age.ms": "10000"}
-"""A page says soon that a broker is not there, and asks again by itself."""
+"""Short timeouts: a page quickly says that a broker is unreachable, and retries by itself."""
 _CREDENTIALS = ("sasl.username", "sasl.password", "sasl.jaas.config")
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """A console.
+    """The settings of a console.
 
-    :param properties: of the admin client, ``bootstrap.servers`` among them.
+    :param properties: those of the admin client, including ``bootstrap.servers``.
     :param allow_changes: whether pages may change the cluster.
-    :param shared_login: visitors act with the credentials among the properties, without a login of their own.
-    :param hosts: names under which browsers may call it; addresses and localhost always may.
-    :param report_token: what a Spark session shows to report its progress; without one nobody may.
+    :param shared_login: visitors use the credentials in the properties and do not log in.
+    :param hosts: host names under which browsers may reach it, besides addresses and localhost.
+    :param report_token: the token that a Spark session needs to report its progress; None forbids reports.
     """
 
     properties: Mapping[str, str] = field(repr=False)
@@ -59,7 +59,7 @@ class ConsoleSettings:
         return protocol.startswith("SASL") or any(name in self.properties for name in own)
 
     def admin_config(self, user: str | None = None, password: str | None = None) -> AdminConfig:
-        """Settings of a client: those given, or those of a visitor who has logged in."""
+        """The admin client's settings: the given ones, or those of a visitor who has logged in."""
         properties = {**PATIENCE, "client.id": "oncelog-console", **self.properties}
         if user is not None and password is not None:
             for name in _CREDENTIALS:

@@ -1,4 +1,5 @@
-"""A partition drawn as a strip of offsets: which ranges are committed, aborted or open, and who stands where. Pure."""
+"""A partition drawn as a strip of offsets: ranges that are committed, aborted or open, and the positions of groups.
+Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from oncelog.client.aio.log_reader import BatchFate, Fate
 
 WIDTH = 1000
 MOST_SEGMENTS = 500
-"""Beyond it, neighbours of one fate are drawn as one, whoever wrote them."""
+"""With more segments, neighbours of one fate are drawn as one, whichever producer wrote them."""
 
 
 class Segment(NamedTuple):
-    """Offsets ``start`` to before ``end``, of one fate and one producer (-1 for several, or one that is not known)."""
+    """Offsets ``start`` to before ``end``, of one fate and one producer (-1 for several or an unknown one)."""
 
     start: int
     end: int
@@ -24,7 +25,7 @@ class Segment(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A segment on the drawing."""
+    """A segment in the drawing."""
 
     x: float
     width: float
@@ -32,7 +33,7 @@ class Bar(NamedTuple):
 
 
 class Pin(NamedTuple):
-    """A position on the drawing; ``row`` keeps labels apart, ``anchor`` keeps them inside."""
+    """A position in the drawing; ``row`` keeps labels apart, ``anchor`` keeps them inside."""
 
     x: float
     label: str
@@ -57,7 +58,7 @@ class Strip:
 
 
 def segments(batches: Iterable[BatchFate]) -> list[Segment]:
-    """Batches in order of offsets; neighbours of one fate and one producer are one."""
+    """Segments from batches in order of offsets; neighbours of one fate and producer are joined."""
     found: list[Segment] = []
     for (header, _, control), fate in batches:
         one = Segment(header.base_offset, header.next_offset, fate, header.producer_id, header.producer_epoch)
@@ -88,7 +89,7 @@ def draw(found: list[Segment], start: int, end: int, positions: Mapping[str, int
 
 
 def _coarse(data: list[Segment], start: int, end: int) -> list[Segment]:
-    """One segment for each fate and pixel, neighbours joined: what cannot be told apart is not drawn apart."""
+    """At most one segment for each fate and pixel, neighbours joined: smaller ones could not be distinguished."""
     by_pixel: dict[tuple[int, Fate], Segment] = {}
     for one in data:
         key = (round(_x(one.start, start, end)), one.fate)
@@ -113,7 +114,7 @@ def _x(offset: int, start: int, end: int) -> float:
 
 
 def _pins(positions: Mapping[str, int], start: int, end: int) -> tuple[list[Pin], int]:
-    """Groups by position; each label on the first row where it meets no other."""
+    """Groups by position, each label in the first row where it does not overlap another."""
     ends: list[float] = []
     pins: list[Pin] = []
     for label, offset in sorted(positions.items(), key=lambda item: (item[1], item[0])):

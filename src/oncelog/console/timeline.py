@@ -1,4 +1,4 @@
-"""The history of a transactional id, told from the records of ``__transaction_state``. Pure.
+"""Derives the history of a transactional id from the records of ``__transaction_state``. Pure.
 
 Sources: the states of ``coordinator.transaction``; KIP-890 for the epoch that each transaction of a newer client bumps.
 """
@@ -30,7 +30,7 @@ class Event(NamedTuple):
 
 
 def events(steps: Iterable[Step]) -> list[Event]:
-    """Each step with what it means after the one before."""
+    """Describe each step by what has changed since the one before."""
     found: list[Event] = []
     before: Txn | None = None
     for step in steps:

@@ -1,7 +1,7 @@
-"""A request, as the pages see it: who visits, what was asked, and how the answer is made.
+"""A request as pages see it: the visitor, the parameters, and how to respond.
 
-A page is a coroutine that takes a :class:`Visit` and returns a response. What a broker refuses becomes a page that says
-so in the place where the answer would be, and that asks again by itself.
+A page is a coroutine that takes a :class:`Visit` and returns a response. If a broker refuses something, the response is
+a page that says so, and that retries by itself if the broker could not be reached.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What all requests share."""
+    """The state shared by all requests."""
 
     settings: ConsoleSettings
     sessions: Sessions
     templates: Environment
     pipelines: Pipelines
     ended: asyncio.Event
-    """Set when the console stops: what goes on for ever ends."""
+    """Set when the console stops, to end live tails."""
     tails: set[object] = field(default_factory=set)
-    """The live tails that are open."""
+    """The open live tails."""
 
 
 def templates() -> Environment:
-    """The pages' templates: everything that is filled in is escaped, a name that is missing is an error."""
+    """The pages' templates: all values are escaped, and a missing name is an error."""
     environment = Environment(
         loader=PackageLoader("oncelog.console"),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -76,7 +76,7 @@ def templates() -> Environment:
 
 
 def _static_version() -> str:
-    """A name for the console's own files as they are, so that browsers may keep them."""
+    """A version for the console's own files, so that browsers may cache them."""
     found = sha256()
     for file in sorted((files("oncelog.console") / "static").iterdir(), key=lambda one: one.name):
         found.update(file.read_bytes())
@@ -84,13 +84,13 @@ def _static_version() -> str:
 
 
 def link(path: str, /, **query: object) -> str:
-    """An address within the console. Names travel in the query, where ``../x`` is a name like any other."""
+    """An address in the console. Names go into the query, where ``../x`` is a name like any other."""
     given = {name: value for name, value in query.items() if value is not None and value != ""}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 class Refused(OncelogError):
-    """What a visitor asked for is not done; the text says why and what to do."""
+    """A visitor's request is refused; the text says why and what to do."""
 
 
 class Visit:
@@ -102,13 +102,13 @@ class Visit:
         self.session = session
         self.form: dict[str, list[str]] = {}
 
-    # --- what was asked
+    # --- parameters
 
     def query(self, name: str, default: str = "") -> str:
         return self.request.query_params.get(name, default)
 
     def number(self, name: str, default: int, low: int = 0, high: int = 2**63 - 1) -> int:
-        """A number of the query; what is none is the default, what is too small or too large the limit."""
+        """A number from the query; the default if it is not a number, the limit if it is too small or too large."""
         text = self.query(name).strip().replace(",", "")
         try:
             return min(max(int(text), low), high)
@@ -116,17 +116,17 @@ class Visit:
             return default
 
     def name(self, what: str, parameter: str = "name") -> str:
-        """A name of the query that must be there.
+        """A required name from the query.
 
         :raises Refused: it is empty.
         """
         text = self.query(parameter)
         if not text:
-            raise Refused(f"the address names no {what}: choose one from its page")
+            raise Refused(f"the address contains no {what}: choose one on its page")
         return text
 
     def field(self, name: str, default: str = "") -> str:
-        """A field of the form that was sent."""
+        """A field of the submitted form."""
         values = self.form.get(name)
         return values[-1].strip() if values else default
 
@@ -141,17 +141,17 @@ class Visit:
         return await self._link.admin()
 
     async def producers(self) -> Producers:
-        """Who is who among producers."""
+        """The transactional ids of producers."""
         return await self._link.producers()
 
     async def group_positions(self, admin: Admin) -> GroupPositions:
-        """Where all groups stand that the visitor may see."""
+        """The positions of all groups that the visitor may see."""
         return await self._link.groups.positions(admin)
 
-    # --- answers
+    # --- responses
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """A page, with what every page shows."""
+        """Render a page, with the parts that every page has."""
         flash, self.session.flash = self.session.flash, None
         settings = self.console.settings
         text = self.console.templates.get_template(template).render(
@@ -166,22 +166,22 @@ class Visit:
             flash=flash,
             **values,
         )
-        # JSON may hold half of a surrogate pair, which is no UTF-8
+        # JSON may contain half of a surrogate pair, which is not valid UTF-8
         return HTMLResponse(text.encode(errors="backslashreplace"), status)
 
     @property
     def here(self) -> str:
-        """Path and query of this request."""
+        """The path and query of this request."""
         url = self.request.url
         return f"{url.path}?{url.query}" if url.query else url.path
 
     def done(self, text: str, path: str, /, **query: object) -> Response:
-        """After an action: go there, and say there what was done."""
+        """After an action, redirect to a page that says what was done."""
         self.session.flash = text
         return RedirectResponse(link(path, **query), 303)
 
     def failed(self, error: OncelogError) -> Response:
-        """The page that says why there is none."""
+        """The error page."""
         gone = isinstance(error, _NOT_THERE)
         status = 503 if gone else 400
         if isinstance(error, KafkaError) and not gone:
@@ -197,7 +197,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def cookie_name(request: Request) -> str:
-    """Cookies are not told apart by port, so the name is."""
+    """The cookie's name contains the port, because browsers share cookies between ports."""
     return f"oncelog-console-{request.url.port or 80}"
 
 
@@ -216,7 +216,7 @@ def shows(page: Page, *, open_to_all: bool = False) -> Endpoint:
 
 
 def acts(page: Page, *, changes: bool = True, open_to_all: bool = False) -> Endpoint:
-    """An endpoint that takes a form; ``changes`` the cluster, so only where that is allowed."""
+    """An endpoint that takes a form; one that ``changes`` the cluster works only if that is allowed."""
 
     async def endpoint(request: Request) -> Response:
         visit, new = _visit(request)
@@ -262,7 +262,7 @@ def _with_cookie(visit: Visit, response: Response) -> Response:
 
 
 def set_session(visit: Visit, session: Session, response: Response) -> Response:
-    """Go on as another session: somebody logged in or out."""
+    """Continue with another session after a login or logout."""
     visit.session = session
     return _with_cookie(visit, response)
 
@@ -277,7 +277,7 @@ async def _form(request: Request) -> dict[str, list[str]]:
 
 
 def _is_own(request: Request, visit: Visit) -> bool:
-    """The form holds the session's secret, and the browser does not say that another site sent it."""
+    """Whether the form has the session's secret, and the browser does not say that it came from another site."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
         return False

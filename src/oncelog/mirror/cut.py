@@ -2,19 +2,19 @@
 
 Called by :mod:`oncelog.mirror.run`. A transaction is *below* a cut on a partition if all its records there are, *above*
 if none is. A cut is consistent if each transaction is below it wherever it has records, and decided, or above it
-everywhere. What may be known of A:
+everywhere. What can be known of A:
 
-- Offsets are looked at partition by partition, never at one moment. But what was decided when the first look was over
-  (one of its markers lies below that look's offsets) had written all its records before, so a second look, which begins
-  after the first one has ended, sees all of it. Nothing else is let below a cut.
-- Where the producer's epoch rises with each transaction (KIP-890) or a marker carries a new one, producer id and epoch
-  name the transaction on every partition.
-- By the older protocol an epoch has many transactions, and no log tells which of them on two partitions are the same.
-  If two looks right after one another show nothing of the producer in between, then its state between them is that of
-  one moment. Is it open nowhere then, all that it wrote was complete; is it open wherever it wrote, all but that was.
-  Such moments divide what it wrote into blocks, and a block is treated as one transaction. On one partition alone each
-  transaction is its own.
-- A group's offset goes along only with all records before it, so that it points to the same record on B.
+- Offsets are read partition by partition, never all at one moment. But a transaction that was decided when the first
+  look ended (one of its markers lies below that look's offsets) had already written all its records, so a second look,
+  which begins after the first one has ended, sees all of it. Only such transactions may lie below a cut.
+- If the producer's epoch rises with each transaction (KIP-890), or a marker carries a new epoch, producer id and epoch
+  identify the transaction on every partition.
+- In the older protocol one epoch has many transactions, and no log says which of them on two partitions are the same.
+  If two consecutive looks show nothing written by the producer in between, its state between them is that of a single
+  moment. If it had no open transaction then, everything it had written was complete; if it had one open wherever it
+  wrote, everything except that was complete. Such moments divide its records into blocks, and a block is treated as
+  one transaction. On a single partition each transaction is identified by itself.
+- A group's offset is carried over only with all records before it, so that it points to the same record on B.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ ProducerEpoch: TypeAlias = tuple[int, int]
 
 
 class Sample(NamedTuple):
-    """Ends of all partitions, looked at twice: every look of ``after`` began when all of ``before`` were over."""
+    """The ends of all partitions, read twice: each read of ``after`` began when all of ``before`` had ended."""
 
     before: Offsets
     after: Offsets
 
 
 class Transaction:
-    """What one transaction has on one partition: offsets of its first and last record and of its marker."""
+    """One transaction on one partition: the offsets of its first and last record and of its marker."""
 
     __slots__ = ("_more", "epoch", "first", "last", "marker", "producer_id", "same_epoch")
 
@@ -52,11 +52,11 @@ class Transaction:
         self.last = last
         self.marker = UNDECIDED
         self.same_epoch = False
-        """Whether its marker says that the epoch goes on: the older protocol."""
+        """Whether its marker shows that the epoch stays the same, as in the older protocol."""
         self._more: array[int] | None = None
 
     def extend(self, base_offset: int, last_offset: int) -> None:
-        """Another batch."""
+        """Add another batch."""
         if self._more is None:
             self._more = array("q")
         self._more.append(base_offset)
@@ -81,7 +81,7 @@ class Need(NamedTuple):
 
 
 class PartitionView:
-    """What is known of a partition of A from ``position`` (mirrored up to there) to ``scanned``."""
+    """What is known of a partition of A, from ``position`` (mirrored up to there) to ``scanned``."""
 
     def __init__(self, name: TopicPartition, position: int) -> None:
         self.name = name
@@ -94,38 +94,38 @@ class PartitionView:
         self._size_bytes = 0
 
     def take_data(self, base_offset: int, next_offset: int, size_bytes: int) -> None:
-        """The next batch, whatever it holds."""
+        """Take the next batch, of any kind."""
         self.scanned = next_offset
         self._size_bytes += size_bytes
         if not self._sizes or self._size_bytes - self._sizes[-1][1] >= _CHECKPOINT_BYTES:
             self._sizes.append((next_offset, self._size_bytes))
 
     def take_transactional(self, producer_id: int, epoch: int, base_offset: int, last_offset: int) -> None:
-        """Records of a transaction."""
+        """Take records of a transaction."""
         current = self._open.get(producer_id)
         if current is not None and current.epoch == epoch:
             current.extend(base_offset, last_offset)
             return
-        if current is not None:  # its marker was compacted away: a later epoch says that it is over
+        if current is not None:  # its marker was compacted away: a later epoch shows that it has ended
             current.marker = base_offset
         self._open[producer_id] = current = Transaction(producer_id, epoch, base_offset, last_offset)
         self.transactions.append(current)
 
     def take_marker(self, producer_id: int, epoch: int, offset: int) -> None:
-        """A commit or abort marker."""
+        """Take a commit or abort marker."""
         current = self._open.pop(producer_id, None)
         if current is not None:
             current.marker = offset
             current.same_epoch = epoch == current.epoch
 
     def take_need(self, offset: int, partition: TopicPartition, end: int) -> None:
-        """A group's offset ``end`` of another partition, in the batch at ``offset``."""
+        """Take a group's offset ``end`` of another partition, from the batch at ``offset``."""
         self.needs.append(Need(offset, partition, end))
 
     def settle(self, last_stable_offset: int) -> None:
-        """Transactions that begin below the last stable offset are over, even if compaction took their markers.
+        """End transactions that begin below the last stable offset, even if compaction has removed their markers.
 
-        :param last_stable_offset: as told with the end that was scanned to.
+        :param last_stable_offset: as reported with the end up to which was scanned.
         """
         for producer_id, current in list(self._open.items()):
             if current.first < last_stable_offset:
@@ -133,7 +133,7 @@ class PartitionView:
                 del self._open[producer_id]
 
     def boundary(self, size_bytes: int) -> int:
-        """An end of a batch about ``size_bytes`` further on; the end of what is scanned where there is less."""
+        """The end of a batch about ``size_bytes`` further on, or the end of the scanned part if there is less."""
         begin = bisect_left(self._sizes, (self.position + 1, 0))
         for offset, total in self._sizes[begin:]:
             if total - self._passed(begin) >= size_bytes:
@@ -144,7 +144,7 @@ class PartitionView:
         return self._sizes[begin - 1][1] if begin else 0
 
     def move(self, position: int) -> None:
-        """Everything before ``position`` is mirrored."""
+        """Note that everything before ``position`` is mirrored."""
         self.position = position
         self.scanned = max(self.scanned, position)
         self.transactions = [item for item in self.transactions if item.first >= position]
@@ -154,7 +154,7 @@ class PartitionView:
 
 
 class _Unit:
-    """What goes below a cut together: first and last offset by partition."""
+    """Records that can only be below a cut together: first and last offset by partition."""
 
     __slots__ = ("extents", "whole")
 
@@ -174,10 +174,10 @@ def choose_cut(
 ) -> dict[TopicPartition, int]:
     """The furthest consistent cut that is at or below ``start``, and at or above the views' positions.
 
-    :param decided: ends of all partitions, looked at before any view was last scanned to its then end. A partition that
-        is not in it was not known then.
+    :param decided: the ends of all partitions, read before any view was last scanned to its end at that time. A
+        partition that is missing was not known then.
     :param start: how far a cut may go, at most ``decided``; ends of batches.
-    :param samples: for the older protocol; in order, none after the views' ends.
+    :param samples: for the older protocol; in order, and none after the views' ends.
     """
     cut = {
         name: max(view.position, min(start.get(name, 0), decided.get(name, 0), view.scanned))
@@ -222,7 +222,7 @@ def _units(
     decided: Offsets,
     samples: Sequence[Sample],
 ) -> Iterator[_Unit]:
-    """Everything that has records below ``cut`` on some partition."""
+    """Every block that has records below ``cut`` on some partition."""
     touched: dict[ProducerEpoch, _Parts] = {}
     for name, view in views.items():
         for item in view.transactions:
@@ -252,7 +252,7 @@ def _extents(parts: _Parts) -> dict[TopicPartition, tuple[int, int]]:
 
 
 def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[Sample]) -> Iterator[_Unit]:
-    """Transactions that share an epoch, divided as far as it is sure where."""
+    """Transactions that share an epoch, divided wherever the boundary is certain."""
     if len(parts) == 1:
         ((name, items),) = parts.items()
         for item in items:
@@ -280,7 +280,7 @@ def _block(parts: _Parts, *, whole: bool) -> Iterator[_Unit]:
 def _complete_at(
     parts: _Parts, begin: Mapping[TopicPartition, int], sample: Sample
 ) -> dict[TopicPartition, int] | None:
-    """How many transactions of each partition were complete everywhere at the sample's moment; None: not to be told."""
+    """How many transactions of each partition were complete everywhere at the sample's moment; None if unknown."""
     end: dict[TopicPartition, int] = {}
     opened: list[TopicPartition] = []
     wrote = 0

@@ -1,4 +1,4 @@
-"""Why a mirror does not go on; each text says what to do. Called by everything in this package."""
+"""Why a mirror cannot continue; each text says what to do. Called by every module of this package."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ PASSING = (
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
     Error.UNKNOWN_TOPIC_OR_PARTITION,
 )
-"""Errors that a round may not meet a second time: a topic that was deleted is dropped when it is begun again."""
+"""Errors that a repeated round may not meet: for instance, a deleted topic is dropped when the round begins again."""
 
 
 class MirrorRefused(OncelogError):
-    """Going on would lose or mix something up."""
+    """Continuing would lose records or mix them up."""
 
 
 class RangeGone(MirrorRefused):
-    """A has removed records that were not mirrored yet."""
+    """A has removed records that had not been mirrored yet."""
 
     def __init__(self, name: TopicPartition, position: int, first: int) -> None:
         super().__init__(
@@ -38,18 +38,18 @@ class TakenOver(MirrorRefused):
 
     def __init__(self, name: str, timeout_ms: int) -> None:
         super().__init__(
-            f"another mirror named {name!r} has taken over, or a round took longer than the transaction's time-out "
+            f"another mirror named {name!r} has taken over, or a round took longer than the transaction's timeout "
             f"({timeout_ms} ms); in the second case lower --max-bytes"
         )
 
 
 class Incomplete(MirrorRefused):
-    """B would be said to have everything, and chosen topics are not mirrored."""
+    """B cannot be reported complete, because some chosen topics are not mirrored."""
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
-            f"the target cannot get everything: of the chosen topics {', '.join(missing)} are not mirrored; choose "
-            "what is there with --topic, or leave out with --exclude what is not to be mirrored any more"
+            f"the target cannot get everything: the chosen topics {', '.join(missing)} are not mirrored; choose "
+            "existing topics with --topic, or exclude those that should no longer be mirrored with --exclude"
             if missing
             else "no topic of the source is chosen by --topic, --topics-matching and --exclude, so there is nothing to "
             "mirror; oncelog topics list shows the topics"

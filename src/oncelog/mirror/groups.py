@@ -1,4 +1,4 @@
-"""Offsets of A's groups: read out of ``__consumer_offsets``, translated, and which of them may be set on B.
+"""Offsets of A's groups: reads them from ``__consumer_offsets``, translates them, and decides which to set on B.
 
 Called by :mod:`oncelog.mirror.reading` and :mod:`oncelog.mirror.run`.
 """
@@ -25,7 +25,7 @@ GroupPositions: TypeAlias = dict[tuple[str, TopicPartition], OffsetAndMetadata]
 
 
 class OffsetCommit(NamedTuple):
-    """A group's position as its record says it."""
+    """A group's position, from its record."""
 
     group: str
     partition: TopicPartition
@@ -34,7 +34,7 @@ class OffsetCommit(NamedTuple):
 
 
 def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
-    """The positions among the records; what says that one is forgotten, and other kinds of records, are left out."""
+    """The positions among the records; tombstones and other kinds of records are left out."""
     for record in records:
         if record.key is None or record.value is None or record.key[:2] not in _OFFSET_KEYS:
             continue
@@ -47,9 +47,9 @@ def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
 
 
 async def asked_offsets(admin: Admin, mirrored: Container[TopicPartition]) -> tuple[GroupPositions, list[str]]:
-    """Every group's position of a mirrored partition, as A tells it now; none that is in an open transaction.
+    """Every group's position in a mirrored partition, as A reports it now, without positions in open transactions.
 
-    Also the groups that may not be asked.
+    Also the groups that may not be described.
     """
     found: GroupPositions = {}
     denied = []
@@ -68,11 +68,11 @@ async def asked_offsets(admin: Admin, mirrored: Container[TopicPartition]) -> tu
 
 
 class LateOffsets:
-    """Positions that A told at a start, for groups whose commits may lie below where the mirror stands.
+    """Positions that A reported at a start, for groups whose commits may lie below the mirror's position.
 
-    Such are those of topics that were chosen only later, and those that B has forgotten since. They are due when all
-    that A had then (``ends``) is on B: what was written in a transaction with one of them is there too. What
-    ``__consumer_offsets`` brings first is newer.
+    These are groups of topics that were chosen later, and groups whose offsets B has deleted since. Their positions are
+    due when everything that A had then (``ends``) is on B: records written in a transaction with one of them are there,
+    too. A position that ``__consumer_offsets`` delivers before that is newer.
     """
 
     def __init__(self, asked: GroupPositions, ends: Mapping[TopicPartition, int]) -> None:
@@ -80,9 +80,9 @@ class LateOffsets:
         self._ends = ends
 
     def due(self, brought: Iterable[tuple[str, TopicPartition]], cut: Mapping[TopicPartition, int]) -> GroupPositions:
-        """What is to be set by a round that goes up to ``cut``, once.
+        """The positions that a round up to ``cut`` must set; each is returned once.
 
-        :param brought: positions that ``__consumer_offsets`` has up to there.
+        :param brought: positions that ``__consumer_offsets`` contains up to there.
         """
         for key in brought:
             self._asked.pop(key, None)
@@ -93,7 +93,7 @@ class LateOffsets:
 
 
 class GroupsOnB(NamedTuple):
-    """What may be set on B, and the groups that are left alone, each with the reason."""
+    """Positions that may be set on B, and the groups that are left alone, each with the reason."""
 
     positions: dict[str, dict[TopicPartition, OffsetAndMetadata]]
     left_alone: dict[str, str]
@@ -104,9 +104,9 @@ async def settable(
     wanted: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
     written: Mapping[tuple[str, TopicPartition], int],
 ) -> GroupsOnB:
-    """Those of the translated positions whose group is at rest on B, and has not gone on there by itself.
+    """Those of the translated positions whose group is inactive on B and has not moved there by itself.
 
-    :param written: what the mirror has set last.
+    :param written: the positions that the mirror set last.
     """
     by_group: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
     for (group, name), position in wanted.items():
@@ -134,15 +134,15 @@ async def _moved(
     positions: Iterable[TopicPartition],
     written: Mapping[tuple[str, TopicPartition], int],
 ) -> list[TopicPartition]:
-    """Partitions at which the group stands elsewhere on B than the mirror has set it."""
+    """Partitions in which the group's offset on B differs from the one that the mirror set."""
     moved: list[TopicPartition] = []
-    for stable in (False, True):  # the mirror's own last transaction may be decided and its offsets not in force yet
+    for stable in (False, True):  # the mirror's own last transaction may be decided, its offsets not yet in force
         try:
             there = await admin.list_consumer_group_offsets(group, require_stable=stable)
         except KafkaTimeoutError:
             if not stable:
                 raise
-            break  # a transaction of somebody else holds offsets of it
+            break  # another client's transaction holds offsets of it
         moved = [name for name in positions if name in there and there[name].offset != written.get((group, name))]
         if not moved:
             break

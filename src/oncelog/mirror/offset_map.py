@@ -1,9 +1,9 @@
 """Where each record of A is on B: runs of offsets, and the records that keep them in a compacted topic of B. Pure.
 
-Called by :mod:`oncelog.mirror.run`. A run says that so many records from one offset of A on lie from one offset of B
-on, without a hole; A's markers, aborted records and holes, and B's markers, end a run. Runs are kept in chapters of
-at most ``CHAPTER`` runs: only a partition's last chapter is written again when it grows, so a round writes little, and
-chapters whose records A has no more are given up.
+Called by :mod:`oncelog.mirror.run`. A run says that a number of records from an offset of A on are, without gaps, at an
+offset of B and after it. A's markers, aborted records and gaps, and B's markers, end a run. Runs are kept in chapters
+of at most ``CHAPTER`` runs: only a partition's last chapter is rewritten when it grows, so a round writes little, and
+chapters whose records A no longer has are deleted.
 
 Keys and values are JSON. ``{"kind": "mirror"}``: ids of the two clusters. ``{"kind": "position", "topic",
 "partition"}``: how far A is mirrored, and the topic's ids on both sides. ``{"kind": "runs", "topic", "partition",
@@ -27,11 +27,11 @@ CHAPTER = 500
 
 
 class MapError(OncelogError):
-    """The map topic holds what no mirror wrote."""
+    """The map topic contains a record that no mirror has written."""
 
 
 class Run(NamedTuple):
-    """``records`` of them, from offset ``source`` of A and ``target`` of B on."""
+    """``records`` consecutive records, from offset ``source`` of A and offset ``target`` of B on."""
 
     source: int
     target: int
@@ -39,15 +39,15 @@ class Run(NamedTuple):
 
 
 class PartitionMap:
-    """The runs of one partition, by rising offsets."""
+    """The runs of one partition, in ascending order of offsets."""
 
     def __init__(self) -> None:
         self.chapters: dict[int, list[Run]] = {}
         self.changed: set[int] = set()
-        """Chapters that are not yet written as they are now."""
+        """Chapters that have changed since they were last written."""
 
     def add(self, run: Run) -> None:
-        """The next records; what goes on without a hole on both sides is the same run."""
+        """Add the next records; they extend the last run if there is no gap on either side."""
         number = max(self.chapters, default=0)
         runs = self.chapters.setdefault(number, [])
         last = runs[-1] if runs else None
@@ -63,7 +63,7 @@ class PartitionMap:
     def translate(self, offset: int) -> int | None:
         """B's offset of the first mirrored record at or after A's ``offset``.
 
-        Behind the last one that is mirrored: the offset after it on B; None if nothing is mirrored.
+        If there is none, the offset on B after the last mirrored record; None if nothing is mirrored.
         """
         numbers = sorted(number for number, runs in self.chapters.items() if runs)
         if not numbers:
@@ -84,7 +84,7 @@ class PartitionMap:
         return run.target + run.records
 
     def forget_before(self, offset: int) -> list[int]:
-        """Give up chapters whose records A has no more, but for the last; their numbers."""
+        """Delete chapters whose records A no longer has, except the last one; returns their numbers."""
         numbers = sorted(self.chapters)
         gone = [
             number
@@ -99,7 +99,7 @@ class PartitionMap:
 
 @dataclass(slots=True)
 class Position:
-    """How far a partition is mirrored, and which topics these are."""
+    """How far a partition is mirrored, and the ids of both topics."""
 
     offset: int
     source_id: str
@@ -108,7 +108,7 @@ class Position:
 
 @dataclass(slots=True)
 class MirrorState:
-    """Everything that the map topic holds."""
+    """The whole content of the map topic."""
 
     source_cluster: str | None = None
     target_cluster: str | None = None
@@ -120,16 +120,16 @@ class MirrorState:
         return self.maps.setdefault(name, PartitionMap())
 
     def apply(self, key: bytes | None, value: bytes | None) -> None:
-        """Take a record of the topic, in their order.
+        """Apply the next record of the topic.
 
-        :raises MapError: it is none of a mirror's.
+        :raises MapError: no mirror has written it.
         """
         try:
             named = json.loads(key or b"null")
             told = None if value is None else json.loads(value)
             self._apply(named, told)
         except (ValueError, KeyError, TypeError) as error:
-            raise MapError(f"the mirror's topic holds a record that no mirror wrote (key {key!r})") from error
+            raise MapError(f"the mirror's topic contains a record that no mirror has written (key {key!r})") from error
 
     def _apply(self, key: Mapping[str, Any], value: Any) -> None:
         if key["kind"] == "mirror":

@@ -1,6 +1,6 @@
-"""Other mirrors of the two clusters: no record is to be written by two of them, or to go in circles.
+"""Detects other mirrors of the two clusters: no record may be written by two of them, or be copied in circles.
 
-Called by :mod:`oncelog.mirror.run` where the mirroring of a topic begins.
+Called by :mod:`oncelog.mirror.run` when the mirroring of a topic begins.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _TOLD = (Fate.COMMITTED, Fate.OPEN, Fate.ENDED, Fate.NOT_TRANSACTIONAL)
 
 
 async def mirrors_into(admin: Admin, *, but_for: str = "") -> dict[str, MirrorState]:
-    """What the mirrors into a cluster have written of themselves, by their map topics, in open transactions too.
+    """The state that mirrors into a cluster have recorded, by map topic, including that of open transactions.
 
-    :param but_for: a map topic that is left out.
+    :param but_for: a map topic to leave out.
     """
     return {
         topic: await _told(admin, TopicPartition(topic, 0))
@@ -41,13 +41,13 @@ async def _told(admin: Admin, name: TopicPartition) -> MirrorState:
 
 
 async def holding_others(admin: Admin, names: Iterable[TopicPartition]) -> dict[str, str]:
-    """The topics of B among those of ``names`` that hold records already, each with what to do."""
+    """The topics of B in ``names`` that already contain records, each with what to do."""
     asked = sorted(names)
     begins = await admin.list_offsets(dict.fromkeys(asked, EARLIEST))
     ends = await admin.list_offsets(dict.fromkeys(asked, LATEST))
     return {
-        name.topic: f"{name} on the target holds records that this mirror did not write: delete the topic there, leave "
-        "it out with --exclude, or mirror behind them with --into-existing"
+        name.topic: f"{name} on the target contains records that this mirror did not write: delete the topic there, "
+        "leave it out with --exclude, or append to them with --into-existing"
         for name in reversed(asked)
         if ends[name].offset > begins[name].offset
     }
@@ -59,22 +59,22 @@ def clashing(
     into_target: Mapping[str, MirrorState],
     into_source: Mapping[str, MirrorState],
 ) -> dict[str, str]:
-    """The topics among ``new`` that another mirror writes too, or that one brings back; each with the reason."""
+    """The topics in ``new`` that another mirror writes, too, or copies back; each with the reason."""
     found: dict[str, str] = {}
     for name, position in sorted(new.items()):
         for topic, state in sorted(into_target.items()):
             if position.target_id and _writes(state, name, position.target_id):
                 found[name.topic] = (
-                    f"topic {name.topic!r} of the target is written by the mirror that has {topic!r} there too: each "
-                    f"record would be stored twice; leave it out with --exclude, or stop that mirror for good and "
+                    f"topic {name.topic!r} of the target is also written by the mirror whose map is {topic!r} there: "
+                    f"each record would be stored twice; leave it out with --exclude, or stop that mirror for good and "
                     f"delete {topic!r}"
                 )
         for topic, state in sorted(into_source.items()):
             if state.source_cluster == target_cluster and _writes(state, name, position.source_id):
                 found[name.topic] = (
-                    f"topic {name.topic!r} of the source is mirrored from the target, by the mirror that has {topic!r} "
-                    f"on the source: records would go in circles; leave it out with --exclude, or stop that mirror for "
-                    f"good and delete {topic!r}"
+                    f"topic {name.topic!r} of the source is mirrored from the target, by the mirror whose map is "
+                    f"{topic!r} on the source: records would be copied in circles; leave it out with --exclude, or "
+                    f"stop that mirror for good and delete {topic!r}"
                 )
     return found
 

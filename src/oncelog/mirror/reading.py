@@ -1,4 +1,4 @@
-"""Reads a partition of either cluster: headers for the cut, committed batches to be copied, and batches made ready.
+"""Reads a partition of either cluster: headers for the cut, and committed batches, ready to be copied.
 
 Called by :mod:`oncelog.mirror.run` and :mod:`oncelog.mirror.target`.
 """
@@ -32,12 +32,12 @@ from oncelog.records.control import ControlType
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PARTITION_LEADER_EPOCH, IsolationLevel, TopicPartition
 
 PACK_BYTES = 256 * 1024
-"""Batches smaller than this travel together: one request a batch would take its time for each."""
+"""Batches smaller than this are combined: a request for each would take too long."""
 _ENDINGS = (ControlType.COMMIT, ControlType.ABORT)
 
 
 async def scan(admin: Admin, view: PartitionView, end: int) -> None:
-    """Take into ``view`` what lies before ``end``.
+    """Read everything before ``end`` into ``view``.
 
     :raises RangeGone: records after the view's position are gone.
     """
@@ -50,7 +50,7 @@ async def scan(admin: Admin, view: PartitionView, end: int) -> None:
         for at, header in iter_headers(stored.records):
             if header.next_offset > view.scanned:
                 _take(view, stored.records, at, header)
-        if view.scanned == before:  # compaction has left nothing up to the end
+        if view.scanned == before:  # compaction has removed everything up to the end
             view.take_data(before, stored.high_watermark, 0)
         if view.scanned >= stored.high_watermark:
             view.settle(stored.last_stable_offset)
@@ -62,7 +62,7 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
         if control_type_of(records, at) in _ENDINGS:
             view.take_marker(header.producer_id, header.producer_epoch, header.base_offset)
         return
-    if not header.records_count:  # compaction has left its sequences alone
+    if not header.records_count:  # compaction keeps its sequences
         return
     if header.is_transactional:
         view.take_transactional(header.producer_id, header.producer_epoch, header.base_offset, header.last_offset)
@@ -72,7 +72,7 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
 
 
 async def _fetch(admin: Admin, name: TopicPartition, offset: int, end: int, isolation: IsolationLevel) -> Stored:
-    """What lies from ``offset`` on; a new leader is waited for until it knows what the last one told, up to ``end``.
+    """Records from ``offset`` on; waits until a new leader knows everything that the last one reported, up to ``end``.
 
     :raises MirrorRefused: nothing can be read there, see :func:`_out_of_range`.
     """
@@ -83,7 +83,7 @@ async def _fetch(admin: Admin, name: TopicPartition, offset: int, end: int, isol
         known = stored.last_stable_offset if committed else stored.high_watermark
         if not stored.records and known < end:
             what = "is decided" if committed else "can be read"
-            raise KafkaError(Error.OFFSET_NOT_AVAILABLE, f"{name} {what} up to {known} only, and was up to {end}")
+            raise KafkaError(Error.OFFSET_NOT_AVAILABLE, f"{name} {what} only up to {known}, but was up to {end}")
         return stored
 
     try:
@@ -99,15 +99,15 @@ async def _out_of_range(admin: Admin, name: TopicPartition, position: int) -> Mi
     if first > position:
         return RangeGone(name, position, first)
     return MirrorRefused(
-        f"{name} ends before offset {position} on the source, which was mirrored already: its log was cut off; mirror "
-        "into new topics, under another --name"
+        f"{name} ends before offset {position} on the source, which has already been mirrored: its log was cut off; "
+        "mirror into new topics, under another --name"
     )
 
 
 async def committed_batches(
     admin: Admin, name: TopicPartition, begin: int, end: int
 ) -> AsyncIterator[tuple[BatchHeader, memoryview]]:
-    """The batches from ``begin`` to before ``end`` that a reader of read_committed is given, packed as stored."""
+    """The batches from ``begin`` to before ``end`` that a read_committed reader gets, compressed as stored."""
     position = begin
     while position < end:
         stored = await _fetch(admin, name, position, end, IsolationLevel.READ_COMMITTED)
@@ -125,11 +125,11 @@ async def committed_batches(
             if kept and header.records_count:
                 yield header, view[at : at + header.size_bytes]
         if position == before:
-            return  # compaction has left nothing up to the end
+            return  # compaction has removed everything up to the end
 
 
 async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -> GroupPositions:
-    """The last committed position of each group and partition in a stretch of ``__consumer_offsets``."""
+    """The last committed position of each group and partition in a range of ``__consumer_offsets``."""
     found: GroupPositions = {}
     async for _, data in committed_batches(admin, name, begin, end):
         for commit in offset_commits(decode_records(data)):
@@ -138,7 +138,7 @@ async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -
 
 
 class Packed(NamedTuple):
-    """A batch for B, and the offsets of A that its records come from: (first, count) by turns, in order."""
+    """A batch for B, and where its records come from in A: pairs of first offset and count, in order."""
 
     batch: ReadyBatch
     ranges: list[tuple[int, int]]
@@ -147,10 +147,10 @@ class Packed(NamedTuple):
 async def packed(
     batches: AsyncIterator[tuple[BatchHeader, memoryview]], begin: int, largest_bytes: int
 ) -> AsyncIterator[Packed]:
-    """Batches of about ``largest_bytes``: large ones as they are where they are whole, small ones put together.
+    """Batches of about ``largest_bytes``: large complete ones unchanged, small ones combined.
 
     :param begin: records before it are left out.
-    :param largest_bytes: small batches are put together up to this.
+    :param largest_bytes: small batches are combined up to this size.
     """
     small: list[tuple[BatchHeader, memoryview]] = []
     size_bytes = 0
@@ -169,7 +169,7 @@ async def packed(
 
 
 def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[Packed]:
-    """One batch of them all; none if nothing is left."""
+    """All of them as one batch; None if nothing is left."""
     if not batches:
         return
     header, data = batches[0]
@@ -199,7 +199,7 @@ def _records(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> I
 
 
 def _goes_as_it_is(header: BatchHeader, begin: int) -> bool:
-    """Whether B takes the batch as a producer's: dense, dated by its producer, nothing to be left out."""
+    """Whether B accepts the batch as it is: without gaps, with timestamps of its producer, and nothing to leave out."""
     return (
         header.records_count == header.last_offset_delta + 1
         and header.timestamp_type is TimestampType.CREATE_TIME

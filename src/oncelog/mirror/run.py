@@ -1,10 +1,9 @@
-"""The mirror at work: rounds, each of which carries B from one consistent cut of A to a later one in one transaction.
+"""Runs a mirror in rounds, each of which takes B from one consistent cut of A to a later one in one transaction.
 
-Called by ``oncelog.cli.mirror``. A round looks at the ends of all partitions twice
-(:class:`~oncelog.mirror.cut.Sample`), then for topics and partitions that are new, reads what it does not know yet,
-chooses a cut, and writes to B in one transaction: the committed records up to it, the groups' offsets translated, how
-far A is mirrored, and the new runs of the offset map. Nothing in memory counts that B does not have: after an error the
-state is read from B again.
+Called by ``oncelog.cli.mirror``. A round reads the ends of all partitions twice (:class:`~oncelog.mirror.cut.Sample`),
+looks for new topics and partitions, reads records that it has not seen yet, chooses a cut, and writes to B in one
+transaction: the committed records up to the cut, the translated offsets of groups, how far A is mirrored, and the new
+runs of the offset map. B has the only valid state: after an error it is read from there again.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _AT_ONCE = 16
 _SETTINGS_SECONDS = 30.0
 _FORGET_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
-"""So long the positions on B may lag behind where nothing was to be copied."""
+"""How long the positions on B may be out of date if there was nothing to copy."""
 _ASK_AGAIN_SECONDS = 86_400.0
 _ATTEMPTS = 5
 
@@ -54,9 +53,9 @@ Say = Callable[[str], None]
 
 
 class Mirror:
-    """One mirror. :meth:`open`, then :meth:`round` again and again.
+    """One mirror. Call :meth:`open`, then :meth:`round` repeatedly.
 
-    :param say: is told what a person should know, once each.
+    :param say: called with messages for people, once each.
     """
 
     def __init__(self, source: Admin, target: Admin, settings: Settings, say: Say) -> None:
@@ -88,9 +87,9 @@ class Mirror:
     # --- beginning
 
     async def open(self) -> None:
-        """Fence other mirrors of the name, and stand where the last committed round has ended.
+        """Fence other mirrors of the same name, and begin where the last committed round ended.
 
-        :raises MirrorRefused: the name mirrors another cluster, or topics of B hold records that are none of A's.
+        :raises MirrorRefused: the name mirrors another cluster, or topics of B have records that are not from A.
         """
         await self._started_again(self._open)
 
@@ -122,13 +121,13 @@ class Mirror:
         return {name: item.offset for name, item in found.items()}
 
     def has_reached(self, ends: Mapping[TopicPartition, int]) -> bool:
-        """Whether B has all before ``ends``, of partitions that are still mirrored."""
+        """Whether B has everything before ``ends``, in partitions that are still mirrored."""
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
 
     def check_complete(self) -> None:
-        """To be asked before B is waited for to have everything, and before it is said to.
+        """Must be called before waiting for B to be complete, and before reporting that it is.
 
-        :raises MirrorRefused: topics that were to be mirrored are not.
+        :raises MirrorRefused: topics that should be mirrored are not.
         """
         missing = sorted(self._stopped.union(self._settings.selection.names) - self._topics.keys())
         if missing or not self._topics:
@@ -137,12 +136,12 @@ class Mirror:
     # --- topics
 
     async def _refresh(self, *, first: bool = False) -> None:
-        """Take up topics and partitions that are new, and drop what is gone."""
+        """Begin to mirror new topics and partitions, and drop deleted ones."""
         chosen = self._settings.selection.chosen(await self._source.describe_topics())
         for name in self._stopped:
             chosen.pop(name, None)
         for name in sorted(self._topics.keys() - chosen.keys()):
-            self._drop(name, f"topic {name!r} is no longer on the source: what was mirrored of it stays on the target")
+            self._drop(name, f"topic {name!r} is no longer on the source: its mirrored records stay on the target")
         for name, topic in list(chosen.items()):
             if not self._is_the_same(name, topic):
                 del chosen[name]
@@ -157,7 +156,7 @@ class Mirror:
         await self._take_up_group_offsets()
 
     def _is_the_same(self, name: str, topic: TopicDescription) -> bool:
-        """Whether a topic is the one that was mirrored before under its name; one that is not is stopped."""
+        """Whether a topic is the one mirrored before under its name; if not, mirroring it stops."""
         known = self._state.positions.get(TopicPartition(name, 0))
         if known is None or known.source_id == topic.topic_id.hex():
             return True
@@ -179,7 +178,7 @@ class Mirror:
         self.say_once(why)
 
     async def _adopt(self, chosen: Mapping[str, TopicDescription], *, first: bool) -> None:
-        """Views of every partition; those that are new get their position on B before anything is copied."""
+        """Open a view of every partition; new ones get their position on B before anything is copied."""
         there = (
             {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
         )
@@ -210,16 +209,16 @@ class Mirror:
                     self._views[name] = PartitionView(name, self._state.positions[name].offset)
 
     def _leave_out(self, reasons: Mapping[str, str], *, first: bool) -> None:
-        """Topics that are not to be begun: at a start a refusal, later they are stopped."""
+        """Handle topics that must not be mirrored: at a start the mirror is refused, later those topics are stopped."""
         for topic, why in sorted(reasons.items()):
             if first:
                 raise MirrorRefused(why)
             self._stop(topic, why)
 
     async def _begin_at(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
-        """Write where the mirroring of new partitions begins: at their first offset now.
+        """Write where the mirroring of new partitions begins: at their current first offset.
 
-        Other mirrors are looked for when that is written, so of two that begin at once one at least sees the other.
+        Only then look for other mirrors, so that of two that begin at the same time at least one sees the other.
         """
         if not new:
             return
@@ -238,7 +237,7 @@ class Mirror:
         await self._begin_at({name: at for name, at in new.items() if name.topic not in clashes}, first=first)
 
     async def _take_up_group_offsets(self) -> None:
-        """The partitions of ``__consumer_offsets``, as soon as there are any and if they may be read."""
+        """Add the partitions of ``__consumer_offsets`` once they exist, if they may be read."""
         if not self._reads_offsets or any(name.topic == CONSUMER_OFFSETS_TOPIC for name in self._views):
             return
         try:
@@ -253,14 +252,14 @@ class Mirror:
                 raise
             self._reads_offsets = False
             self.say_once(
-                f"{CONSUMER_OFFSETS_TOPIC} of the source may not be read: groups' offsets are asked for instead. They "
-                "are never ahead of the records, but those of a transaction may come a round after its records"
+                f"{CONSUMER_OFFSETS_TOPIC} of the source may not be read: groups' offsets are requested instead. They "
+                "are never ahead of the records, but those of a transaction may follow one round after its records"
             )
             return
         source_id = topic.topic_id.hex()
         known = self._state.positions.get(names[0])
         if known is not None and known.source_id != source_id:
-            raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was made again: mirror under another --name")
+            raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was recreated: mirror under another --name")
         new = {name: Position(0, source_id, "") for name in names if name not in self._state.positions}
         await self._begin_at(new, first=False)
         for name in names:
@@ -269,14 +268,14 @@ class Mirror:
     # --- a round
 
     async def round(self) -> Progress:
-        """Carry B on to the furthest consistent cut of A that is known, or a part of the way.
+        """Copy up to the furthest known consistent cut of A, or part of the way.
 
-        :raises MirrorRefused: going on would lose something, or another mirror of the name has taken over.
+        :raises MirrorRefused: continuing would lose records, or another mirror of the name has taken over.
         """
         return await self._started_again(self._round)
 
     async def _started_again(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Repeated after what may be otherwise once the state is read from B again."""
+        """A round, repeated after errors that may not recur once the state has been read from B again."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 if attempt > 1:
@@ -290,7 +289,7 @@ class Mirror:
                     raise TakenOver(self._settings.name, self._target.timeout_ms) from error
                 if (not error.retriable and error.error not in PASSING) or attempt == _ATTEMPTS:
                     raise
-                self._say(f"a round is begun again: {error}")
+                self._say(f"a round begins again: {error}")
         raise AssertionError("a round neither ended nor failed")
 
     async def _round(self) -> Progress:
@@ -303,7 +302,7 @@ class Mirror:
         self._samples.append(sample)
         await self._refresh()
         if not self._topics:
-            self.say_once("no topic of the source is chosen yet; the mirror waits for one")
+            self.say_once("the source has no chosen topic yet; the mirror waits for one")
         caught_up = all(self._views[name].position >= end for name, end in sample.after.items() if name in self._views)
         self._ends = await self._ends_of(list(self._views))
         if not await self._scan():
@@ -328,7 +327,7 @@ class Mirror:
         return {name: item.offset for name, item in found.items()}
 
     async def _scan(self) -> bool:
-        """Read up to the ends; whether no partition had to be stopped or moved."""
+        """Read up to the ends; returns whether no partition had to be stopped or moved."""
         places = asyncio.Semaphore(_AT_ONCE)
 
         async def one(view: PartitionView) -> None:
@@ -339,14 +338,14 @@ class Mirror:
         results = await asyncio.gather(*(one(view) for view in views), return_exceptions=True)
         for result in results:
             if isinstance(result, RangeGone) and self._settings.allow_loss:
-                self._say(f"{result.name} goes on at offset {result.first}: what was before is lost to the mirror")
+                self._say(f"{result.name} continues at offset {result.first}: earlier records are lost to the mirror")
                 self._views[result.name] = PartitionView(result.name, result.first)
             elif result is not None:
                 raise result
         return not any(isinstance(result, RangeGone) for result in results)
 
     def _choose(self, decided: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The cut of this round: bounded in bytes, unless what must go together is larger."""
+        """The cut of this round, limited in bytes unless records that must stay together are larger."""
         share = self._settings.max_bytes // max(1, sum(view.position < view.scanned for view in self._views.values()))
         while True:
             start = {name: view.boundary(share) for name, view in self._views.items()}
@@ -357,7 +356,7 @@ class Mirror:
             share = max(1, share * 2)
 
     async def _carry(self, cut: Mapping[TopicPartition, int], asked: GroupPositions) -> tuple[int, int, int]:
-        """One transaction on B up to ``cut``; records, bytes and groups in it."""
+        """Copy up to ``cut`` in one transaction on B; returns the records, bytes and groups in it."""
         ahead = {name: offset for name, offset in cut.items() if offset > self._views[name].position}
         copied = await self._copy({name: end for name, end in ahead.items() if name.topic != CONSUMER_OFFSETS_TOPIC})
         brought: GroupPositions = {}
@@ -373,17 +372,17 @@ class Mirror:
         return *copied, groups
 
     async def close(self) -> None:
-        """Leave on B where the mirror stands, for the next start."""
+        """Store the mirror's position on B for the next start."""
         if any(view.position > self._state.positions[name].offset for name, view in self._views.items()):
             await self._write_positions({name: view.position for name, view in self._views.items()})
 
     async def give_up(self) -> None:
-        """Abort what is open on B, so that its readers need not wait for the time-out."""
-        with suppress(KafkaError):  # the reason to give up is told, and the time-out does the same
+        """Abort the open transaction on B, so that its readers need not wait for the timeout."""
+        with suppress(KafkaError):  # the reason for giving up is reported, and the timeout has the same effect
             await self._target.transactions.end(commit=False)
 
     async def _write_positions(self, cut: Mapping[TopicPartition, int]) -> None:
-        """The last records of a round, and its end."""
+        """Write the last records of a round, and end it."""
         records: list[tuple[bytes, bytes | None]] = []
         for name, offset in sorted(cut.items()):
             position = self._state.positions[name]
@@ -399,7 +398,7 @@ class Mirror:
         self._written_at = time.monotonic()
 
     async def _given_up(self) -> list[tuple[bytes, bytes | None]]:
-        """Now and then: chapters of the map whose records A has no more, to be deleted."""
+        """Now and then, the chapters of the map whose records A no longer has, which are to be deleted."""
         now = time.monotonic()
         if now - self._forgot_at < _FORGET_SECONDS:
             return []
@@ -413,7 +412,8 @@ class Mirror:
         ]
 
     async def _copy(self, cut: Mapping[TopicPartition, int]) -> tuple[int, int]:
-        """The committed records up to ``cut``, some partitions at once, a batch each; records and bytes."""
+        """Copy the committed records up to ``cut``, one batch each of several partitions at a time; returns records and
+        bytes."""
         records = size_bytes = 0
         waiting = sorted(cut)
         reading: dict[TopicPartition, AsyncIterator[Packed]] = {}
@@ -448,16 +448,17 @@ class Mirror:
     # --- groups
 
     async def _ask_late(self) -> None:
-        """At a start and every day: B forgets offsets of a group without members a week after they were set."""
+        """At a start and once a day, ask for all positions: B deletes offsets of groups without members after a
+        week."""
         self._asked_at = time.monotonic()
         self._late = LateOffsets(await self._asked_offsets(), await self._ends_of(list(self._views)))
 
     async def _asked_offsets(self) -> GroupPositions:
-        """What A's groups say now."""
+        """The current positions of A's groups."""
         found, denied = await asked_offsets(self._source, self._views)
         if denied:
             self.say_once(
-                f"offsets of groups on the source may not be asked for, as that takes DESCRIBE on {', '.join(denied)}: "
+                f"offsets of groups on the source cannot be requested, as that needs DESCRIBE on {', '.join(denied)}: "
                 f"{'they come with the next commits' if self._reads_offsets else 'they are left alone'}"
             )
         return found
@@ -465,9 +466,9 @@ class Mirror:
     async def _write_groups(
         self, asked: GroupPositions, brought: GroupPositions, cut: Mapping[TopicPartition, int]
     ) -> int:
-        """Translate and set positions, in the open transaction; how many groups.
+        """Translate and set positions in the open transaction; returns the number of groups.
 
-        :param asked: are set only where they have changed.
+        :param asked: set only if they have changed.
         """
         wanted: GroupPositions = {}
         for (group, name), position in (asked | brought).items():
@@ -475,9 +476,7 @@ class Mirror:
                 continue
             if position.offset > cut[name]:
                 if self._reads_offsets:
-                    self.say_once(
-                        f"group {group!r} has committed {position.offset} for {name}, which is behind its end"
-                    )
+                    self.say_once(f"group {group!r} has committed {position.offset} for {name}, which is past its end")
                 continue
             offset = self._state.map_of(name).translate(position.offset)
             if offset is None:

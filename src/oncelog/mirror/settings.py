@@ -1,4 +1,4 @@
-"""How to mirror, and how far a mirror is. Called by the command line and :mod:`oncelog.mirror.run`."""
+"""The settings and the progress of a mirror. Called by the command line and :mod:`oncelog.mirror.run`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 MAX_BYTES = 64 * MIB
-"""What a round carries unless told otherwise: seconds of a transaction that may last a minute."""
+"""How much a round copies by default: seconds of work in a transaction that may last a minute."""
 INTERVAL_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to mirror. ``name`` tells mirrors of one target apart."""
+    """The settings of a mirror. ``name`` distinguishes mirrors into the same target."""
 
     name: str
     selection: Selection
@@ -30,14 +30,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """After a round: what it carried, and what is left of each topic (offsets, markers among them)."""
+    """After a round: what it copied, and what is left of each topic (in offsets, including markers)."""
 
     records: int
     size_bytes: int
     groups: int
     lag: Mapping[str, int]
     caught_up: bool
-    """At the beginning of the round B had all of A."""
+    """Whether B had everything of A when the round began."""
 
     @property
     def total_lag(self) -> int:

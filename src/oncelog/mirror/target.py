@@ -1,7 +1,7 @@
-"""The mirror's side of B: its transactions, and its own topic, written in them and read back at a start.
+"""The mirror's access to B: its transactions, and its own topic, written in them and read back at a start.
 
-Called by :mod:`oncelog.mirror.run`. Whoever opens it fences an older mirror of the same name, and ends what that one
-left open, before the topic is read: what it then says stays true.
+Called by :mod:`oncelog.mirror.run`. Opening it fences an older mirror of the same name, and ends its open
+transaction, before the topic is read: what the topic says then stays true.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from oncelog.records.batch import BatchBuilder, decode_records
 from oncelog.types import TopicPartition
 
 TIMEOUTS_MS = (900_000, 60_000)
-"""Apache Kafka's ``transaction.max.timeout.ms`` unless set, and a time that every broker allows."""
+"""The default of Apache Kafka's ``transaction.max.timeout.ms``, and a time that every broker allows."""
 _BATCH_BYTES = 512 * 1024
 _REQUEST_BYTES = 8 * 1024 * 1024
 
@@ -31,7 +31,7 @@ _REQUEST_BYTES = 8 * 1024 * 1024
 class Target:
     """The transactional id and the map topic of one mirror.
 
-    :param timeout_ms: of a transaction; None takes the longest that B allows.
+    :param timeout_ms: the transactions' timeout; None for the longest that B allows.
     """
 
     def __init__(self, admin: Admin, name: str, timeout_ms: int | None) -> None:
@@ -48,7 +48,7 @@ class Target:
         )
 
     async def open(self) -> MirrorState:
-        """Fence, and read what the last committed round has left."""
+        """Fence older mirrors, and read the map as the last committed round left it."""
         await self._fence()
         await self._make_map()
         state = MirrorState()
@@ -87,7 +87,7 @@ class Target:
             )
 
     async def write_map(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Records of the map, in the open transaction."""
+        """Write records of the map in the open transaction."""
         builder = BatchBuilder()
         for key, value in records:
             if builder.count and builder.size_bytes + len(key) + len(value or b"") > _BATCH_BYTES:

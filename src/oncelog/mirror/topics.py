@@ -1,4 +1,4 @@
-"""Which topics of A are mirrored, and that B has them with their partitions and settings.
+"""Chooses the topics of A to mirror, and creates them on B with their partitions and settings.
 
 Called by :mod:`oncelog.mirror.run`.
 """
@@ -16,7 +16,7 @@ from oncelog.client.core.errors import TopicAlreadyExistsError
 from oncelog.errors import ConfigError
 
 MAP_PREFIX = "oncelog-mirror."
-"""Begins the names of the topics that mirrors keep for themselves."""
+"""The prefix of the names of mirrors' own topics."""
 NOT_TAKEN_ALONG = (
     "follower.replication.throttled.replicas",
     "leader.replication.throttled.replicas",
@@ -26,7 +26,7 @@ NOT_TAKEN_ALONG = (
     "remote.",
     "unclean.leader.election.enable",
 )
-"""Settings of a topic that are about the cluster it is in, or (timestamps) would change what is mirrored."""
+"""Settings of a topic that depend on its cluster, or that (for timestamps) would change what is mirrored."""
 _TYPE = "message.timestamp.type"
 _LIMITS = ("message.timestamp.after.max.ms", "message.timestamp.before.max.ms")
 _NO_LIMIT = 2**63 - 1
@@ -34,14 +34,14 @@ _NO_LIMIT = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Topics by name, or by an expression that the whole name matches; all but internal ones where none is given."""
+    """Topics by name, or by an expression that matches the whole name; all but internal ones if neither is given."""
 
     names: tuple[str, ...] = ()
     matching: str | None = None
     exclude: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """:raises ConfigError: an expression is none."""
+        """:raises ConfigError: an expression is not valid."""
         for expression in (self.matching, *self.exclude):
             try:
                 re.compile(expression or "")
@@ -60,7 +60,7 @@ class Selection:
 
 
 async def settings_of(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What was set on each topic itself, as far as a mirror takes it along."""
+    """Each topic's own settings, as far as a mirror copies them."""
     if not topics:
         return {}
     found = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in topics])
@@ -77,13 +77,13 @@ async def settings_of(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str
 
 
 async def make_alike(source: Admin, target: Admin, topics: Mapping[str, TopicDescription]) -> None:
-    """Give B each of these topics with A's partitions and settings; more partitions on B are left."""
+    """Create each of these topics on B with A's partitions and settings; additional partitions on B are kept."""
     there = {topic.name: topic for topic in await target.describe_topics()}
     wanted = await settings_of(source, sorted(topics))
     for name, topic in sorted(topics.items()):
         count = len(topic.partitions)
         if name not in there:
-            with suppress(TopicAlreadyExistsError):  # made meanwhile, or in an attempt whose answer was lost
+            with suppress(TopicAlreadyExistsError):  # created meanwhile, or in an attempt whose answer was lost
                 await target.create_topics([NewTopic(name, count, -1, {}, wanted[name])])
         elif len(there[name].partitions) < count:
             await target.create_partitions({name: count})
@@ -103,7 +103,7 @@ async def make_alike(source: Admin, target: Admin, topics: Mapping[str, TopicDes
 
 
 async def _of_timestamps(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What is in force; clusters before Kafka 3.6 have no such limits."""
+    """The limits in force; clusters before Kafka 3.6 have no such limits."""
     if not topics:
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]
@@ -115,7 +115,7 @@ async def _of_timestamps(admin: Admin, topics: Sequence[str]) -> dict[str, dict[
 
 
 def keeps_timestamps(source: Mapping[str, str], target: Mapping[str, str]) -> dict[str, str]:
-    """What B's topic must be told so that it takes each record of A's with the timestamp that it has."""
+    """Settings with which B's topic accepts each record of A's with its timestamp."""
     changes = {} if target[_TYPE] == "CreateTime" else {_TYPE: "CreateTime"}
     for name in _LIMITS:
         allowed = int(source.get(name, _NO_LIMIT))

@@ -87,5 +87,5 @@ def test_state_comes_back_from_its_records() -> None:
 
 @pytest.mark.parametrize("record", [(None, b"{}"), (b"{}", b"{}"), (b"no", b"no"), (b'{"kind":"position"}', b"{}")])
 def test_record_of_somebody_else_is_refused(record: tuple[bytes | None, bytes]) -> None:
-    with pytest.raises(MapError, match="no mirror wrote"):
+    with pytest.raises(MapError, match="no mirror has written"):
         MirrorState().apply(*record)

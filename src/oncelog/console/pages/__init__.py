@@ -1,1 +1,1 @@
-"""The pages, a module for each thing they show."""
+"""The pages, one module for each subject."""

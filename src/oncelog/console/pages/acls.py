@@ -18,7 +18,7 @@ FIELDS = ("resource", "name", "pattern", "principal", "host", "operation", "perm
 
 
 async def listing(visit: Visit) -> Response:
-    """All ACLs, or those of which some part has a text."""
+    """The page of ACLs, all of them or those in which some part contains a text."""
     found, problem = await _acls(await visit.admin())
     wanted = visit.query("q").lower()
     words = [_words(acl) for acl in found]
@@ -30,7 +30,7 @@ async def listing(visit: Visit) -> Response:
 
 
 async def _acls(admin: Admin) -> tuple[list[Acl], str]:
-    """All of them; and why there are none if the cluster has no authorizer."""
+    """All ACLs; and why there are none if the cluster has no authorizer."""
     try:
         return await admin.describe_acls(EVERYTHING), ""
     except KafkaError as error:
@@ -52,7 +52,7 @@ def _words(acl: Acl) -> dict[str, str]:
 
 
 async def add_form(visit: Visit) -> Response:
-    """The form of a new ACL."""
+    """The form for a new ACL."""
     fields = {"resource": "TOPIC", "name": "", "pattern": "LITERAL", "principal": "User:", "host": "*",
               "operation": "READ", "permission": "ALLOW"}  # fmt: skip
     return _form(visit, fields, "")
@@ -66,7 +66,7 @@ def _form(visit: Visit, fields: dict[str, str], problem: str) -> Response:
 
 
 async def add(visit: Visit) -> Response:
-    """Add an ACL; what is refused is said beside what was entered."""
+    """Add an ACL; a refusal is shown next to the entered values."""
     fields = {name: visit.field(name) for name in FIELDS}
     try:
         acl = _acl(fields)
@@ -79,7 +79,7 @@ async def add(visit: Visit) -> Response:
 
 
 def _acl(fields: dict[str, str]) -> Acl:
-    """:raises ConfigError: a part is none."""
+    """:raises ConfigError: a part is missing or invalid."""
     name = CLUSTER_NAME if fields["resource"] == "CLUSTER" else fields["name"]
     if not name:
         raise ConfigError("name the resource, or * for all")
@@ -97,11 +97,11 @@ def _acl(fields: dict[str, str]) -> Acl:
             Permission[fields["permission"]],
         )
     except KeyError as error:
-        raise ConfigError(f"{error} means nothing in an ACL") from error
+        raise ConfigError(f"{error} is not valid in an ACL") from error
 
 
 async def confirm_remove(visit: Visit) -> Response:
-    """What would be gone."""
+    """Ask for confirmation, showing the ACL to be removed."""
     return visit.page("remove_acl.html", fields={name: visit.query(name) for name in FIELDS})
 
 

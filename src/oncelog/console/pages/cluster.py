@@ -1,4 +1,4 @@
-"""Brokers, and settings of brokers and topics: seeing and changing them."""
+"""Shows brokers, and shows and changes the settings of brokers and topics."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def broker(visit: Visit) -> Response:
     """The settings of one broker."""
     name = visit.query("id")
     if not name.isdecimal() or len(name) > 10:
-        raise Refused(f"a broker is named by its number, not {name!r}")
+        raise Refused(f"a broker must be given by its number, not {name!r}")
     admin = await visit.admin()
     nodes = (await admin.describe_cluster()).nodes
     if int(name) not in [node.node_id for node in nodes]:

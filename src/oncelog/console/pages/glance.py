@@ -18,7 +18,7 @@ LISTED = 60
 
 
 async def page(visit: Visit) -> Response:
-    """The strip of one partition, or the choice of one."""
+    """The strip of one partition, or a form to choose one."""
     admin, topic = await visit.admin(), visit.query("topic")
     if not topic:
         return visit.page("glance_choose.html", topics=(await admin.list_topics(internal=True))[:5000])

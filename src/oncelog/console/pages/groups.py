@@ -1,4 +1,4 @@
-"""Groups: all of them, one with its members and lags, and moving or forgetting its positions."""
+"""Shows groups, and one group with its members and lags; resets or deletes its positions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TARGETS = {
 
 
 async def listing(visit: Visit) -> Response:
-    """All groups."""
+    """The page of all groups."""
     admin = await visit.admin()
     wanted = visit.query("q").lower()
     found = await admin.list_consumer_groups()
@@ -33,7 +33,7 @@ async def listing(visit: Visit) -> Response:
 
 
 async def one(visit: Visit) -> Response:
-    """Members, assignment, and lag to the last stable offset and to the end."""
+    """One group: members, assignment, and lag to the last stable offset and to the end."""
     admin = await visit.admin()
     picture = await group_picture(admin, visit.name("group"))
     return visit.page(
@@ -60,7 +60,7 @@ async def readers(visit: Visit) -> Response:
 
 
 async def plan_reset(visit: Visit) -> Response:
-    """The form of a reset, and what it would do."""
+    """The form for a reset, and a preview of its effect."""
     admin, group = await visit.admin(), visit.name("group")
     moves: dict[TopicPartition, Move] = {}
     problem = ""
@@ -99,9 +99,9 @@ def _target(visit: Visit, target: str) -> Place | int:
             try:
                 number = int(value.replace(",", ""))
             except ValueError:
-                raise ConfigError(f"write a number of records or an offset, not {value!r}") from None
+                raise ConfigError(f"enter a number of records or an offset, not {value!r}") from None
             if target == "offset" and number < 0:
-                raise ConfigError(f"an offset is 0 or more, not {number}")
+                raise ConfigError(f"an offset must be 0 or more, not {number}")
             return number if target == "shift" else Place(Kind.OFFSET, number)
         case _:
             raise ConfigError(f"a reset goes {', '.join(TARGETS)}, not {target!r}")
@@ -121,7 +121,7 @@ async def reset(visit: Visit) -> Response:
 def _shown_move(text: str) -> tuple[TopicPartition, int]:
     topic, partition, offset = text.rsplit(":", 2) if text.count(":") >= 2 else ("", "", "")
     if not (partition.isdecimal() and offset.isdecimal() and len(partition) < 10 and len(offset) < 19):
-        raise Refused(f"a move is TOPIC:PARTITION:OFFSET, not {text!r}")
+        raise Refused(f"a move must be TOPIC:PARTITION:OFFSET, not {text!r}")
     return TopicPartition(topic, int(partition)), int(offset)
 
 
@@ -132,7 +132,7 @@ async def _without_members(admin: Admin, group: str) -> None:
 
 
 async def confirm_delete(visit: Visit) -> Response:
-    """What would be gone."""
+    """Ask for confirmation, showing what would be deleted."""
     found, offsets = await existing_group(await visit.admin(), visit.name("group"))
     return visit.page("delete_group.html", group=found, offsets=offsets, idle=found.state in IDLE)
 

@@ -1,4 +1,4 @@
-"""Logging in with the broker's own credentials, and out."""
+"""Logs visitors in with their credentials at the broker, and out."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _REFUSED = (Error.SASL_AUTHENTICATION_FAILED, Error.ILLEGAL_SASL_STATE, Error.UN
 
 
 async def form(visit: Visit) -> Response:
-    """The form; who needs no login goes on."""
+    """The login form; a visitor who needs no login is redirected."""
     if visit.session.link is not None:
         return RedirectResponse("/topics", 303)
     return visit.page("login.html", problem="", next=_within(visit.query("next")))
 
 
 async def enter(visit: Visit) -> Response:
-    """Log in to the broker as this user, and go on under a new session."""
+    """Log in to the broker as this user, and continue in a new session."""
     user, password = visit.field("user"), (visit.form.get("password") or [""])[-1]
     console = visit.console
     link = Link(console.settings.admin_config(user, password))
@@ -46,6 +46,6 @@ def _next(visit: Visit) -> str:
 
 
 def _within(address: str) -> str:
-    """An address of this console: never another site's, and never the login itself."""
+    """The address to continue at: in this console, and never the login page itself."""
     own = address.startswith("/") and not address.startswith(("//", "/\\", "/login")) and address.isprintable()
     return address if own else "/topics"

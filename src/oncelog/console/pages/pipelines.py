@@ -1,4 +1,4 @@
-"""Pipelines: the queries that Spark sessions report, beside the markers that their sinks keep in the cluster."""
+"""Shows the queries that Spark sessions report, next to the markers of their sinks in the cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oncelog.errors import ConfigError
 
 
 async def listing(visit: Visit) -> Response:
-    """Each query with its bar, and each marker."""
+    """The page of pipelines: each query with its progress, and each marker."""
     found = await visit.group_positions(await visit.admin())
     pipelines = visit.console.pipelines.all()
     by_query: dict[str, list[SinkMarker]] = {}
@@ -35,7 +35,7 @@ async def listing(visit: Visit) -> Response:
 
 
 def _standing(one: Pipeline, markers: list[SinkMarker]) -> list[tuple[SinkMarker, str]]:
-    """Each marker of a query against the last batch that Spark has reported done."""
+    """Compare each marker of a query with the last batch that Spark has reported as done."""
     last = one.last.number if one.last else -1
     return [(marker, _against(marker.batch_id, last)) for marker in markers]
 
@@ -51,12 +51,12 @@ def _against(marker: int, reported: int) -> str:
 
 
 async def report(request: Request) -> Response:
-    """Take a report of a Spark session that holds the token. No cookie counts here, and nothing is shown."""
+    """Accept a report from a Spark session that has the token. Cookies have no effect here, and nothing is shown."""
     console: Console = request.app.state.console
     token = console.settings.report_token
     given = request.headers.get("authorization", "").removeprefix("Bearer ")
     if not token or not hmac.compare_digest(given.encode(), token.encode()):
-        return PlainTextResponse("the header Authorization: Bearer TOKEN does not hold the console's token\n", 401)
+        return PlainTextResponse("the header Authorization: Bearer TOKEN does not contain the console's token\n", 401)
     try:
         body: Any = json.loads(await request.body())
         console.pipelines.take(body, int(time.time() * 1000))

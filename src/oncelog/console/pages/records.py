@@ -1,4 +1,4 @@
-"""Records: browsing and searching, one record whole, and what is being written now."""
+"""Shows records: browsing, searching, a single record, and new records as they are written."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from oncelog.types import TopicPartition, partitions_there
 LIMIT = 50
 LIVE_SECONDS = 0.5
 LIVE_MOST_ROWS = 100
-"""Rows of one message to the page; more are only counted."""
+"""The most rows in one message to the page; more are only counted."""
 QUIET_TICKS = 20
 MOST_TAILS = 200
-"""At once, of all visitors: each asks the broker twice a second."""
+"""The most live tails of all visitors together: each one asks the broker twice a second."""
 MOST_SCHEMAS = 10
-"""Of a visit; the ones given first are forgotten."""
+"""The most schemas of a session; the oldest are dropped."""
 MOST_SCHEMA = 100_000
 MOST_TOPIC_NAME = 249
 DOWNLOAD_HEADERS = {"Content-Disposition": 'attachment; filename="record.bin"'}
@@ -105,7 +105,7 @@ async def _reading(visit: Visit, admin: Admin) -> Reading:
 
 
 async def _found(visit: Visit, reading: Reading, search: Search, ends: dict[int, Ends]) -> tuple[Found, bool]:
-    """The page's records, and whether the newest come first."""
+    """The page's records, and whether the newest are first."""
     at = {p: max(offset, ends[p].first) for p, offset in decode_positions(visit.query("at")).items() if p in ends}
     before = {p: min(offset, ends[p].end) for p, offset in decode_positions(visit.query("before")).items() if p in ends}
     if search:
@@ -119,7 +119,7 @@ async def _found(visit: Visit, reading: Reading, search: Search, ends: dict[int,
 
 
 async def _starts(visit: Visit, reading: Reading, ends: dict[int, Ends]) -> Positions:
-    """Where the form says that reading begins."""
+    """The positions from which to read, according to the form."""
     kind = visit.query("from")
     if kind == "offset":
         offset = visit.number("offset", 0)
@@ -133,7 +133,7 @@ async def _starts(visit: Visit, reading: Reading, ends: dict[int, Ends]) -> Posi
 
 
 async def one(visit: Visit) -> Response:
-    """One record with everything that is known of it."""
+    """The page of one record, with everything known about it."""
     admin = await visit.admin()
     stored, reader = await _stored(visit, admin)
     reading = await _reading(visit, admin)
@@ -160,7 +160,7 @@ def _header_text(data: bytes | None) -> str:
 
 
 async def raw(visit: Visit) -> Response:
-    """The bytes of a key or value, to download: never shown as a page."""
+    """The bytes of a key or value, as a download and never as a page."""
     stored, _ = await _stored(visit, await visit.admin())
     data = stored.record.key if visit.query("part") == "key" else stored.record.value
     return Response(data or b"", media_type="application/octet-stream", headers=DOWNLOAD_HEADERS)
@@ -177,11 +177,11 @@ async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, FateReader]
 
 
 async def schema(visit: Visit) -> Response:
-    """Take an Avro schema for a topic's values, for this visitor."""
+    """Store an Avro schema for a topic's values, for this visitor."""
     topic, text = visit.field("topic"), visit.field("schema")
     if text:
         if len(text) > MOST_SCHEMA or len(topic) > MOST_TOPIC_NAME:
-            raise Refused(f"a schema here has at most {MOST_SCHEMA} characters, the name of a topic {MOST_TOPIC_NAME}")
+            raise Refused(f"a schema may have at most {MOST_SCHEMA} characters, and a topic's name {MOST_TOPIC_NAME}")
         schemas = visit.session.schemas
         schemas.pop(topic, None)
         schemas[topic] = AvroSchema.parse(text)
@@ -192,7 +192,7 @@ async def schema(visit: Visit) -> Response:
     return visit.done(f"The Avro schema for {topic} was removed.", "/records", topic=topic)
 
 
-# --- what is being written now
+# --- live tail
 
 
 async def live(visit: Visit) -> Response:
@@ -251,7 +251,7 @@ async def _news(
     chosen: list[TopicPartition],
     readers: dict[TopicPartition, FateReader],
 ) -> AsyncIterator[str]:
-    """What came since the last call; the first one only notes where the partitions end."""
+    """New records since the last call; the first call only notes the partitions' ends."""
     latest = await reading.admin.list_offsets(dict.fromkeys(chosen, -1))
     row_template = visit.console.templates.get_template("_rows.html")
     for name in chosen:

@@ -1,4 +1,4 @@
-"""Topics: all of them, one of them, and making, changing and deleting them."""
+"""Shows topics, and creates, changes and deletes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """A topic's partitions together: records from first offset to end, and how many of them readers may not see yet."""
+    """A topic's partitions together: records from first offset to end, and how many of them read_committed readers
+    cannot see yet."""
 
     offsets: int
     held_back: int
@@ -30,7 +31,7 @@ class Sums:
 
 
 async def listing(visit: Visit) -> Response:
-    """All topics, fifty on a page."""
+    """The list of topics, fifty per page."""
     admin = await visit.admin()
     described = await _described(admin, internal=visit.query("internal") == "1")
     wanted = visit.query("q").strip().lower()
@@ -60,7 +61,7 @@ async def _described(admin: Admin, *, internal: bool) -> list[TopicDescription]:
 
 
 async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str, Sums], str]:
-    """By topic; what stands in the way where the offsets of some cannot be had."""
+    """Sums by topic, and the problem if some offsets cannot be read."""
     names = [TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions]
     try:
         ends = await ends_of(admin, names)
@@ -73,7 +74,7 @@ async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str,
 
 
 async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[ConfigEntry], str]:
-    """What was set first, then the defaults; and why there is none if the broker refuses."""
+    """A topic's settings, explicit ones before defaults; and the reason if the broker refuses."""
     try:
         found = await admin.describe_configs([resource])
     except KafkaError as error:
@@ -82,7 +83,7 @@ async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[Conf
 
 
 async def one(visit: Visit) -> Response:
-    """One topic: partitions, settings, and the groups that read it."""
+    """The page of one topic: partitions, settings, and the groups that read it."""
     admin = await visit.admin()
     name = visit.name("topic")
     topic = (await admin.describe_topics([name]))[0]
@@ -102,21 +103,21 @@ async def one(visit: Visit) -> Response:
     )
 
 
-# --- making, changing, deleting
+# --- creating, changing, deleting
 
 
 _CREATED = ("name", "partitions", "replicas", "configs")
 
 
 async def create_form(visit: Visit) -> Response:
-    """The form of a new topic."""
+    """The form for a new topic."""
     return visit.page(
         "create_topic.html", problem="", fields={"name": "", "partitions": "", "replicas": "", "configs": ""}
     )
 
 
 async def create(visit: Visit) -> Response:
-    """Make a topic; what the broker refuses is said beside what was entered."""
+    """Create a topic; a refusal is shown next to the entered values."""
     fields = {name: visit.field(name) for name in _CREATED}
     try:
         topic = NewTopic(
@@ -134,7 +135,7 @@ async def create(visit: Visit) -> Response:
 
 
 def _count(what: str, text: str) -> int:
-    """A number, -1 for the broker's default."""
+    """A number from the form; -1 for the broker's default."""
     if not text:
         return -1
     if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= 100_000:
@@ -150,7 +151,7 @@ def _assignment(line: str) -> tuple[str, str]:
 
 
 async def confirm_delete(visit: Visit) -> Response:
-    """What would be gone."""
+    """Ask for confirmation, showing what would be deleted."""
     admin, name = await visit.admin(), visit.name("topic")
     topic = (await admin.describe_topics([name]))[0]
     sums, _ = await _sums(admin, [topic])
@@ -160,7 +161,7 @@ async def confirm_delete(visit: Visit) -> Response:
 
 
 async def delete(visit: Visit) -> Response:
-    """Delete a topic whose name was written again."""
+    """Delete a topic if its name was typed correctly."""
     name = visit.field("name")
     if visit.field("again") != name:
         raise Refused(f"type {name} into the field to delete it: nothing was deleted")
@@ -169,13 +170,13 @@ async def delete(visit: Visit) -> Response:
 
 
 async def partitions_form(visit: Visit) -> Response:
-    """The form for more partitions."""
+    """The form for adding partitions."""
     topic = (await (await visit.admin()).describe_topics([visit.name("topic")]))[0]
     return visit.page("partitions.html", name=topic.name, count=len(topic.partitions))
 
 
 async def add_partitions(visit: Visit) -> Response:
-    """Give a topic more partitions."""
+    """Add partitions to a topic."""
     name, count = visit.field("name"), _count("partitions", visit.field("count"))
     await (await visit.admin()).create_partitions({name: count})
     return visit.done(f"Topic {name} has {count} partitions.", "/topic", name=name)

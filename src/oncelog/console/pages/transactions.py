@@ -1,4 +1,4 @@
-"""Transactions: which are open and what they hold back, the history of one id, and how to end one."""
+"""Shows open transactions, what they hold back, and the history of one id; ends transactions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
 LISTED = 500
 DESCRIBED = 100
 HISTORY_OFFSETS = 200_000
-"""How far back in its partition of __transaction_state the history of an id is looked for."""
+"""How far back in its partition of __transaction_state an id's history is searched."""
 STEPS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What an open transaction does to one partition."""
+    """The effect of an open transaction on one partition."""
 
     name: TopicPartition
     ends: Ends | None
@@ -38,13 +38,14 @@ class Held:
 
     @property
     def back(self) -> int:
-        """Records (markers among them) between last stable offset and end: held back by this or another one."""
+        """Offsets, including markers, from the last stable offset to the end, held back by this or another
+        transaction."""
         return 0 if self.ends is None else max(0, self.ends.end - self.ends.stable)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """One that is open, with everything that waits for it."""
+    """An open transaction, with everything that waits for it."""
 
     txn: TransactionDescription
     age_ms: int | None
@@ -53,12 +54,12 @@ class OpenTransaction:
 
     @property
     def overdue(self) -> bool:
-        """Open for longer than it may be: its coordinator aborts it within ten seconds."""
+        """Whether its timeout has passed: its coordinator aborts it within ten seconds."""
         return self.age_ms is not None and self.age_ms > self.txn.timeout_ms
 
 
 async def listing(visit: Visit) -> Response:
-    """The open ones with what they hold back, and all ids."""
+    """The page of open transactions, with what they hold back, and of all transactional ids."""
     admin = await visit.admin()
     listed = await admin.list_transactions()
     open_ids = [item.transactional_id for item in listed if item.state in OPEN]
@@ -77,7 +78,7 @@ async def listing(visit: Visit) -> Response:
 
 
 async def _described(admin: Admin, names: list[str]) -> list[TransactionDescription]:
-    """Those that are still open; one that its coordinator has forgotten since is left out."""
+    """The transactions that are still open; those that their coordinator has since removed are left out."""
 
     async def one(name: str) -> list[TransactionDescription]:
         try:
@@ -119,7 +120,7 @@ def _waits(offset: int, ends: Ends) -> bool:
 
 
 async def one(visit: Visit) -> Response:
-    """One transactional id: its state now, and its history."""
+    """The page of one transactional id: its current state and its history."""
     admin, name = await visit.admin(), visit.name("transactional id", "id")
     described = (await admin.describe_transactions([name]))[0]
     waiting = await _with_what_waits(visit, admin, [described] if described.state in OPEN else [])
@@ -140,7 +141,7 @@ async def one(visit: Visit) -> Response:
 
 
 async def _history(admin: Admin, wanted: str) -> tuple[list[Step], bool]:
-    """The records of one id, oldest first, and whether older ones may be there."""
+    """The records of one id, oldest first, and whether there may be older ones."""
     if TRANSACTION_STATE_TOPIC not in await admin.list_topics(internal=True):
         return [], False
     names = await admin.partitions(TRANSACTION_STATE_TOPIC)
@@ -154,14 +155,14 @@ async def _history(admin: Admin, wanted: str) -> tuple[list[Step], bool]:
             try:
                 found = None if batch.control is not None else transition(record)
             except (ProtocolError, OncelogError):
-                continue  # of a version that is not known here; the records page shows it as it is
+                continue  # of an unknown version; the records page shows it undecoded
             if found is not None and found[0] == wanted:
                 steps.append(Step(record.offset, record.timestamp, found[1]))
     return steps, start > first
 
 
 async def hanging(visit: Visit) -> Response:
-    """Transactions open in a partition of which no coordinator knows."""
+    """Transactions that are open in a partition but unknown to every coordinator."""
     admin = await visit.admin()
     topics = await admin.describe_topics(await admin.list_topics(internal=True))
     names = [TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions]
@@ -170,11 +171,11 @@ async def hanging(visit: Visit) -> Response:
     return visit.page("hanging.html", found=[(name, state, ends[name]) for name, state in found], looked_at=len(names))
 
 
-# --- ending one
+# --- ending a transaction
 
 
 async def confirm_end(visit: Visit) -> Response:
-    """What ending it would do."""
+    """Ask for confirmation, showing the consequences."""
     admin = await visit.admin()
     if visit.query("id"):
         name = visit.query("id")
@@ -188,7 +189,7 @@ async def confirm_end(visit: Visit) -> Response:
 
 
 async def end(visit: Visit) -> Response:
-    """Fence the producer of an id, which aborts what it left open."""
+    """Fence the producer of an id, which aborts its open transaction."""
     admin, name = await visit.admin(), visit.field("id")
     described = await _described(admin, [name])
     if not described or described[0].producer_epoch != _number(visit.field("epoch")):
@@ -199,7 +200,7 @@ async def end(visit: Visit) -> Response:
 
 
 async def end_hanging(visit: Visit) -> Response:
-    """Write the abort marker that nobody else will."""
+    """Write the abort marker that no coordinator will write."""
     admin = await visit.admin()
     name, state = await _hanging_at(visit, admin, visit.field("topic"), visit.field("partition"))
     await admin.abort_transaction(name, producer=state)
@@ -208,7 +209,7 @@ async def end_hanging(visit: Visit) -> Response:
 
 
 async def _hanging_at(visit: Visit, admin: Admin, topic: str, partition: str) -> tuple[TopicPartition, ProducerState]:
-    """The hanging transaction that the query or the form names by its first offset."""
+    """The hanging transaction given in the query or the form by its first offset."""
     start = _number(visit.field("start") or visit.query("start"))
     name = TopicPartition(topic, _number(partition))
     for _, state in await admin.find_hanging_transactions([name]):
@@ -222,7 +223,7 @@ def _number(text: str) -> int:
 
 
 async def producers(visit: Visit) -> Response:
-    """The producers that one partition remembers."""
+    """The page of producers known to one partition."""
     admin = await visit.admin()
     name = TopicPartition(visit.name("topic", "topic"), visit.number("partition", 0, 0, 2**31 - 1))
     states = (await admin.describe_producers([name]))[name]

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 from vulture import Vulture
 
+from oncelog.broker.apis.registry import SERVED
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.internal_records import GROUP_RECORDS
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "oncelog"
@@ -67,6 +71,9 @@ USED_BY_TOOLS = {
     "coordinator/group/states.py:CONSUMER_STATES": "drawn into docs/reference/group-states.md",
     "coordinator/group/states.py:MEMBER_STATES": "drawn into docs/reference/group-states.md",
 }
+
+COMPARED_IN_TESTS = {"request_header", "response_header"}
+"""Generated messages that tests compare ``framing.py`` with, and Kafka's own classes with them."""
 
 NOT_CALLED_YET = {
     "log/partition_log.py:roll": "a new segment on demand, for tests of what happens to closed ones",
@@ -200,6 +207,15 @@ def test_what_people_read_is_plain_english() -> None:
         if ODD.search(line)
     ]
     assert not odd, "\n".join(odd)
+
+
+def test_every_generated_message_is_served_or_read() -> None:
+    """By name, as a request or response of an API that is served, or as a record of ``__consumer_offsets``."""
+    named = set(re.findall(r"oncelog\.protocol\.generated\.(\w+)", "\n".join(path.read_text() for path in sources())))
+    served = {f"{ApiKey(key).name.lower()}_{kind}" for key in SERVED for kind in ("request", "response")}
+    read = {f"{name}_{kind}" for name, _ in GROUP_RECORDS.values() for kind in ("key", "value")}
+    made = {path.stem for path in (PACKAGE / "protocol" / "generated").glob("*.py")} - {"__init__"}
+    assert sorted(made - named - served - read - COMPARED_IN_TESTS) == []
 
 
 # --- layers -------------------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ thread.
 
 Invariants
 - Batches of a connection do not overtake each other: the connection is held until the batch has been validated and
-handed on, and only then sends the next one. Nor do those of one request for the same partition.
+  handed on, and only then sends the next one. Nor do those of one request for the same partition.
 - Validation is a pure function of the batch and of the topic's settings when it arrived: the other thread reads nothing
   of the broker's.
 - The memory of a waiting request is counted. A request that was received completely is carried out even if its
-connection ends.
+  connection ends.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ buffers of requests still being received (``request_memory``).
 
 Invariants
 - A request that would take too much waits in a queue, as bytes only; if none is being worked on, one is read in any
-case, so the queue advances.
+  case, so the queue advances.
 - A request that was received completely is carried out, even if its connection ends; one without effect is dropped
-then.
+  then.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Invariants
   after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends. After
   :meth:`MetadataStore.leave_sync_to` a change is only in the file by then, which survives a kill, and others sync it.
 - Producer ids are reserved in blocks that are durable before the first id of the block is allocated, so none is
-allocated twice, even after kill -9 (Kafka's ``ProducerIdControlManager``).
+  allocated twice, even after kill -9 (Kafka's ``ProducerIdControlManager``).
 - Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs, grow
   with every start, as with a restart of a KRaft broker.
 - The file is locked while it is open, so two brokers cannot share a data folder.

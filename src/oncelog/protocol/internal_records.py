@@ -21,7 +21,7 @@ from oncelog.protocol.wire import Buffer, Message
 _I16: Final = Struct(">h")
 _TRANSACTION_KEY: Final = Struct(">hh")
 
-_GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
+GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
     0: ("offset_commit", "OffsetCommit"),
     1: ("offset_commit", "OffsetCommit"),
     2: ("group_metadata", "GroupMetadata"),
@@ -117,7 +117,7 @@ def _prefix(data: Buffer, message: str) -> int:
 
 @cache
 def _group_types(record_type: int) -> tuple[type[Message], type[Message]] | None:
-    names = _GROUP_RECORDS.get(record_type)
+    names = GROUP_RECORDS.get(record_type)
     if names is None:
         return None
     stem, title = names

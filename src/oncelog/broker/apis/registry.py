@@ -1,4 +1,4 @@
-"""The APIs that the broker supports, one row each: versions, what a caller must be allowed, how large a request may be.
+"""The APIs that the broker supports, one row each: versions, required permissions, size, whether it has an effect.
 
 Versions are as advertised by Apache Kafka 4.3. The handler is the module of the API's name; handlers are imported at
 first use, so that a start does not pay for unused APIs. A test compares the rows with a real Apache Kafka.
@@ -40,6 +40,9 @@ class Served(NamedTuple):
     """A row: lowest and highest version, and the permissions checked, in this order, before the handler runs.
 
     Permissions for single topics, groups or ids of a request are checked by its handler.
+
+    :param only_looks: the request has no effect, so it is dropped when its connection has ended; all others are carried
+        out, as in Apache Kafka.
     """
 
     low: int
@@ -48,6 +51,7 @@ class Served(NamedTuple):
     most_bytes: int = MOST_BYTES
     low_advertised: int | None = None
     most_elements: int = MOST_ELEMENTS
+    only_looks: bool = False
 
     @property
     def advertised_from(self) -> int:
@@ -61,77 +65,69 @@ class Handler(Protocol):
 SERVED: dict[int, Served] = {
     # Produce 0-2 are advertised for old librdkafka releases (KAFKA-18659) and refused.
     ApiKey.PRODUCE: Served(3, 13, most_bytes=BYTES, low_advertised=0),
-    ApiKey.FETCH: Served(4, 18),
-    ApiKey.LIST_OFFSETS: Served(1, 11),
-    ApiKey.METADATA: Served(0, 13),
+    ApiKey.FETCH: Served(4, 18, only_looks=True),
+    ApiKey.LIST_OFFSETS: Served(1, 11, only_looks=True),
+    ApiKey.METADATA: Served(0, 13, only_looks=True),
     ApiKey.OFFSET_COMMIT: Served(2, 10, (group(Operation.READ),)),
-    ApiKey.OFFSET_FETCH: Served(1, 10),
-    ApiKey.FIND_COORDINATOR: Served(0, 6),
+    ApiKey.OFFSET_FETCH: Served(1, 10, only_looks=True),
+    ApiKey.FIND_COORDINATOR: Served(0, 6, only_looks=True),
     ApiKey.JOIN_GROUP: Served(0, 9, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
     ApiKey.HEARTBEAT: Served(0, 4, (group(Operation.READ),)),
     ApiKey.LEAVE_GROUP: Served(0, 5, (group(Operation.READ),), most_elements=FEW),
     ApiKey.SYNC_GROUP: Served(0, 5, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
-    ApiKey.DESCRIBE_GROUPS: Served(0, 6),
-    ApiKey.LIST_GROUPS: Served(0, 5),
+    ApiKey.DESCRIBE_GROUPS: Served(0, 6, only_looks=True),
+    ApiKey.LIST_GROUPS: Served(0, 5, only_looks=True),
     ApiKey.SASL_HANDSHAKE: Served(0, 1),
-    ApiKey.API_VERSIONS: Served(0, 4),
+    ApiKey.API_VERSIONS: Served(0, 4, only_looks=True),
     ApiKey.CREATE_TOPICS: Served(2, 7, most_elements=5 * FEW),
     ApiKey.DELETE_TOPICS: Served(1, 6),
     ApiKey.DELETE_RECORDS: Served(0, 2),
     ApiKey.INIT_PRODUCER_ID: Served(0, 5, (idempotent_write,)),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: Served(2, 4),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: Served(2, 4, only_looks=True),
     ApiKey.ADD_PARTITIONS_TO_TXN: Served(0, 5, (transactional_id_or_broker,)),
     ApiKey.ADD_OFFSETS_TO_TXN: Served(0, 4, (transactional_id, group(Operation.READ))),
     ApiKey.END_TXN: Served(0, 5, (transactional_id,)),
     ApiKey.WRITE_TXN_MARKERS: Served(1, 2, (cluster_action_or_alter,), most_elements=FEW),
     ApiKey.TXN_OFFSET_COMMIT: Served(0, 5, (transactional_id, group(Operation.READ))),
-    ApiKey.DESCRIBE_ACLS: Served(1, 3, (cluster(Operation.DESCRIBE),)),
+    ApiKey.DESCRIBE_ACLS: Served(1, 3, (cluster(Operation.DESCRIBE),), only_looks=True),
     ApiKey.CREATE_ACLS: Served(1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
     ApiKey.DELETE_ACLS: Served(1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
-    ApiKey.DESCRIBE_CONFIGS: Served(1, 4),
+    ApiKey.DESCRIBE_CONFIGS: Served(1, 4, only_looks=True),
     ApiKey.ALTER_CONFIGS: Served(0, 2),
     ApiKey.ALTER_REPLICA_LOG_DIRS: Served(1, 2, (cluster(Operation.ALTER),)),
-    ApiKey.DESCRIBE_LOG_DIRS: Served(1, 5, (cluster(Operation.DESCRIBE),)),
+    ApiKey.DESCRIBE_LOG_DIRS: Served(1, 5, (cluster(Operation.DESCRIBE),), only_looks=True),
     ApiKey.SASL_AUTHENTICATE: Served(0, 2),
     ApiKey.CREATE_PARTITIONS: Served(0, 3, most_elements=5 * FEW),
     ApiKey.CREATE_DELEGATION_TOKEN: Served(1, 3, most_elements=FEW),
     ApiKey.RENEW_DELEGATION_TOKEN: Served(1, 2),
     ApiKey.EXPIRE_DELEGATION_TOKEN: Served(1, 2),
-    ApiKey.DESCRIBE_DELEGATION_TOKEN: Served(1, 3),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: Served(1, 3, only_looks=True),
     ApiKey.DELETE_GROUPS: Served(0, 2),
     ApiKey.ELECT_LEADERS: Served(0, 2, (cluster(Operation.ALTER),)),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Served(0, 1),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: Served(0, 1, (cluster(Operation.ALTER),), most_elements=5 * FEW),
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: Served(0, 0, (cluster(Operation.DESCRIBE),)),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: Served(0, 0, (cluster(Operation.DESCRIBE),), only_looks=True),
     ApiKey.OFFSET_DELETE: Served(0, 0, (group(Operation.DELETE),), most_elements=FEW),
-    ApiKey.DESCRIBE_CLIENT_QUOTAS: Served(0, 1, (cluster(Operation.DESCRIBE_CONFIGS),)),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: Served(0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), only_looks=True),
     ApiKey.ALTER_CLIENT_QUOTAS: Served(0, 1, (cluster(Operation.ALTER_CONFIGS),), most_elements=5 * FEW),
-    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Served(0, 0, (cluster(Operation.DESCRIBE),), most_elements=FEW),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Served(
+        0, 0, (cluster(Operation.DESCRIBE),), most_elements=FEW, only_looks=True
+    ),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Served(0, 0, (cluster(Operation.ALTER),), most_elements=FEW),
-    ApiKey.DESCRIBE_QUORUM: Served(0, 2, (cluster(Operation.DESCRIBE),)),
+    ApiKey.DESCRIBE_QUORUM: Served(0, 2, (cluster(Operation.DESCRIBE),), only_looks=True),
     ApiKey.UPDATE_FEATURES: Served(0, 2, (cluster(Operation.ALTER),), most_elements=FEW),
-    ApiKey.DESCRIBE_CLUSTER: Served(0, 2),
-    ApiKey.DESCRIBE_PRODUCERS: Served(0, 0),
-    ApiKey.DESCRIBE_TRANSACTIONS: Served(0, 0),
-    ApiKey.LIST_TRANSACTIONS: Served(0, 2),
+    ApiKey.DESCRIBE_CLUSTER: Served(0, 2, only_looks=True),
+    ApiKey.DESCRIBE_PRODUCERS: Served(0, 0, only_looks=True),
+    ApiKey.DESCRIBE_TRANSACTIONS: Served(0, 0, only_looks=True),
+    ApiKey.LIST_TRANSACTIONS: Served(0, 2, only_looks=True),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: Served(0, 1, (group(Operation.READ),), most_elements=5 * FEW),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: Served(0, 1),
-    ApiKey.LIST_CONFIG_RESOURCES: Served(0, 1, (cluster(Operation.DESCRIBE_CONFIGS),)),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served(0, 0),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Served(0, 1, only_looks=True),
+    ApiKey.LIST_CONFIG_RESOURCES: Served(0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), only_looks=True),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served(0, 0, only_looks=True),
 }
 
-ONLY_LOOKS: Final = frozenset(
-    {
-        *(ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.OFFSET_FETCH, ApiKey.FIND_COORDINATOR),
-        *(ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS, ApiKey.API_VERSIONS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
-        *(ApiKey.DESCRIBE_ACLS, ApiKey.DESCRIBE_CONFIGS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_DELEGATION_TOKEN),
-        *(ApiKey.LIST_PARTITION_REASSIGNMENTS, ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS),
-        *(ApiKey.DESCRIBE_QUORUM, ApiKey.DESCRIBE_CLUSTER, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DESCRIBE_TRANSACTIONS),
-        *(ApiKey.LIST_TRANSACTIONS, ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.LIST_CONFIG_RESOURCES),
-        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
-    }
-)
-"""Requests without effect, dropped when their connection has ended; all others are carried out, as in Apache Kafka."""
+ONLY_LOOKS: Final = frozenset(api_key for api_key, row in SERVED.items() if row.only_looks)
+"""Requests without effect."""
 
 TWO_PHASE_COMMIT: Final = 6
 """The version of InitProducerId for two-phase commit (KIP-939); unstable, so hidden, in Apache Kafka 4.3."""

@@ -7,7 +7,7 @@ no authorizer and nothing is checked. Rules
   its operation (or ALL) and its resource match: literally, by prefix, or as the wildcard ``*``.
 - If an ACL allows READ, WRITE, DELETE or ALTER, DESCRIBE is allowed too; ALTER_CONFIGS allows DESCRIBE_CONFIGS.
 - If no ACL matches, the request is refused; if the resource has no ACL at all, ``allow.everyone.if.no.acl.found``
-decides.
+  decides.
 
 Invariant: answers are remembered until the ACLs change.
 """

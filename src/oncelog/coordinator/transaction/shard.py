@@ -10,8 +10,8 @@ Invariants
   point leaves either an open transaction, which the producer or its timeout ends, or a prepared one, which ``loaded``
   finishes with the new coordinator epoch.
 - State is applied when it is appended. Decisions based on it are logged after it, so their answers, which wait for
-their own commit, are never sent before what they build on is committed. An answer without a write waits for the last
-write of its id.
+  their own commit, are never sent before what they build on is committed. An answer without a write waits for the last
+  write of its id.
 - A request that would get CONCURRENT_TRANSACTIONS because a transaction is being completed waits for that, at most
   ``PARK_LIMIT_MS``, instead of sending the client into its backoff: to the client this is a faster completion.
 

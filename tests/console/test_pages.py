@@ -176,7 +176,7 @@ def test_records_are_searched_by_offset_time_key_text_and_json_path(show: Open, 
     page = show("/records", topic=topic, time="2199-01-01T00:00Z", **{"from": "time"})
     expect(page.locator("#more")).to_have_text("No records here.")
     page = show("/records", topic=topic, path="$[")
-    expect(page.get_by_role("alert")).to_contain_text("a JSON path is written such as")
+    expect(page.get_by_role("alert")).to_contain_text("a JSON path is written like")
 
 
 def test_times_are_in_the_visitors_zone(show: Open, producer: Producer, topic: str) -> None:

@@ -260,7 +260,7 @@ def test_a_search_looks_into_avro_and_internal_records_too() -> None:
 
 @pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$[0"])
 def test_what_is_no_path_is_refused_in_words(path: str) -> None:
-    with pytest.raises(ConfigError, match="a JSON path is written such as"):
+    with pytest.raises(ConfigError, match="a JSON path is written like"):
         Search.parse("", "", path, "")
     with pytest.raises(ConfigError, match="needs a JSON path"):
         Search.parse("", "", "", "x")

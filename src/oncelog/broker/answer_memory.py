@@ -35,7 +35,7 @@ class AnswerMemory:
         self._all_at_once = all_at_once
         self._held: dict[int, int] = {}
         self._waiting: dict[int, tuple[int, Deferred[None]]] = {}
-        memory.released = self._go_on
+        memory.released = self._wake
 
     def grow(self, context: RequestContext, entries: int, size_bytes: int = 0) -> Work[None]:
         """Count more entries of the answer, with so many bytes of their own; pauses until there is memory for them.
@@ -61,16 +61,16 @@ class AnswerMemory:
     def _may_take(self, connection_id: int, more: int, taken: int) -> bool:
         return taken + more <= self._memory.limit_bytes or next(iter(self._held)) == connection_id or self._all_at_once
 
-    def _go_on(self) -> None:
+    def _wake(self) -> None:
         """Memory was released, or it is another answer's turn to continue anyway: wake those that may."""
         taken = self._memory.taken_bytes
         for connection_id, (more, turn) in list(self._waiting.items()):
             if self._may_take(connection_id, more, taken):
                 taken += more
-                self._waits_no_more(connection_id)
+                self._stop_waiting(connection_id)
                 turn.resolve(None)
 
-    def _waits_no_more(self, connection_id: int) -> Deferred[None] | None:
+    def _stop_waiting(self, connection_id: int) -> Deferred[None] | None:
         more, turn = self._waiting.pop(connection_id, (0, None))
         self._memory.wanted_by_answers -= more
         return turn
@@ -78,7 +78,7 @@ class AnswerMemory:
     def stop(self) -> None:
         """The broker stops: wake all waiters, some of which would wait for others' syncs, which come last."""
         self._all_at_once = True
-        self._go_on()
+        self._wake()
 
     def end(self, channel: Channel) -> None:
         """The answer has been sent to its connection, or is no longer wanted.
@@ -87,10 +87,10 @@ class AnswerMemory:
         until there is an answer, after which this is called again.
         """
         held = self._held.pop(channel.connection_id, 0)
-        turn = self._waits_no_more(channel.connection_id)
+        turn = self._stop_waiting(channel.connection_id)
         if held:
             self._memory.estimate(-held)
         elif self._waiting:
-            self._go_on()
+            self._wake()
         if turn is not None:
             turn.resolve(None)  # to check again, unless the work was dropped

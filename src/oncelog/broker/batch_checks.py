@@ -97,7 +97,7 @@ class BatchChecks:
         self, context: RequestContext, partition: Partition, header: BatchHeader, records: memoryview, now_ms: int
     ) -> Deferred[Checked]:
         """The result of ``validate_append``; its connection is held until then, and as long as other batches of the
-        request are under way. The caller continues with the result at once, and then calls :meth:`went_on`."""
+        request are under way. The caller continues with the result at once, and then calls :meth:`handed_on`."""
         elsewhere = self.elsewhere
         if elsewhere is None:
             raise InvariantError("a batch was to be checked elsewhere, and there is no such place")
@@ -124,7 +124,7 @@ class BatchChecks:
             self._under_check_bytes -= most_bytes
             if error is not None:
                 answer.fail(error)
-                self.went_on(context)
+                self.handed_on(context)
             else:
                 answer.resolve(found[0])
             if checks[partition]:
@@ -151,7 +151,7 @@ class BatchChecks:
             yield context.room
 
     @staticmethod
-    def went_on(context: RequestContext) -> None:
+    def handed_on(context: RequestContext) -> None:
         """A validated batch of the request has been handed on, and the next request may continue."""
         context.under_check -= 1
         if not context.under_check and not context.is_wide:

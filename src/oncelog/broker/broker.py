@@ -298,12 +298,12 @@ class Broker:
             with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
                 self._work_on(context, served, request, size)
 
-        self.commit_order.came(context, frame, body)
+        self.commit_order.arrived(context, frame, body)
         self.long_requests.read(context, frame, body, work_on, partial(self._defect, context))
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
         """Have a request handled, and answer it now or later."""
-        if self.metadata_sync.moving is not None and self.metadata_sync.keeps(
+        if self.metadata_sync.moving is not None and self.metadata_sync.holds_request(
             context, partial(self._work_on, context, served, request, size_bytes)
         ):
             return
@@ -397,7 +397,7 @@ class Broker:
         self.answer_memory.end(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
-        if not self.metadata_sync.is_settled and self.metadata_sync.holds(
+        if not self.metadata_sync.is_settled and self.metadata_sync.holds_answer(
             context, partial(self._reply, context, response), partial(self._defect, context)
         ):
             return
@@ -421,7 +421,7 @@ class Broker:
             return
         if context.is_wide or (context.api_key not in (PRODUCE, FETCH) and response.is_long()):
             work = self._write_in_pieces(context, response)
-            written = self.slices.begin(work, context.channel, owner=context, goes_on=True)
+            written = self.slices.begin(work, context.channel, owner=context, continues=True)
             written.then(lambda parts: self._send(context, parts), lambda error: self._defect(context, error))
             return
         try:

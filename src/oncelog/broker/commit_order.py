@@ -37,19 +37,19 @@ class _Line:
 
     def __init__(self) -> None:
         self.places: deque[Place] = deque()
-        self._goes_on = False
+        self._is_running = False
 
-    def go_on(self) -> None:
+    def run(self) -> None:
         """Begin the first commit, and those behind it as long as they finish at once."""
-        if self._goes_on:
+        if self._is_running:
             return
-        self._goes_on = True
+        self._is_running = True
         try:
             while self.places and (begin := self.places[0].begin) is not None:
                 self.places[0].begin = None
                 begin()
         finally:
-            self._goes_on = False
+            self._is_running = False
 
 
 class Place:
@@ -66,7 +66,7 @@ class Place:
     def when_first(self, begin: Callable[[], None]) -> None:
         """Call ``begin`` now or later."""
         self.begin = begin
-        self._lines[self._group_id].go_on()
+        self._lines[self._group_id].run()
 
     def leave(self) -> None:
         """The commit is done, or will never be, and the next one may begin. Calling it again has no effect."""
@@ -75,7 +75,7 @@ class Place:
             line.places.remove(self)
             if not line.places:
                 del self._lines[self._group_id]
-            line.go_on()
+            line.run()
 
 
 class CommitOrder:
@@ -89,7 +89,7 @@ class CommitOrder:
         """Whether a commit of the group must wait."""
         return group_id in self._lines
 
-    def came(self, context: RequestContext, frame: memoryview, body: int) -> None:
+    def arrived(self, context: RequestContext, frame: memoryview, body: int) -> None:
         """A long request has arrived: if it is a commit that its sender may make, reserve its place now."""
         if context.api_key in COMMITS:
             group_id = _group_of(context, frame, body)

@@ -73,7 +73,7 @@ class LongRequests:
         self._memory = memory
         self._line: deque[_Long] = deque()
         self._at_work = 0
-        self._goes_on = False
+        self._is_reading = False
         self._of_connection: dict[int, dict[_Long, None]] = {}
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class LongRequests:
         self._of_connection.setdefault(context.channel.connection_id, {})[long] = None
         self._count(long, len(frame))
         self._line.append(long)
-        self._go_on()
+        self._read_next()
         if long.phase in (_Phase.WAITS, _Phase.IS_READ):
             context.channel.hold()
 
@@ -105,7 +105,7 @@ class LongRequests:
             long.phase = _Phase.CARRIED_OUT
             if not long.has_peer:
                 self._forget(long)
-                self._go_on()
+                self._read_next()
                 return False
         return True
 
@@ -115,7 +115,7 @@ class LongRequests:
         if of_connection:
             for long in [long for long in of_connection if long.context is context]:
                 self._forget(long)
-            self._go_on()
+            self._read_next()
 
     def disconnected(self, channel: Channel) -> None:
         """The connection ended, nothing waits for the answers; requests that change something are done all the same."""
@@ -128,13 +128,13 @@ class LongRequests:
                     self._line.remove(long)
                 self._forget(long)
                 long.phase = _Phase.DROPPED
-        self._go_on()
+        self._read_next()
 
-    def _go_on(self) -> None:
+    def _read_next(self) -> None:
         """Read requests for which there is memory, in the order in which they arrived."""
-        if self._goes_on:  # a request was read, or even answered, at once; the outer call continues with the next
+        if self._is_reading:  # a request was read, or even answered, at once; the outer call continues with the next
             return
-        self._goes_on = True
+        self._is_reading = True
         try:
             while self._line:
                 first = self._line[0]
@@ -144,7 +144,7 @@ class LongRequests:
                 self._count(self._line[0], at_most)
                 self._begin(self._line.popleft())
         finally:
-            self._goes_on = False
+            self._is_reading = False
 
     def _begin(self, long: _Long) -> None:
         self._at_work += 1
@@ -186,7 +186,7 @@ class LongRequests:
             return
         long.phase = _Phase.WAS_READ
         tell()
-        self._go_on()
+        self._read_next()
 
     def _count(self, long: _Long, size_bytes: int) -> None:
         long.held_bytes += size_bytes

@@ -4,8 +4,8 @@ The store has written a change to its file before the method that makes it retur
 process; it survives the machine once that file is synced, some milliseconds later. All requests see it at once; answers
 that report it wait here, as with Kafka's controller. Called by ``broker``, and by code that must not get ahead of the
 metadata.
+
 Invariants
-- An answer about metadata leaves only when all that the store held when it was made is on stable storage.
 - An answer about metadata leaves only when everything the store held when it was made is on stable storage.
 - Files are never ahead of the metadata there: before that, nothing of a new topic or partition is synced, so nothing is
   committed under policy ``commit``, and no folder of a deleted topic is moved aside.
@@ -62,7 +62,7 @@ class MetadataSync:
         self._under_way = False
         self.moving: Deferred[None] | None = None
         """Resolves when the store's log is moved into its file, while that is happening; read-only for others."""
-        self._kept: set[Channel] = set()
+        self._held: set[Channel] = set()
         """Connections with a request that waits for that: later requests must see what it has changed."""
         self._synced = self._store.changes
         """The number of the last change known to be on stable storage."""
@@ -96,10 +96,10 @@ class MetadataSync:
             self._elsewhere = None
             try:
                 self._store.sync_each_change()
-                self.now()
+                self.sync_now()
             except StorageError as error:
                 logger.error("%s", error)
-        self._let_changes_go_on()
+        self._release_changes()
 
     # --- syncs
 
@@ -127,7 +127,7 @@ class MetadataSync:
             self._run()
 
     def _move(self) -> None:
-        """The store's log has become long: no changes are made while it is moved."""
+        """Move the store's log into its file, because it has become long; no changes are made meanwhile."""
         if self._elsewhere is not None and self.failure is None:
             self._under_way = True
             self.moving = Deferred()
@@ -139,11 +139,11 @@ class MetadataSync:
             self._fail(error)
         elif not self.is_settled:
             self._run()
-        self._let_changes_go_on()
+        self._release_changes()
 
-    def _let_changes_go_on(self) -> None:
+    def _release_changes(self) -> None:
         moving, self.moving = self.moving, None
-        self._kept.clear()
+        self._held.clear()
         if moving is not None:
             moving.resolve(None)
 
@@ -152,17 +152,17 @@ class MetadataSync:
         if self.moving is not None:
             yield self.moving
 
-    def keeps(self, context: RequestContext, work_on: Callable[[], None]) -> bool:
+    def holds_request(self, context: RequestContext, work_on: Callable[[], None]) -> bool:
         """Whether a request must wait while a change would wait for the disk; then ``work_on`` is called later."""
         if self.moving is None or context.api_key not in ABOUT_METADATA:
             return False
-        if context.api_key in ONLY_LOOKS and context.channel not in self._kept:
+        if context.api_key in ONLY_LOOKS and context.channel not in self._held:
             return False
-        self._kept.add(context.channel)
+        self._held.add(context.channel)
         self.moving.then(lambda _: work_on())
         return True
 
-    def now(self) -> None:
+    def sync_now(self) -> None:
         """Sync everything unsynced in this turn. :raises StorageError: it failed, or an earlier sync has."""
         if self.failure is not None:
             raise StorageError(self.failure)
@@ -219,14 +219,16 @@ class MetadataSync:
         if not self.is_settled:
             yield self.settled()
             if self._synced < changes:
-                self.now()
+                self.sync_now()
 
-    def holds(self, context: RequestContext, reply: Callable[[], None], defect: Callable[[Exception], None]) -> bool:
+    def holds_answer(
+        self, context: RequestContext, reply: Callable[[], None], defect: Callable[[Exception], None]
+    ) -> bool:
         """Whether the answer to a request must wait; ``reply`` or ``defect`` is called when it has waited."""
         if context.api_key not in ABOUT_METADATA or context.settled:
             return False
 
-        def go_on(_: None) -> None:
+        def answer(_: None) -> None:
             failure = self.failure
             if failure is not None and context.api_key not in ONLY_LOOKS and context.now_ms <= self._failed_ms:
                 defect(StorageError(failure))
@@ -234,7 +236,7 @@ class MetadataSync:
                 reply()
 
         context.settled = True
-        self.settled().then(go_on)
+        self.settled().then(answer)
         return True
 
     # --- topics, producer ids
@@ -268,5 +270,5 @@ class MetadataSync:
             store.reserve_next_block()
         if store.producer_ids_of > self._synced:
             self.is_settled = False
-            self.now()
+            self.sync_now()
         return producer_id

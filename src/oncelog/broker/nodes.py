@@ -76,7 +76,7 @@ class BrokerNodes:
         """Begin the next epoch of a partition; no later one, after any restart, is the same or smaller."""
         epoch = partition.leader_epoch + 1
         self._broker.metadata.leads_with(*topic_partition, epoch)
-        self._broker.metadata_sync.now()
+        self._broker.metadata_sync.sync_now()
         partition.lead(epoch)
 
     def coordinator_partition(self, topic: str, key: str) -> TopicPartition:

@@ -139,12 +139,12 @@ class Slices:
         channel: Channel | None = None,
         *,
         owner: RequestContext | None = None,
-        goes_on: bool = False,
+        continues: bool = False,
     ) -> Deferred[T]:
         """:param channel: its end makes the work pointless; None: the work changes something and is done in any case.
 
         :param owner: the request that the work belongs to, if not the current one.
-        :param goes_on: it is the second half of another work whose results take memory: it does not wait in a queue.
+        :param continues: it is the second half of another work whose results take memory: it does not wait in a queue.
         """
         piece = _Piece(work, channel, owner or self._for_whom, self._work_clock)
         begun_ns = self._work_clock()
@@ -155,7 +155,7 @@ class Slices:
             if not self._at_once_ns:
                 self.worked_at_once()
             self._at_once_ns += self._work_clock() - begun_ns
-        if goes_on:
+        if continues:
             self._short.at_work.append(piece)
         else:
             self._short.line.append(piece)
@@ -208,9 +208,9 @@ class Slices:
     def _wait(self, piece: _Piece, until: Deferred[None]) -> None:
         """Give up its place meanwhile: it may be waiting for a work behind it in the queue."""
         self._waiting[piece] = None
-        until.then(lambda _: self._goes_on(piece))
+        until.then(lambda _: self._continue(piece))
 
-    def _goes_on(self, piece: _Piece) -> None:
+    def _continue(self, piece: _Piece) -> None:
         if piece in self._waiting:
             del self._waiting[piece]
             room = self._long if piece.done >= SHORT else self._short

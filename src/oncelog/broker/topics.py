@@ -45,9 +45,9 @@ class Topics:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
         """Counts of deleted partitions, to be added to those of the others."""
-        self._going: dict[str, Work[None]] = {}
+        self._being_closed: dict[str, Work[None]] = {}
         """Deleted topics of which some files still have to be moved aside."""
-        self._in_the_making: set[str] = set()
+        self._being_created: set[str] = set()
         """Internal topics of which some partitions are still missing."""
 
     def create(
@@ -78,9 +78,9 @@ class Topics:
         """
         if name not in INTERNAL_TOPICS:
             return (yield from self._creating(name, partitions, overrides, now_ms, replicas))
-        if name in self._in_the_making:
+        if name in self._being_created:
             raise KafkaError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        self._in_the_making.add(name)
+        self._being_created.add(name)
         try:
             yield from self._coordinators.importing(name)
             info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
@@ -90,7 +90,7 @@ class Topics:
                 self._coordinators.lead(name, now_ms, part)
                 yield
         finally:
-            self._in_the_making.discard(name)
+            self._being_created.discard(name)
         return info
 
     def _creating(
@@ -103,8 +103,8 @@ class Topics:
     ) -> Work[TopicInfo]:
         yield from self._broker.metadata_sync.may_change()
         yield from self._broker.logs.forgetting(name)
-        while name in self._going:  # from before, or because another one was created and deleted meanwhile
-            finished(self._going[name])
+        while name in self._being_closed:  # from before, or because another one was created and deleted meanwhile
+            finished(self._being_closed[name])
             yield from self._broker.logs.forgetting(name)
         info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
         self._broker.metadata_sync.topic_changed(info.topic_id)
@@ -180,14 +180,14 @@ class Topics:
                 self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
         broker.forget_routes()
         self._coordinators.topic_deleted(name, now_ms)
-        closing = self._going[name] = self._close_all(name, gone, now_ms)
+        closing = self._being_closed[name] = self._close_all(name, gone, now_ms)
         yield from closing
 
     def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
         try:
             yield from self._broker.metadata_sync.settling()
         except StorageError as error:  # their files stay: it is unknown whether the next start will have the topic
-            self._going.pop(name, None)
+            self._being_closed.pop(name, None)
             for partition in gone:
                 self._broker.flushing.forget(partition)
                 partition.flush_failed(str(error))
@@ -201,7 +201,7 @@ class Topics:
                     failure = failure or error
             if len(part) == CLOSED_IN_A_PIECE:
                 yield
-        self._going.pop(name, None)
+        self._being_closed.pop(name, None)
         if failure is not None:
             raise failure
 
@@ -226,18 +226,18 @@ class Topics:
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
         """Create ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
-        if name not in self._in_the_making:
-            finished(self._making_internal(name, now_ms))
+        if name not in self._being_created:
+            finished(self._creating_internal(name, now_ms))
 
     def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
         """:meth:`ensure_internal` in pieces; callers wait for a creation under way. The topic may still be missing."""
-        if self._broker.metadata.topic(name) is None and name not in self._in_the_making:
+        if self._broker.metadata.topic(name) is None and name not in self._being_created:
             # Independently of the connection that needed it first.
-            self._broker.slices.begin(self._making_internal(name, now_ms)).then(lambda _: None, _not_made(name))
-        while name in self._in_the_making and not self._broker.logs.is_stuck:
+            self._broker.slices.begin(self._creating_internal(name, now_ms)).then(lambda _: None, _not_created(name))
+        while name in self._being_created and not self._broker.logs.is_stuck:
             yield
 
-    def _making_internal(self, name: str, now_ms: int) -> Work[None]:
+    def _creating_internal(self, name: str, now_ms: int) -> Work[None]:
         if self._broker.metadata.topic(name) is None:
             partitions, overrides = self._coordinators.internal_topic(name)
             yield from self.creating(name, partitions, overrides, now_ms)
@@ -310,5 +310,5 @@ class Topics:
                 broker.flushing.appended(partition)
 
 
-def _not_made(name: str) -> Callable[[BaseException], None]:
+def _not_created(name: str) -> Callable[[BaseException], None]:
     return lambda error: logger.error("%s could not be made: %s", name, error)

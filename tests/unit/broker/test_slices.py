@@ -98,7 +98,7 @@ def test_what_goes_on_waits_in_no_line() -> None:
     slices = Slices(Ticks())
     for number in range(2 * AT_A_TIME):
         slices.begin(counting(f"first {number}", SHORT - 10, []))
-    second = slices.begin(counting("second", 5, []), goes_on=True)
+    second = slices.begin(counting("second", 5, []), continues=True)
     for _ in range(6 * (AT_A_TIME + 1)):
         slices.step()
     assert second.done
@@ -151,7 +151,7 @@ def test_what_begins_in_a_turn_of_the_long_ones_takes_no_second_one() -> None:
 
     def begins_another() -> Work[None]:
         yield from counting("first", AT_ONCE, [])
-        slices.begin(counting("second", AT_ONCE - 1, done), goes_on=True)
+        slices.begin(counting("second", AT_ONCE - 1, done), continues=True)
 
     slices.begin(begins_another())
     slices.step()

@@ -188,10 +188,10 @@ def _write_partition(
     if isinstance(write, PartitionProduceResponse):
         return Deferred.of(write)
     if not broker.batch_checks.takes(context, write.partition, write.header, write.records):
-        return _go_on(broker, context, request, write)
+        return _append_when_verified(broker, context, request, write)
     found = broker.batch_checks.briefly(context, write.partition, write.header, write.records, broker.now_ms)
     if found is not None:
-        return _go_on(broker, context, request, write._replace(checked=found))
+        return _append_when_verified(broker, context, request, write._replace(checked=found))
     located: _Write = write
 
     def checked(found: Checked) -> Deferred[PartitionProduceResponse]:
@@ -199,15 +199,15 @@ def _write_partition(
             partition = located.partition
             if broker.partition(partition.topic_partition) is not partition:  # the topic has been deleted meanwhile
                 return Deferred.of(_refused_write(located, Error.UNKNOWN_TOPIC_OR_PARTITION))
-            return _go_on(broker, context, request, located._replace(checked=found))
+            return _append_when_verified(broker, context, request, located._replace(checked=found))
         finally:
-            broker.batch_checks.went_on(context)
+            broker.batch_checks.handed_on(context)
 
     check = broker.batch_checks.check(context, write.partition, write.header, write.records, broker.now_ms)
     return check.flat_map(checked)
 
 
-def _go_on(
+def _append_when_verified(
     broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write
 ) -> Deferred[PartitionProduceResponse]:
     """Append a batch; one of a transaction once it is verified."""

@@ -81,8 +81,8 @@ class SaslGate:
         self._name = ""
         self._mechanism: Mechanism | None = None
         self._framed = False
-        self._again = False
-        self._begun_again_ms: int | None = None
+        self._is_renewal = False
+        self._renewal_begun_ms: int | None = None
         self._wrong_mechanism = ""
         self.has_been_open = False
         """Whether a login has succeeded; another one may be under way."""
@@ -103,17 +103,17 @@ class SaslGate:
 
     def clock_was_set(self, step_ms: int) -> None:
         """Keep the session's remaining time."""
-        if self._begun_again_ms is not None:
-            self._begun_again_ms += step_ms
+        if self._renewal_begun_ms is not None:
+            self._renewal_begun_ms += step_ms
         if self._session_ends_ms is not None:
             self._session_ends_ms += step_ms
 
     def takes(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; False if it is for the APIs."""
         if self.state is State.OPEN:
-            if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_begin_again(now_ms):
-                self._again = True
-                self._begun_again_ms = now_ms
+            if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_renew(now_ms):
+                self._is_renewal = True
+                self._renewal_begun_ms = now_ms
             elif self._session_ends_ms is not None and now_ms > self._session_ends_ms:
                 self._end(broker, channel, now_ms, "the session has ended and the client did not log in again")
                 return True
@@ -136,8 +136,8 @@ class SaslGate:
             self._end(broker, channel, now_ms, f"a request that cannot be read: {error}")
         return True
 
-    def _may_begin_again(self, now_ms: int) -> bool:
-        return self._begun_again_ms is None or now_ms - self._begun_again_ms >= SHORTEST_SESSION_MS
+    def _may_renew(self, now_ms: int) -> bool:
+        return self._renewal_begun_ms is None or now_ms - self._renewal_begun_ms >= SHORTEST_SESSION_MS
 
     def _take_request(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         header, body = decode_request_header(frame)
@@ -195,7 +195,7 @@ class SaslGate:
             told = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
             self._end(broker, channel, now_ms, f"the SASL mechanism {told} is not enabled", (slot, header, answer))
             return
-        if self._again and name != self._name:
+        if self._is_renewal and name != self._name:
             # Answer the handshake; the next request closes the connection, as in Kafka.
             self._wrong_mechanism = f"another SASL mechanism, {name}, to go on with a session of {self._name}"
         else:
@@ -219,7 +219,7 @@ class SaslGate:
         try:
             answer = self._respond(channel, token, now_ms)
         except LoginRefused as refusal:
-            how = "re-authentication" if self._again else "authentication"
+            how = "re-authentication" if self._is_renewal else "authentication"
             public = refusal.public or (
                 f"Authentication failed during {how} due to invalid credentials with SASL mechanism {self._name}"
             )
@@ -243,7 +243,7 @@ class SaslGate:
         if mechanism.outcome is None:
             return answer
         principal = f"User:{mechanism.outcome.user}"
-        if self._again and principal != channel.session.principal:
+        if self._is_renewal and principal != channel.session.principal:
             was, became = channel.session.principal.replace(":", ".", 1), principal.replace(":", ".", 1)
             message = f"Cannot change principals during re-authentication from {was}: {became}"
             raise LoginRefused(message, message)

@@ -80,7 +80,7 @@ class ConsumerGroup:
     def start_commits(self) -> None:
         """Begin periodic commits, if commits are automatic."""
         if self._config.enable_auto_commit:
-            self._commit_task = asyncio.get_running_loop().create_task(self._commit_now_and_then())
+            self._commit_task = asyncio.get_running_loop().create_task(self._commit_periodically())
 
     async def leave(self) -> None:
         """Commit if that is automatic, and leave the group."""
@@ -127,7 +127,7 @@ class ConsumerGroup:
         finally:
             self._metrics.waited("committed", time.monotonic() - began)
 
-    async def _commit_now_and_then(self) -> None:
+    async def _commit_periodically(self) -> None:
         while True:
             await asyncio.sleep(self._config.auto_commit_interval_ms / 1000)
             if self.membership.stable or not self._subscription.by_group:
@@ -160,7 +160,9 @@ class ConsumerGroup:
                 await self._commit_quietly(partitions)
             listener = self._subscription.listener
             if listener is not None:
-                await _tell(listener.on_partitions_lost if lost else listener.on_partitions_revoked, partitions)
+                await _call_listener(
+                    listener.on_partitions_lost if lost else listener.on_partitions_revoked, partitions
+                )
         finally:
             self._fetcher.drop(partitions)
             done.resolve(None)
@@ -175,7 +177,7 @@ class ConsumerGroup:
         try:
             listener = self._subscription.listener
             if listener is not None:
-                await _tell(listener.on_partitions_assigned, added)
+                await _call_listener(listener.on_partitions_assigned, added)
         finally:
             done.resolve(None)
             self._poll_soon()
@@ -201,7 +203,7 @@ class ConsumerGroup:
         task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
 
 
-async def _tell(callback: Callable[[set[TopicPartition]], Any], partitions: list[TopicPartition]) -> None:
+async def _call_listener(callback: Callable[[set[TopicPartition]], Any], partitions: list[TopicPartition]) -> None:
     """Call a listener; an exception is logged, because a rebalance cannot be refused."""
     try:
         result = callback(set(partitions))

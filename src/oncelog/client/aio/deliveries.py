@@ -50,9 +50,9 @@ class Deliveries:
         if error is not None:
             self._metrics.failed(batch)
         if error is None and not self._places:
-            _tell_nothing(batch)
+            _resolve_to_none(batch)
         else:
-            _tell(batch, base_offset, log_append_time, log_start_offset, error)
+            _resolve(batch, base_offset, log_append_time, log_start_offset, error)
         if not self._waiters:
             return
         waiting: list[tuple[int, asyncio.Future[None]]] = []
@@ -68,7 +68,7 @@ class Deliveries:
         return oldest is None or oldest.number > number
 
 
-def _tell(
+def _resolve(
     batch: ProducerBatch,
     base_offset: int,
     log_append_time: int,
@@ -105,7 +105,7 @@ def _tell(
             continue  # cancelled by the program: nobody asks for its outcome
 
 
-def _tell_nothing(batch: ProducerBatch) -> None:
+def _resolve_to_none(batch: ProducerBatch) -> None:
     handles: Iterable[Any] = batch.handles
     for handle in handles:
         if not handle.done():

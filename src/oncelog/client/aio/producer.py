@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_GOES_ON = "it goes on in the background: call it again to learn the outcome"
+_CONTINUES = "it continues in the background: call it again to learn the outcome"
 
 Serializer = Callable[[AnyK], bytes | None]
 
@@ -483,7 +483,7 @@ class Producer(Generic[SentK, SentV]):
         except TimeoutError:
             raise KafkaTimeoutError(
                 f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "
-                + ("make a new producer to try again" if what == "start()" else _GOES_ON)
+                + ("make a new producer to try again" if what == "start()" else _CONTINUES)
             ) from None
         finally:
             self._metrics.waited(counted, time.monotonic() - began)

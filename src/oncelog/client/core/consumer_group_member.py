@@ -76,7 +76,7 @@ class ConsumerGroupMember:
         self._epoch = JOIN_EPOCH
         self._joined = False
         self._left = False
-        self._asked = False
+        self._may_be_known = False
         """Whether the coordinator may know the member: a heartbeat was sent."""
         self._losses = 0
         """How often all partitions were lost; a reconciliation begun before the last loss ends there."""
@@ -84,8 +84,8 @@ class ConsumerGroupMember:
         self._reconciling = False
         self._interval_ms = config.heartbeat_interval_ms
         self._target: dict[bytes, list[int]] | None = None
-        self._told_topics: tuple[str, ...] | None = None
-        self._told_owned: tuple[TopicPartition, ...] | None = None
+        self._reported_topics: tuple[str, ...] | None = None
+        self._reported_owned: tuple[TopicPartition, ...] | None = None
         self._timer: Timer | None = None
         self._polled_ms = wire.now_ms()
         self.finder = CoordinatorFinder(
@@ -123,9 +123,9 @@ class ConsumerGroupMember:
         """Send a heartbeat if there is something to report."""
         if self._left or self._busy or not self._subscription.by_group:
             return
-        if self._timer is not None and self._timer.pending and not self._news():
+        if self._timer is not None and self._timer.pending and not self._has_changes():
             return
-        self._beat(now_ms)
+        self._send_heartbeat(now_ms)
 
     def leave(self) -> Deferred[None]:
         done: Deferred[None] = Deferred()
@@ -133,7 +133,7 @@ class ConsumerGroupMember:
         self._left = True
         if self._timer is not None:
             self._timer.cancel()
-        if node is None or not self._asked:
+        if node is None or not self._may_be_known:
             done.resolve(None)
             return done
         static = self._config.group_instance_id is not None
@@ -148,15 +148,15 @@ class ConsumerGroupMember:
         )
         return done
 
-    def _news(self) -> bool:
-        if not self._joined or self._told_topics != self._subscription.topics:
+    def _has_changes(self) -> bool:
+        if not self._joined or self._reported_topics != self._subscription.topics:
             return True
-        return not self._reconciling and self._told_owned != self._owned()
+        return not self._reconciling and self._reported_owned != self._owned()
 
     def _owned(self) -> tuple[TopicPartition, ...]:
         return tuple(sorted(self._subscription.assigned))
 
-    def _beat(self, now_ms: int) -> None:
+    def _send_heartbeat(self, now_ms: int) -> None:
         if self._left or self._busy:
             return
         if self._timer is not None:
@@ -171,9 +171,9 @@ class ConsumerGroupMember:
         if node is None:
             self.finder.look_up()
             return
-        self._busy = self._asked = True
+        self._busy = self._may_be_known = True
         request = self._request()
-        self._wire.send(node, CONSUMER_GROUP_HEARTBEAT, request, self._heard, channel=1)
+        self._wire.send(node, CONSUMER_GROUP_HEARTBEAT, request, self._on_heartbeat, channel=1)
 
     def _request(self) -> ConsumerGroupHeartbeatRequest:
         """A full request when joining, afterwards only what has changed."""
@@ -188,19 +188,19 @@ class ConsumerGroupMember:
             request.rebalance_timeout_ms = self._config.effective_rebalance_timeout_ms
             request.server_assignor = self._config.group_remote_assignor
             request.rack_id = self._config.client_rack or None
-        if joining or self._told_topics != self._subscription.topics:
-            self._told_topics = self._subscription.topics
-            request.subscribed_topic_names = sorted(self._told_topics)
+        if joining or self._reported_topics != self._subscription.topics:
+            self._reported_topics = self._subscription.topics
+            request.subscribed_topic_names = sorted(self._reported_topics)
         owned = () if joining else self._owned()
-        if joining or (not self._reconciling and self._told_owned != owned):
-            self._told_owned = owned
+        if joining or (not self._reconciling and self._reported_owned != owned):
+            self._reported_owned = owned
             request.topic_partitions = [
                 TopicPartitions(topic_id=self._metadata.topic_id(topic), partitions=numbers)
                 for topic, numbers in by_topic(owned).items()
             ]
         return request
 
-    def _heard(self, answer: Answer, version: int, now_ms: int) -> None:
+    def _on_heartbeat(self, answer: Answer, version: int, now_ms: int) -> None:
         self._busy = False
         if self._left:
             return
@@ -214,10 +214,10 @@ class ConsumerGroupMember:
         self._interval_ms = response.heartbeat_interval_ms
         if response.assignment is not None:
             self._target = {item.topic_id: list(item.partitions) for item in response.assignment.topic_partitions}
-        self._timer = self._wire.timers.schedule(now_ms + self._interval_ms, self._beat)
+        self._timer = self._wire.timers.schedule(now_ms + self._interval_ms, self._send_heartbeat)
         if self._target is not None:
             self._reconcile()
-        elif self._news():
+        elif self._has_changes():
             self.poll(now_ms)
 
     def _reconcile(self) -> None:
@@ -261,7 +261,7 @@ class ConsumerGroupMember:
         now_ms = self._wire.now_ms()
         if self._target is not None:
             self._reconcile()
-        elif self._told_owned != self._owned():
+        elif self._reported_owned != self._owned():
             self.poll(now_ms)
 
     def _failed(self, error: Error, answer: Answer, now_ms: int) -> None:
@@ -275,8 +275,8 @@ class ConsumerGroupMember:
             self._lose_all()
         elif action is Next.FIND_COORDINATOR:
             self.finder.forget()
-        self._told_topics = self._told_owned = None
-        self._timer = self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, self._beat)
+        self._reported_topics = self._reported_owned = None
+        self._timer = self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, self._send_heartbeat)
 
     def _stop_reading(self) -> None:
         """The program is stuck: leave, so that others can read. Its next fetch joins again."""
@@ -286,14 +286,14 @@ class ConsumerGroupMember:
                 group_id=self._group_id, member_id=self._member_id, member_epoch=LEAVE_EPOCH
             )
             self._wire.send(node, CONSUMER_GROUP_HEARTBEAT, request, lambda answer, version, now_ms: None, channel=1)
-        self._asked = False
+        self._may_be_known = False
         self._lose_all()
 
     def _lose_all(self) -> None:
         self._epoch = JOIN_EPOCH
         self._joined = False
         self._target = None
-        self._told_topics = self._told_owned = None
+        self._reported_topics = self._reported_owned = None
         self._losses += 1
         losses = self._losses
         owned = list(self._subscription.assigned)
@@ -303,14 +303,14 @@ class ConsumerGroupMember:
         for state in self._subscription.assigned.values():
             state.revoking = True
 
-        def told(_: None) -> None:
+        def released(_: None) -> None:
             if losses != self._losses:
                 return
             self._subscription.take(())
             self._reconciling = False
             self._reconcile()
 
-        self._host.revoke(owned, lost=True).then(told)
+        self._host.revoke(owned, lost=True).then(released)
 
     def _give_up(self, error: KafkaError) -> None:
         self._left = True

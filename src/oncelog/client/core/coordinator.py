@@ -103,9 +103,9 @@ class CoordinatorFinder:
             return
         self._failures += 1
         wait = backoff_ms(self._failures, self._retry_backoff_ms, self._retry_backoff_max_ms)
-        self._wire.timers.schedule(now_ms + wait, self._again)
+        self._wire.timers.schedule(now_ms + wait, self._retry)
 
-    def _again(self, now_ms: int) -> None:
+    def _retry(self, now_ms: int) -> None:
         self._busy = False
         self.look_up()
 

@@ -67,9 +67,9 @@ class GroupMember:
         self._owned_generation = NO_GENERATION
         self._counted: dict[str, int] = {}
         self._polled_ms = wire.now_ms()
-        self._heard_ms = wire.now_ms()
-        self._beat_timer: Timer | None = None
-        self._beat_in_flight = False
+        self._last_answer_ms = wire.now_ms()
+        self._heartbeat_timer: Timer | None = None
+        self._heartbeat_in_flight = False
         self._waiting = False
         self._attempt = 0
         self.finder = CoordinatorFinder(
@@ -110,13 +110,13 @@ class GroupMember:
             self.finder.look_up()
             return
         if self.phase is Phase.OUT or (self.phase is Phase.STABLE and self._rejoin):
-            if not self._alive(now_ms):
+            if not self._program_fetches(now_ms):
                 return
             self._prepare()
 
     def _coordinator_found(self, now_ms: int) -> None:
         """Give the coordinator a full session timeout to answer, however long its predecessor has been silent."""
-        self._heard_ms = now_ms
+        self._last_answer_ms = now_ms
         self.poll(now_ms)
 
     def metadata_changed(self) -> None:
@@ -131,7 +131,7 @@ class GroupMember:
         done: Deferred[None] = Deferred()
         member_id, node = self._member_id, self.finder.node
         self.phase = Phase.LEFT
-        self._stop_beating()
+        self._stop_heartbeats()
         if not member_id or node is None or self._config.group_instance_id is not None:
             done.resolve(None)
             return done
@@ -150,7 +150,7 @@ class GroupMember:
         self._wire.send(node, LEAVE_GROUP, build, lambda answer, version, now_ms: done.resolve(None), channel=1)
         return done
 
-    def _alive(self, now_ms: int) -> bool:
+    def _program_fetches(self, now_ms: int) -> bool:
         """Whether the program still fetches."""
         if self._host.reading():
             self._polled_ms = now_ms
@@ -248,9 +248,9 @@ class GroupMember:
         self._assignor = response.protocol_name or ""
         self._reason = ""
         self._leader = response.leader == response.member_id
-        self._heard_ms = now_ms
+        self._last_answer_ms = now_ms
         self.phase = Phase.SYNCING
-        self._start_beating(now_ms)
+        self._start_heartbeats(now_ms)
         if self._leader and not response.skip_assignment:
             self._divide(response)
         else:
@@ -328,21 +328,21 @@ class GroupMember:
         except ProtocolError as malformed:
             self._give_up(KafkaError(Error.INCONSISTENT_GROUP_PROTOCOL, f"the leader's assignment is {malformed}"))
             return
-        self._heard_ms = now_ms
+        self._last_answer_ms = now_ms
         self.phase = Phase.TAKING
         owned = list(self._subscription.assigned)
         wanted = set(partitions)
         leaving = [name for name in owned if name not in wanted]
         added = [name for name in partitions if name not in self._subscription.assigned]
         if not leaving:
-            self._take(partitions, added, again=False)
+            self._take(partitions, added, rejoin=False)
             return
         for name in leaving:
             self._subscription.assigned[name].revoking = True
-        self._host.revoke(leaving, lost=False).then(lambda _: self._take(partitions, added, again=True))
+        self._host.revoke(leaving, lost=False).then(lambda _: self._take(partitions, added, rejoin=True))
 
-    def _take(self, partitions: list[TopicPartition], added: list[TopicPartition], again: bool) -> None:
-        """Apply the assignment; with ``again`` a second round assigns the partitions that were given up."""
+    def _take(self, partitions: list[TopicPartition], added: list[TopicPartition], rejoin: bool) -> None:
+        """Apply the assignment; with ``rejoin`` a second round assigns the partitions that were given up."""
         if self.phase is not Phase.TAKING:
             return
         self._subscription.take(partitions)
@@ -350,46 +350,50 @@ class GroupMember:
         for state in self._subscription.assigned.values():
             state.revoking = False
 
-        def told(_: None) -> None:
+        def taken(_: None) -> None:
             if self.phase is not Phase.TAKING:
                 return
             self.phase = Phase.STABLE
-            if again and self._cooperative:
+            if rejoin and self._cooperative:
                 self._rejoin = True
                 self._reason = "partitions were given up"
             self.poll(self._wire.now_ms())
 
-        self._host.assigned(added).then(told)
+        self._host.assigned(added).then(taken)
 
     # --- staying
 
-    def _start_beating(self, now_ms: int) -> None:
-        if self._beat_timer is None:
-            self._beat_timer = self._wire.timers.schedule(now_ms + self._config.heartbeat_interval_ms, self._beat)
+    def _start_heartbeats(self, now_ms: int) -> None:
+        if self._heartbeat_timer is None:
+            self._heartbeat_timer = self._wire.timers.schedule(
+                now_ms + self._config.heartbeat_interval_ms, self._send_heartbeat
+            )
 
-    def _stop_beating(self) -> None:
-        if self._beat_timer is not None:
-            self._beat_timer.cancel()
-            self._beat_timer = None
+    def _stop_heartbeats(self) -> None:
+        if self._heartbeat_timer is not None:
+            self._heartbeat_timer.cancel()
+            self._heartbeat_timer = None
 
-    def _beat(self, now_ms: int) -> None:
+    def _send_heartbeat(self, now_ms: int) -> None:
         """Send a heartbeat; also notices a program that stopped fetching and a coordinator that stopped answering."""
-        self._beat_timer = self._wire.timers.schedule(now_ms + self._config.heartbeat_interval_ms, self._beat)
+        self._heartbeat_timer = self._wire.timers.schedule(
+            now_ms + self._config.heartbeat_interval_ms, self._send_heartbeat
+        )
         if self.phase is Phase.JOINING:
             return
-        if not self._alive(now_ms) and self.phase is Phase.STABLE:
+        if not self._program_fetches(now_ms) and self.phase is Phase.STABLE:
             self._stop_reading(now_ms)
             return
         node = self.finder.node
-        if node is not None and now_ms - self._heard_ms > self._config.session_timeout_ms:
+        if node is not None and now_ms - self._last_answer_ms > self._config.session_timeout_ms:
             self.finder.forget()
             node = None
         if node is None:
             self.finder.look_up()
             return
-        if self._beat_in_flight:
+        if self._heartbeat_in_flight:
             return
-        self._beat_in_flight = True
+        self._heartbeat_in_flight = True
         attempt, generation = self._attempt, self._generation
 
         def build(version: int) -> HeartbeatRequest:
@@ -397,19 +401,19 @@ class GroupMember:
             return HeartbeatRequest(self._group_id, generation, self._member_id, instance_id)
 
         def answered(answer: Answer, version: int, then_ms: int) -> None:
-            self._beat_in_flight = False
+            self._heartbeat_in_flight = False
             if attempt == self._attempt:
-                self._heard(answer, then_ms)
+                self._on_heartbeat(answer, then_ms)
 
         self._wire.send(node, HEARTBEAT, build, answered, channel=1)
 
-    def _heard(self, answer: Answer, now_ms: int) -> None:
+    def _on_heartbeat(self, answer: Answer, now_ms: int) -> None:
         error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
         if error is Error.NONE:
-            self._heard_ms = now_ms
+            self._last_answer_ms = now_ms
         elif self.phase is Phase.STABLE:
             if error is Error.REBALANCE_IN_PROGRESS:
-                self._heard_ms = now_ms
+                self._last_answer_ms = now_ms
                 self._rejoin = True
                 self._reason = "the group is rebalancing"
                 self.poll(now_ms)
@@ -434,32 +438,32 @@ class GroupMember:
         said = answer.text if isinstance(answer, Failure) else ""
         match next_for(error):
             case Next.REJOIN:
-                self._again(now_ms)
+                self._rejoin_later(now_ms)
             case Next.REJOIN_LOST:
-                self._lose_all(lambda: self._again(self._wire.now_ms()))
+                self._lose_all(lambda: self._rejoin_later(self._wire.now_ms()))
             case Next.REJOIN_AS_NEW:
                 self._member_id = ""
-                self._lose_all(lambda: self._again(self._wire.now_ms()))
+                self._lose_all(lambda: self._rejoin_later(self._wire.now_ms()))
             case Next.FIND_COORDINATOR:
                 self.finder.forget()
-                self._again(now_ms)
+                self._rejoin_later(now_ms)
             case Next.RETRY:
-                self._again(now_ms)
+                self._rejoin_later(now_ms)
             case Next.GIVE_UP:
                 self._give_up(error_for(error, f"{what} of group {self._group_id!r} was refused{said and ': ' + said}"))
 
-    def _again(self, now_ms: int) -> None:
+    def _rejoin_later(self, now_ms: int) -> None:
         """Join again after a pause."""
         self.phase = Phase.OUT
-        self._stop_beating()
+        self._stop_heartbeats()
         self._attempt += 1
         self._waiting = True
 
-        def go_on(then_ms: int) -> None:
+        def rejoin(then_ms: int) -> None:
             self._waiting = False
             self.poll(then_ms)
 
-        self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, go_on)
+        self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, rejoin)
 
     def _lose_all(self, then: Callable[[], None]) -> None:
         """The partitions already belong to others."""
@@ -468,24 +472,24 @@ class GroupMember:
         self.phase = Phase.PREPARING
         owned = list(self._subscription.assigned)
 
-        def told(_: None) -> None:
+        def released(_: None) -> None:
             if self.phase is not Phase.PREPARING:
                 return
             self._subscription.take(())
             self.phase = Phase.OUT
-            self._stop_beating()
+            self._stop_heartbeats()
             then()
 
         if owned:
             for state in self._subscription.assigned.values():
                 state.revoking = True
-            self._host.revoke(owned, lost=True).then(told)
+            self._host.revoke(owned, lost=True).then(released)
         else:
-            told(None)
+            released(None)
 
     def _give_up(self, error: KafkaError) -> None:
         self.phase = Phase.LEFT
-        self._stop_beating()
+        self._stop_heartbeats()
         self._host.group_failed(error)
 
 

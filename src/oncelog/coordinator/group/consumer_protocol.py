@@ -287,7 +287,7 @@ class ConsumerProtocol:
             member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
             if not isinstance(group, ConsumerGroup) or member is None:
                 return
-            members = [member, *self._due_too(kind, group, now_ms)]
+            members = [member, *self._others_due(kind, group, now_ms)]
             written = self.fence(group, members, now_ms)
             if written.done and written.value is not Error.NONE:
                 for each in members:
@@ -295,7 +295,7 @@ class ConsumerProtocol:
 
         self._env.timers.schedule((kind, group_id, member_id), at_ms, over)
 
-    def _due_too(self, kind: str, group: ConsumerGroup, now_ms: int) -> list[ConsumerMember]:
+    def _others_due(self, kind: str, group: ConsumerGroup, now_ms: int) -> list[ConsumerMember]:
         """Other members that are due as well: copying the group and a new epoch for each of thousands would take
         long."""
         found: list[ConsumerMember] = []

@@ -248,13 +248,13 @@ class TransactionShard:
         elif decision.error is Error.CONCURRENT_TRANSACTIONS:
             self._park(entry, request)
         elif decision.error is NONE:
-            entry.last_write.then(lambda error: self._answer(request, decision, self._told(error)))
+            entry.last_write.then(lambda error: self._answer(request, decision, self._reported(error)))
         else:
             self._answer(request, decision, NONE)
 
     def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
-        told = write_error if write_error is not NONE else decision.error
-        key = type(request.event).__name__, Error.TRANSACTION_ABORTABLE if decision.absent else told
+        reported = write_error if write_error is not NONE else decision.error
+        key = type(request.event).__name__, Error.TRANSACTION_ABORTABLE if decision.absent else reported
         self.outcomes[key] = self.outcomes.get(key, 0) + 1
         if write_error is not NONE:
             request.outcome.resolve(Outcome(write_error))
@@ -340,30 +340,32 @@ class TransactionShard:
         since = self._host.timers.since(now_ms)
 
         def settled(error: Error) -> None:
-            told = self._told(error)
-            answer(told)
-            if not self._current(value):
+            reported = self._reported(error)
+            answer(reported)
+            if not self._is_current(value):
                 return
-            if told is NONE:
+            if reported is NONE:
                 if value.state in PREPARED:
                     self._send_markers(value, value.partitions, since())
-            elif told is Error.COORDINATOR_NOT_AVAILABLE and appended:
-                self._later(value, since(), lambda at_ms: self._persist(value, self._value_version, at_ms, _nobody))
+            elif reported is Error.COORDINATOR_NOT_AVAILABLE and appended:
+                self._retry_later(
+                    value, since(), lambda at_ms: self._persist(value, self._value_version, at_ms, _ignore)
+                )
 
         committed.then(settled)
         return appended
 
-    def _told(self, error: Error) -> Error:
+    def _reported(self, error: Error) -> Error:
         """The log's error as reported to the coordinator's clients; NOT_COORDINATOR after leadership is lost."""
         return client_error(error) if self._leading else Error.NOT_COORDINATOR
 
-    def _current(self, value: Txn) -> bool:
+    def _is_current(self, value: Txn) -> bool:
         """Whether this broker still coordinates the id and nothing was applied after ``value``."""
         return self._leading and self.txn(value.transactional_id) is value
 
-    def _later(self, value: Txn, now_ms: int, action: Callable[[int], object]) -> None:
+    def _retry_later(self, value: Txn, now_ms: int, action: Callable[[int], object]) -> None:
         def retry(at_ms: int) -> None:
-            if self._current(value):
+            if self._is_current(value):
                 action(at_ms)
 
         self._host.timers.schedule(now_ms + RETRY_MS, retry)
@@ -393,14 +395,14 @@ class TransactionShard:
         return count is not None and partition.partition < count
 
     def _markers_written(self, txn: Txn, errors: Mapping[TopicPartition, Error], now_ms: int) -> None:
-        if not self._current(txn):
+        if not self._is_current(txn):
             return
         entry = self._entries[txn.transactional_id]
         entry.unmarked = frozenset([partition for partition, error in errors.items() if error not in MARKER_DONE])
         if entry.unmarked and any(error in MARKER_CANCELLED for error in errors.values()):
             return
         if entry.unmarked:
-            self._later(txn, now_ms, lambda at_ms: self._send_markers(txn, entry.unmarked, at_ms))
+            self._retry_later(txn, now_ms, lambda at_ms: self._send_markers(txn, entry.unmarked, at_ms))
         else:
             self._complete(txn, now_ms)
 
@@ -413,8 +415,8 @@ class TransactionShard:
         since = self._host.timers.since(now_ms)
 
         def written(error: Error) -> None:
-            if error is Error.COORDINATOR_NOT_AVAILABLE and self._current(txn):
-                self._later(txn, since(), lambda at_ms: self._complete(txn, at_ms))
+            if error is Error.COORDINATOR_NOT_AVAILABLE and self._is_current(txn):
+                self._retry_later(txn, since(), lambda at_ms: self._complete(txn, at_ms))
 
         if self._persist(value, self._value_version, now_ms, written):
             self.ended[value.state] = self.ended.get(value.state, 0) + 1
@@ -430,5 +432,5 @@ def _beyond_feature(event: Event) -> bool:
     return isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
 
 
-def _nobody(error: Error) -> None:
+def _ignore(error: Error) -> None:
     """The requester was answered at the first attempt."""

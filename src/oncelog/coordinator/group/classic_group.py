@@ -15,6 +15,11 @@ from oncelog.coordinator.group.states import CLASSIC_TRANSITIONS, ClassicState
 from oncelog.coordinator.group.subscription import PROTOCOL_TYPE, subscribed_topics
 from oncelog.errors import InvariantError
 
+MOST_METADATA_BYTES = 16 * 1024 * 1024
+"""What the metadata of a group's members may take, for all of their protocols. That for the chosen one has to fit into
+a record (``max.message.bytes``): with more than this no rebalance would ever be completed."""
+MEMBER_BYTES = 1000
+"""About how much a member takes besides its metadata and its ids; also one that only has its id yet."""
 Protocols = Mapping[str, bytes]
 """Protocols that a member supports, by name in its order of preference, with its metadata for each."""
 
@@ -77,6 +82,8 @@ class ClassicGroup:
     """A member joined during the initial delay, which is therefore extended."""
     subscribed_topics: frozenset[str] | None = None
     """Topics that the members read; None if unknown to the coordinator."""
+    metadata_bytes: int = 0
+    """What its members' metadata takes, for all of their protocols."""
     _protocol_counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -217,10 +224,29 @@ class ClassicGroup:
             topics.update(subscribed)
         return frozenset(topics)
 
-    def _count(self, protocols: Iterable[str], change: int) -> None:
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory its members take, and ids handed out."""
+        ids = sum(len(member.member_id) + len(member.client_id) for member in self.members.values())
+        expected = sum(map(len, self.pending_joins))
+        return self.metadata_bytes + ids + expected + MEMBER_BYTES * (len(self.members) + len(self.pending_joins))
+
+    def has_room(self, member_id: str, protocols: Protocols) -> bool:
+        """Whether a member may have these protocols, new or instead of those it has."""
+        known = self.members.get(member_id)
+        more = size_of(protocols) - (0 if known is None else size_of(known.protocols))
+        return more <= 0 or self.metadata_bytes + more <= MOST_METADATA_BYTES
+
+    def _count(self, protocols: Protocols, change: int) -> None:
+        self.metadata_bytes += change * size_of(protocols)
         for name in protocols:
             count = self._protocol_counts.get(name, 0) + change
             if count:
                 self._protocol_counts[name] = count
             else:
                 self._protocol_counts.pop(name, None)
+
+
+def size_of(protocols: Protocols) -> int:
+    """What they take in bytes."""
+    return sum(map(len, protocols)) + sum(map(len, protocols.values()))

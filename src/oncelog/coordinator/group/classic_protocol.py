@@ -43,8 +43,12 @@ member would be removed before its request can arrive. Apache Kafka has no such 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
 
+MOST_PARKED = 10
+"""How many requests of one member wait at a time: those that it repeated, perhaps on other connections."""
+
 R = TypeVar("R")
-Parked = dict[tuple[str, str], Deferred[R]]
+Parked = dict[tuple[str, str], list[Deferred[R]]]
+"""Requests that wait, by group and member."""
 
 
 class ClassicProtocol:
@@ -100,6 +104,8 @@ class ClassicProtocol:
             event = JoinNew(instance_id, request.protocol_type, protocols, needs_id, max_size)
             member_id = f"{caller.client_id if instance_id is None else instance_id}-{self._env.random_uuid()}"
         verdict = classic_rules.decide(group, event)
+        if verdict.step in (Step.ADD, Step.REPLACE, Step.REJOIN) and not group.has_room(member_id, protocols):
+            verdict = classic_rules.refused(Error.GROUP_MAX_SIZE_REACHED)
         match verdict.step:
             case Step.ASSIGN_ID:
                 group.pending_joins.add(member_id)
@@ -138,7 +144,8 @@ class ClassicProtocol:
         match verdict.step:
             case Step.PARK | Step.DISTRIBUTE:
                 member = group.members[member_id]
-                answer = _park(self._syncs, (group.group_id, member_id))
+                too_many = SyncGroupResponse(error_code=Error.REBALANCE_IN_PROGRESS)
+                answer = _park(self._syncs, (group.group_id, member_id), too_many)
                 member.awaiting_sync = True
                 self._synced(group, member_id)
                 if verdict.step is Step.DISTRIBUTE:
@@ -262,7 +269,7 @@ class ClassicProtocol:
         since = self._env.timers.since(now_ms)
 
         def stored(error: Error) -> None:
-            if self._joins.get((group.group_id, new_id)) is not answer:
+            if self._joins.get((group.group_id, new_id)) != [answer]:
                 return
             if error is not Error.NONE:
                 group.update(member, *before)
@@ -429,18 +436,17 @@ class ClassicProtocol:
 
     def _park_join(self, group: ClassicGroup, member: ClassicMember) -> Deferred[JoinGroupResponse]:
         member.awaiting_join = True
-        return _park(self._joins, (group.group_id, member.member_id))
+        too_many = join_error(Error.REBALANCE_IN_PROGRESS, member.member_id)
+        return _park(self._joins, (group.group_id, member.member_id), too_many)
 
     def _answer_join(self, group: ClassicGroup, member: ClassicMember, response: JoinGroupResponse) -> None:
         member.awaiting_join = False
-        parked = self._joins.pop((group.group_id, member.member_id), None)
-        if parked is not None:
+        for parked in self._joins.pop((group.group_id, member.member_id), ()):
             parked.resolve(response)
 
     def _answer_sync(self, group: ClassicGroup, member: ClassicMember, response: SyncGroupResponse) -> None:
         member.awaiting_sync = False
-        parked = self._syncs.pop((group.group_id, member.member_id), None)
-        if parked is not None:
+        for parked in self._syncs.pop((group.group_id, member.member_id), ()):
             parked.resolve(response)
 
     # --- load, unload, migration
@@ -471,13 +477,13 @@ class ClassicProtocol:
             self.release(group, Error.NOT_COORDINATOR)
 
 
-def _park(table: Parked[R], key: tuple[str, str]) -> Deferred[R]:
-    """Park a request; one that the same member parked before gets the same answer."""
+def _park(table: Parked[R], key: tuple[str, str], too_many: R) -> Deferred[R]:
+    """Park a request; those that the same member parked before get the same answer, the oldest ones ``too_many``."""
     answer: Deferred[R] = Deferred()
-    former = table.get(key)
-    if former is not None:
-        answer.then(former.resolve)
-    table[key] = answer
+    waiting = table.setdefault(key, [])
+    waiting.append(answer)
+    if len(waiting) > MOST_PARKED:
+        waiting.pop(0).resolve(too_many)
     return answer
 
 

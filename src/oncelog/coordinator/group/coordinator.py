@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from oncelog.config import BrokerConfig
 from oncelog.coordinator.group import classic_rules, consumer_rules, describe, records
-from oncelog.coordinator.group.classic_group import ClassicGroup
+from oncelog.coordinator.group.classic_group import MEMBER_BYTES, ClassicGroup
 from oncelog.coordinator.group.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
 from oncelog.coordinator.group.environment import Caller, GroupHost
 from oncelog.coordinator.group.offset_requests import FetchedOffsets, OffsetRequests, OneCommit
@@ -49,6 +49,10 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 R = TypeVar("R")
 
 GROUPS_IN_A_PIECE = 200
+MOST_MEMBERS_BYTES = 256 * 1024 * 1024
+"""What the members of all classic groups may take. They are kept from the moment they join, before anything is stored,
+and until their sessions end."""
+COUNTED_AGAIN_MS = 1000
 
 
 class GroupCoordinator:
@@ -66,6 +70,9 @@ class GroupCoordinator:
             host, CONSUMER_OFFSETS_TOPIC, partitions or settings().offsets_topic_num_partitions, self._new_shard
         )
         self._offsets = OffsetRequests(host, settings, self.runtime)
+        self._members_bytes = 0
+        """What they take at most: as counted last, and all that came since."""
+        self._members_counted_ms = 0
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> GroupShard:
         return GroupShard(self._host, self._settings, self._random, partition, self.runtime)
@@ -105,6 +112,8 @@ class GroupCoordinator:
             return refused(shard)
         if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout applies
             request = request.replace(rebalance_timeout_ms=request.session_timeout_ms)
+        if not self._has_room(request, caller, now_ms):
+            return refused(Error.COORDINATOR_NOT_AVAILABLE)
         group = shard.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
             if not group.empty:
@@ -113,6 +122,20 @@ class GroupCoordinator:
             if request.group_id in shard.groups:
                 return forgotten.flat_map(lambda error: refused(client_error(error)))
         return shard.classic.join(request, caller, now_ms)
+
+    def _has_room(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> bool:
+        """Whether there is memory for a member; what there is of them is counted only if it may be too much."""
+        more = MEMBER_BYTES + 2 * len(caller.client_id)
+        more += sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)
+        is_old = not 0 <= now_ms - self._members_counted_ms < COUNTED_AGAIN_MS
+        if self._members_bytes + more > MOST_MEMBERS_BYTES and is_old:
+            groups = (group for shard in self.runtime.shards() for group in shard.groups.values())
+            self._members_bytes = sum(group.held_bytes for group in groups if isinstance(group, ClassicGroup))
+            self._members_counted_ms = now_ms
+        if self._members_bytes + more > MOST_MEMBERS_BYTES:
+            return False
+        self._members_bytes += more
+        return True
 
     def sync_group(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Deferred[SyncGroupResponse]:
         """Answered when the leader's assignment is stored."""

@@ -1,0 +1,79 @@
+"""Members that repeat themselves without end, or that bring more than their group could ever store."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.coordinator.group import coordinator
+from oncelog.coordinator.group.classic_group import MOST_METADATA_BYTES
+from oncelog.coordinator.group.classic_protocol import MOST_PARKED
+from oncelog.errors import Error
+from tests.support.group_host import GroupClient, MemoryGroupHost
+
+MB = 1024 * 1024
+
+
+@pytest.fixture
+def g() -> GroupClient:
+    return GroupClient(MemoryGroupHost({"t": 3}))
+
+
+def test_a_member_that_repeats_its_requests_thousands_of_times_is_answered_ten_times(g: GroupClient) -> None:
+    """Each used to pass its answer on to the one before, until the interpreter's stack was full."""
+    lead, follower = g.stable(2)
+    joins = [g.join(lead) for _ in range(3000)]
+    assert {answer.value.error_code for answer in joins[:-MOST_PARKED]} == {Error.REBALANCE_IN_PROGRESS}
+    assert not any(answer.done for answer in joins[-MOST_PARKED:])
+    g.join(follower)
+    assert {answer.value.generation_id for answer in joins[-MOST_PARKED:]} == {2}
+    syncs = [g.sync(follower, 2) for _ in range(3000)]
+    assert {answer.value.error_code for answer in syncs[:-MOST_PARKED]} == {Error.REBALANCE_IN_PROGRESS}
+    g.sync(lead, 2, {follower: b"F"})
+    assert [answer.value.assignment for answer in syncs[-MOST_PARKED:]] == [b"F"] * MOST_PARKED
+
+
+def test_a_group_takes_no_more_metadata_than_it_could_store(g: GroupClient) -> None:
+    most = {"range": bytes(MOST_METADATA_BYTES - MB)}
+    lead, follower = g.stable(2)
+    for instance_id in (None, "i"):
+        _, answer = g.joined(protocols=most | {"other": bytes(2 * MB)}, instance_id=instance_id)
+        assert answer.value.error_code == Error.GROUP_MAX_SIZE_REACHED
+    assert g.heartbeat(follower, 1) == Error.NONE
+    newcomer, waiting = g.joined(protocols=most)
+    assert not waiting.done
+    assert g.join(lead, protocols={"range": bytes(2 * MB)}).value.error_code == Error.GROUP_MAX_SIZE_REACHED
+    again = g.join(newcomer, protocols=most)  # instead of its own
+    g.join(follower)
+    assert again.value.generation_id == waiting.value.generation_id == 2
+    assert g.leave((newcomer, None)).value.error_code == Error.NONE
+    assert not g.joined(protocols=most)[1].done
+
+
+def test_all_groups_take_no_more_metadata_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "MOST_MEMBERS_BYTES", 3 * MB)
+    host = MemoryGroupHost({"t": 3})
+    clients = [GroupClient(host, f"g{number}") for number in range(4)]
+    large = {"range": bytes(MB - 3000)}
+    joined = [client.join(protocols=large, version=3) for client in clients]
+    assert [answer.done for answer in joined] == [False, False, False, True]
+    assert joined[3].value.error_code == Error.COORDINATOR_NOT_AVAILABLE
+    assert not clients[3].join(protocols={"range": b""}, version=3).done
+    host.pass_time(3000)
+    clients[0].leave((joined[0].value.member_id, None))
+    host.pass_time(1000)
+    assert not clients[3].join(protocols=large, version=3).done
+
+
+def test_ids_that_nobody_joins_with_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id contains its client's, which may be 32 KB long, and lasts for a session: up to half an hour."""
+    monkeypatch.setattr(coordinator, "MOST_MEMBERS_BYTES", 3 * MB)
+    host = MemoryGroupHost({"t": 3})
+    client = GroupClient(host, client_id="x" * 32_000)
+    answers = []
+    for _ in range(100):
+        answers.append(client.join().value.error_code)
+        host.pass_time(100)
+    assert set(answers) == {Error.MEMBER_ID_REQUIRED, Error.COORDINATOR_NOT_AVAILABLE}
+    assert 80 < answers.count(Error.MEMBER_ID_REQUIRED) < 100
+    host.pass_time(20_000)
+    assert client.join().value.error_code == Error.MEMBER_ID_REQUIRED

@@ -2,7 +2,8 @@
 
 A parked fetch tries again whenever the high watermark or the last stable offset of one of its partitions moves
 or a partition fails; when its ``max_wait_ms`` is over it is answered with what there is. A fetch of many partitions
-registers and unregisters with them piece by piece.
+registers and unregisters with them piece by piece. Fetches that have been woken in vain are woken again piece by piece
+too: thousands may wait at one partition for more than there will ever be.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from oncelog.types import TopicPartition
 MOST_WATCHED = 250_000
 """Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it the fetch with most is answered."""
 LEFT_IN_A_PIECE = 200
+LOOKED_AT_IN_A_PIECE = 20
 
 
 class ParkedFetch:
@@ -48,6 +50,10 @@ class FetchPurgatory:
         self._timers = timers
         self._slices = slices
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
+        self._patient: dict[TopicPartition, dict[ParkedFetch, None]] = {}
+        """Those of the watchers that were woken in vain; a fetch is in one of the two."""
+        self._woken: dict[TopicPartition, bool] = {}
+        """Partitions whose patient fetches are being looked at, and whether to do it once more afterwards."""
         self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
         self._watched = 0
 
@@ -79,12 +85,32 @@ class FetchPurgatory:
 
     def wake(self, partition: TopicPartition) -> None:
         """``partition`` has more to read, failed, or is gone."""
-        watchers = self._watchers.get(partition)
-        if not watchers:
-            return
-        for fetch in list(watchers):
-            if not fetch.is_over and fetch.attempt(False, partition):
+        if partition in self._woken:
+            self._woken[partition] = True
+        elif partition in self._patient:
+            self._slices.begin(self._wake_patient(partition))
+        for fetch in list(self._watchers.get(partition, ())):
+            if fetch.is_over:
+                continue
+            if fetch.attempt(False, partition):
                 self.forget(fetch)
+                continue
+            if not fetch.is_over:
+                self._patient.setdefault(partition, {})[fetch] = None
+                _remove(self._watchers, partition, fetch)
+
+    def _wake_patient(self, partition: TopicPartition) -> Work[None]:
+        self._woken[partition] = True
+        try:
+            while self._woken[partition]:
+                self._woken[partition] = False
+                for part in in_parts(list(self._patient.get(partition, ())), LOOKED_AT_IN_A_PIECE):
+                    for fetch in part:
+                        if not fetch.is_over and fetch.attempt(False, partition):
+                            self.forget(fetch)
+                    yield
+        finally:
+            del self._woken[partition]
 
     def drop(self, channel: Channel) -> None:
         """The connection ended: its answers are not needed."""
@@ -128,8 +154,15 @@ class FetchPurgatory:
 
     def _leave(self, fetch: ParkedFetch, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            watchers = self._watchers.get(partition)
-            if watchers is not None:
-                watchers.pop(fetch, None)
-                if not watchers:
-                    del self._watchers[partition]
+            _remove(self._watchers, partition, fetch)
+            _remove(self._patient, partition, fetch)
+
+
+def _remove(
+    watchers: dict[TopicPartition, dict[ParkedFetch, None]], partition: TopicPartition, fetch: ParkedFetch
+) -> None:
+    there = watchers.get(partition)
+    if there is not None:
+        there.pop(fetch, None)
+        if not there:
+            del watchers[partition]

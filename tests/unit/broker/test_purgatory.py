@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from oncelog.broker.purgatory import MOST_WATCHED, FetchPurgatory, ParkedFetch
-from oncelog.broker.slices import Slices
+from oncelog.broker.purgatory import LOOKED_AT_IN_A_PIECE, MOST_WATCHED, FetchPurgatory, ParkedFetch
+from oncelog.broker.slices import AT_ONCE, Slices
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
 
@@ -93,3 +93,30 @@ def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many()
     purgatory.drop(FakeChannel(2))
     again = Fetch(purgatory, FakeChannel(4), *half)
     assert (again.attempts, len(purgatory)) == ([], 2)
+
+
+def test_those_that_wait_in_vain_are_woken_in_pieces_and_nobody_waits_for_them() -> None:
+    slices = Slices()
+    purgatory = FetchPurgatory(Timers(), slices)
+    greedy = [Fetch(purgatory, FakeChannel(number), A) for number in range(1000)]
+    purgatory.wake(A)
+    assert {len(fetch.attempts) for fetch in greedy} == {1}
+    other = Fetch(purgatory, FakeChannel(1000), A)
+    other.enough = True
+    purgatory.wake(A)
+    assert (len(other.attempts), len(purgatory)) == (1, 1000)
+    assert slices
+    assert sum(len(fetch.attempts) > 1 for fetch in greedy) <= AT_ONCE * LOOKED_AT_IN_A_PIECE
+
+    greedy[0].enough = greedy[999].enough = True
+    purgatory.wake(A)  # some of them have been looked at, and are looked at once more
+    slices.finish()
+    assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
+    assert len(purgatory) == 998
+
+    for number in range(1, 999):
+        purgatory.drop(FakeChannel(number))
+    purgatory.wake(A)
+    slices.finish()
+    assert len(purgatory) == 0
+    assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}

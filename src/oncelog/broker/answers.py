@@ -35,7 +35,7 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 
 
 def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[Part]]:
-    """The same for a long answer, with other turns in between."""
+    """As :func:`encoded`, for a long answer, with other turns in between."""
     try:
         parts = yield from response.encode_parts_in_pieces(context.api_version)
     except UnencodableValue:

@@ -429,7 +429,7 @@ class Broker:
             if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts), self.now_ms)):
                 response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
                 parts = encoded(context, response)
-        except Exception as error:  # noqa: BLE001 - as above: it may be another's turn
+        except Exception as error:  # noqa: BLE001 - as above; this may be another request's turn
             self._defect(context, error)
             return
         self._send(context, parts)

@@ -110,7 +110,7 @@ class Cleaner:
                 continue
             try:
                 job = compaction.plan(log, self._first_dirty.get(topic_partition, 0), now_ms)
-            except Exception as error:  # noqa: BLE001 - told; the other logs have their turn
+            except Exception as error:  # noqa: BLE001 - logged; other logs must still be cleaned
                 self._failed(topic_partition, error)
                 continue
             if job is not None:
@@ -140,7 +140,7 @@ class Cleaner:
             else:
                 try:
                     first_dirty = job.finish(log, now_ms)
-                except Exception as refusal:  # noqa: BLE001 - told; the other logs have their turn
+                except Exception as refusal:  # noqa: BLE001 - logged; other logs must still be cleaned
                     self._give_up(topic_partition, job, refusal)
                 else:
                     put_in_place(first_dirty)

@@ -67,7 +67,7 @@ class FlushJob(NamedTuple):
         )
 
     def shared_out(self, count: int) -> list[FlushJob]:
-        """The same, divided into at most this many jobs, at least one."""
+        """This job, divided into at most ``count`` jobs, at least one."""
         return [FlushJob(self.disk, self.tickets[first::count]) for first in range(min(count, len(self.tickets)))]
 
     def sync(self) -> dict[TopicPartition, StorageError]:

@@ -321,7 +321,7 @@ class ProduceRuns:
         for partition, gathering in gathered:
             try:
                 self._append_gathered(partition, gathering, now_ms)
-            except Exception as error:  # noqa: BLE001 - those of this partition learn it, nobody else
+            except Exception as error:  # noqa: BLE001 - reported only to the clients of this partition
                 _failed(gathering.runs, partition, error)
 
     def _append_gathered(self, partition: Partition, gathering: _Gathering, now_ms: int) -> None:

@@ -60,7 +60,7 @@ class _Piece:
             self.waits_for = None if until is None or until.done else until
         except StopIteration as end:
             value = end.value
-        except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+        except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
             self.result.fail(error)
             return True
         else:

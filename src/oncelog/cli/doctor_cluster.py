@@ -197,7 +197,7 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
         yield bad(
             "transactions",
             f"{name} has a transaction of producer {producer.producer_id} from {producer.transaction_start_offset} on "
-            "that no coordinator knows: read_committed readers wait there for ever",
+            "that no coordinator knows: read_committed readers wait there forever",
             f"oncelog transactions abort --topic {name.topic} --partition {name.partition} "
             f"--start-offset {producer.transaction_start_offset}",
         )
@@ -221,8 +221,8 @@ def _groups(admin: Admin) -> Iterator[Finding]:
             yield warn(
                 "groups",
                 f"{listing.group_id!r} has committed offsets whose records retention has removed: {_listed(lost)}",
-                "it goes on by auto.offset.reset: reset its offsets with oncelog groups reset-offsets, or keep records "
-                "longer",
+                "it then starts where auto.offset.reset says: reset its offsets with oncelog groups reset-offsets, or "
+                "keep records longer",
             )
 
 

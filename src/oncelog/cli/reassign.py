@@ -81,7 +81,7 @@ def command(
     """Spread partitions over nodes; of TOPICs, or of all, the coordinators' own too.
 
     Replicas that may stay where they are stay. It waits until the new replicas have caught up and then has the first of
-    each partition lead; every 30 s it says what is still to be moved. If interrupted, the cluster goes on, and
+    each partition lead; every 30 s it says what is still to be moved. If interrupted, the cluster continues, and
     with --throttle: the same command waits again, and takes the throttle back at the end.
 
     \b
@@ -256,7 +256,7 @@ def _wait(admin: Admin, moves: Replicas, timeout: float | None) -> None:
             if timeout is not None and now - began >= timeout:
                 raise MoveError(
                     f"{counted(len(still), 'partition')} still to be moved after --timeout {timeout:g} "
-                    f"({_lacking(admin, still)}): the cluster goes on with the moves; the same command waits again "
+                    f"({_lacking(admin, still)}): the cluster continues with the moves; the same command waits again "
                     f"once all of these nodes are up, and --cancel ends them"
                 )
             if now - said >= SAY_EVERY_S:

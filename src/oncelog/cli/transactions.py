@@ -182,7 +182,7 @@ def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
 )
 @cluster_options
 def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
-    """List transactions that are open in a partition but that no coordinator knows. They hold readers back for ever.
+    """List transactions that are open in a partition but that no coordinator knows. They hold readers back forever.
 
     \b
     Example:

@@ -1,1 +1,1 @@
-"""``oncelog lab``: what exactly-once means on the wire, carried out for real and drawn from what was seen."""
+"""``oncelog lab``: shows what exactly-once means on the wire, by running flows and drawing the observed messages."""

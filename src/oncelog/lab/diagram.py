@@ -1,4 +1,4 @@
-"""A story as a sequence diagram: SVG text with its own colours for light and dark, wide or for a phone. Pure."""
+"""Draws a story as a sequence diagram: SVG text with colours for light and dark themes, wide or for a phone. Pure."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _LINE, _CHARACTER = 17.0, 6.9
 
 
 class Layout(NamedTuple):
-    """Of one drawing."""
+    """The layout of one drawing."""
 
     name: str
     width: float
     margin: float
     size: float
-    """Of a character, in proportion to the usual one."""
+    """The width of a character, relative to the usual one."""
 
 
 WIDE, PHONE = Layout("wide", 1000, 110, 1.0), Layout("phone", 400, 48, 0.85)
@@ -43,7 +43,7 @@ WIDE, PHONE = Layout("wide", 1000, 110, 1.0), Layout("phone", 400, 48, 0.85)
 def draw(story: Story, layout: Layout = WIDE, *, styled: bool = True) -> str:
     """The whole diagram.
 
-    :param styled: with :data:`STYLE` in it, to stand alone.
+    :param styled: include :data:`STYLE`, for a standalone file.
     """
     style = f"<style>{STYLE}</style>" if styled else ""
     lanes = {name: _lane_x(index, len(story.lanes), layout) for index, name in enumerate(story.lanes)}
@@ -92,7 +92,7 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
 
 
 def _event(number: int, event: Event, lanes: dict[str, float], y: float, layout: Layout) -> tuple[str, float]:
-    """Its drawing from ``y`` on, and how much room it takes."""
+    """The drawing of an event from ``y`` on, and its height."""
     start, end = lanes[event.source], lanes[event.target]
     character = _CHARACTER * layout.size
     words = event.text

@@ -1,4 +1,4 @@
-"""The flows by name, and how one is carried out. Called by ``oncelog lab`` and by the docs' generator."""
+"""The flows by name, and how to run one. Called by ``oncelog lab`` and by the docs' generator."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from oncelog.lab.story import BROKER, Story
 class Flow:
     """One flow.
 
-    :ivar lanes: actors and what they talk to, from left to right.
-    :ivar lesson: what it shows, in a sentence or two.
-    :ivar settings: of the broker of our own.
+    :ivar lanes: the actors and their peers, from left to right.
+    :ivar lesson: what the flow shows, in a sentence or two.
+    :ivar settings: those of the embedded broker.
     """
 
     name: str
@@ -56,35 +56,35 @@ FLOWS: Mapping[str, Flow] = {
         _flow(
             "acknowledged",
             "Every batch is acknowledged",
-            "The broker gives the producer an id, the producer numbers its records. Nothing goes wrong.",
+            "The broker gives the producer an id, and the producer numbers its records. Nothing goes wrong.",
             _TWO,
             sequences.acknowledged,
         ),
         _flow(
             "acks-lost",
             "An acknowledgement is lost",
-            "The producer cannot know whether b was stored, so it sends it again; the broker knows the sequence.",
+            "The producer cannot know whether b was stored, so it sends it again; the broker recognizes the sequence.",
             _TWO,
             sequences.acknowledgements_lost,
         ),
         _flow(
             "batch-lost",
             "A batch is lost",
-            "What comes behind a gap is refused, so that order holds: c waits until b is there.",
+            "Batches behind a gap are refused, which preserves order: c waits until b has arrived.",
             _TWO,
             sequences.batch_lost,
         ),
         _flow(
             "cache-overrun",
             "More in flight than the broker remembers",
-            "The broker remembers the last five batches of a producer; that is why no client has more in flight.",
+            "The broker remembers the last five batches of a producer; that is why clients have no more in flight.",
             _TWO,
             sequences.more_than_the_cache,
         ),
         _flow(
             "new-pid",
             "A producer is restarted",
-            "Without a transactional.id a restarted producer gets a new id, and its old sequences mean nothing.",
+            "Without a transactional.id a restarted producer gets a new id, so its old sequences have no meaning.",
             ("producer", BROKER, "restarted producer"),
             sequences.restarted,
         ),
@@ -98,7 +98,7 @@ FLOWS: Mapping[str, Flow] = {
         _flow(
             "abort",
             "A transaction aborts",
-            "What was aborted stays in the log. Readers are told what to skip.",
+            "Aborted records stay in the log. Readers are told what to skip.",
             _FOUR,
             transactions.abort,
         ),
@@ -112,7 +112,7 @@ FLOWS: Mapping[str, Flow] = {
         _flow(
             "coordinator-dies",
             "The coordinator dies after Prepare",
-            "From PrepareCommit on the outcome is certain: whoever coordinates next finishes it.",
+            "From PrepareCommit on the outcome is certain: the next coordinator finishes it.",
             _FOUR,
             transactions.coordinator_dies,
         ),
@@ -120,7 +120,7 @@ FLOWS: Mapping[str, Flow] = {
             "hanging",
             "A hanging transaction is found and ended",
             "A late batch opens a transaction that no coordinator knows. Brokers that verify (KIP-890) refuse it; "
-            "this one was told not to.",
+            "this one is configured not to.",
             ("producer", "another producer", "coordinator", "orders-0", "reader", "operator"),
             transactions.hanging,
             {VERIFICATION: False},
@@ -128,7 +128,7 @@ FLOWS: Mapping[str, Flow] = {
         _flow(
             "held-back",
             "The last stable offset is held back",
-            "Readers get what lies in front of the first open transaction, however much is committed behind it.",
+            "Readers get only records before the first open transaction, however much is committed behind it.",
             ("slow producer", "fast producer", "coordinator", "orders-0", "reader"),
             transactions.held_back,
         ),
@@ -137,14 +137,14 @@ FLOWS: Mapping[str, Flow] = {
 
 
 def run(flow: Flow, cluster: AdminConfig | None = None) -> Story:
-    """Carry a flow out, on a broker of our own or on a cluster.
+    """Run a flow on an embedded broker, or on a cluster.
 
-    :raises LabError: it cannot be carried out there.
+    :raises LabError: it cannot be run there.
     """
     apart = BROKER not in flow.lanes
     with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as stage:
         flow.play(stage)
-        where = "a broker of our own" if cluster is None else ",".join(cluster.bootstrap_servers)
+        where = "an embedded broker" if cluster is None else ",".join(cluster.bootstrap_servers)
         return Story(
             flow.name,
             flow.title,

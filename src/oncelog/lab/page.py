@@ -1,4 +1,4 @@
-"""One HTML file with the diagrams of stories; no script, no font, no picture from elsewhere.
+"""Writes one HTML file with the diagrams of stories, without scripts, fonts or pictures from elsewhere.
 
 Called by ``oncelog lab``.
 """
@@ -20,19 +20,19 @@ _BROKEN = ' class="broken"'
 
 
 def write_page(stories: Sequence[Story], path: Path) -> None:
-    """Write the page, making its folder where it is missing."""
+    """Write the page; creates its folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(stories), encoding="utf-8")
 
 
 def render(stories: Sequence[Story]) -> str:
-    """The page."""
+    """The page as HTML."""
     template = Template(files("oncelog.lab").joinpath("page.html").read_text(encoding="utf-8"))
     one = len(stories) == 1
     links = "".join(f'<a href="#{story.name}">{escape(story.title)}</a>' for story in stories)
     return template.substitute(
         title=escape(stories[0].title if one else "Exactly once, on the wire"),
-        subtitle=escape(f"Carried out on {stories[0].broker}; every arrow is a message that a proxy saw."),
+        subtitle=escape(f"Run on {stories[0].broker}; every arrow is a message seen by a proxy."),
         style=STYLE,
         contents="" if one else f"<nav>{links}</nav>",
         flows="".join(_section(story, with_title=not one) for story in stories),
@@ -50,8 +50,8 @@ def _section(story: Story, *, with_title: bool) -> str:
     left_out = ", ".join(f"{api} {count}" for api, count in sorted(story.left_out.items()))
     return (
         f'<section id="{story.name}">{title}<p>{escape(story.lesson)}</p>{wide}{phone}'
-        f"<h3>What is stored in {escape(story.topic)}-0 at the end</h3><pre>{log}</pre>"
-        f"<h3>What was promised</h3><ul>{promises}</ul>"
-        + (f'<h3>Not drawn</h3><p class="soft">{escape(left_out)}</p>' if left_out else "")
+        f"<h3>Content of {escape(story.topic)}-0 at the end</h3><pre>{log}</pre>"
+        f"<h3>Promises</h3><ul>{promises}</ul>"
+        + (f'<h3>Requests not drawn</h3><p class="soft">{escape(left_out)}</p>' if left_out else "")
         + "</section>"
     )

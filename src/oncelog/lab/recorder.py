@@ -1,7 +1,7 @@
-"""Makes events of the frames that pass the proxy: what each request said, and what was answered.
+"""Turns the frames that pass the proxy into events: the content of each request and of its answer.
 
-Called on the proxy's thread; read by the lab's own. Only clients that a flow names as actors are shown, and of those
-only the requests that move records and transactions; all others are counted.
+Called on the proxy's thread, and read by the lab's own. Only clients that are actors of a flow are shown, and only
+their requests about records and transactions; all others are counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oncelog.records.batch import BatchHeader, decode_records, iter_headers
 from oncelog.types import IsolationLevel
 
 Told = tuple[str, dict[str, object]]
-"""A text and the same as fields."""
+"""A text, and its content as fields."""
 
 
 class _Asked(NamedTuple):
@@ -34,8 +34,8 @@ class _Asked(NamedTuple):
 class Recorder:
     """Implements ``Passage``.
 
-    :param actors: client ids that are shown, which are lanes too.
-    :param lanes: what stands for the coordinator and for the partition, by role.
+    :param actors: the client ids to show; they are also lanes.
+    :param lanes: the lanes of the coordinator and of the partition, by role.
     """
 
     def __init__(self, actors: Sequence[str], lanes: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ class Recorder:
         self._open: dict[int, _Asked] = {}
         self._answers: dict[int, bytes] = {}
         self._stored: dict[tuple[int, int, int], int] = {}
-        """Where the broker said a batch is, by producer id, epoch and first sequence."""
+        """The offset that the broker reported for a batch, by producer id, epoch and first sequence."""
         self._changed = threading.Condition()
         self.events: list[Event] = []
         self.left_out: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class Recorder:
             self._add(Event(Kind.ANSWER, asked.lane, asked.actor, text, fate, fields))
 
     def _produced(self, request: Any, told: Told) -> Told:
-        """Where it was stored; whether it was there before is known from an earlier answer."""
+        """Where a batch was stored; an earlier answer shows whether it had been stored before."""
         text, fields = told
         header = next(_batches(request), (None, ()))[0]
         offset = fields["base_offset"]
@@ -112,13 +112,13 @@ class Recorder:
         return text, fields
 
     def lane(self, role: str) -> str:
-        """What stands for a role in this flow."""
+        """The lane of a role in this flow."""
         return self._lanes[role]
 
     # --- the lab
 
     def add(self, event: Event) -> None:
-        """An event that was not seen on the wire."""
+        """Add an event that was not seen on the wire."""
         with self._changed:
             self._add(event)
 
@@ -127,12 +127,12 @@ class Recorder:
         self._changed.notify_all()
 
     def wait(self, condition: Callable[[Recorder], bool], timeout: float = 60) -> bool:
-        """Return once the condition holds of what was seen; whether it did in time."""
+        """Wait until the condition holds for the events so far; returns whether it did in time."""
         with self._changed:
             return self._changed.wait_for(lambda: condition(self), timeout)
 
     def answers_of(self, api: ApiKey) -> int:
-        """How many answers to this API the broker gave that have not reached a client yet."""
+        """How many of the broker's answers to this API have not reached a client yet."""
         return sum(self._open[number].header.api_key == api for number in self._answers)
 
 
@@ -143,7 +143,7 @@ def _name(api_key: int) -> str:
         return f"API {api_key}"
 
 
-# --- what requests and answers say
+# --- the content of requests and answers
 
 
 class _Shown(NamedTuple):
@@ -163,7 +163,7 @@ def _batches(request: Any) -> Iterator[tuple[BatchHeader, tuple[str, ...]]]:
 
 
 def batches_of(data: bytes | memoryview) -> Iterator[tuple[BatchHeader, tuple[str, ...]]]:
-    """Headers and values of stored batches; a control batch has none."""
+    """Headers and values of stored batches; a control batch has no values."""
     for position, header in iter_headers(data):
         records = () if header.is_control else decode_records(data, position)
         yield header, tuple(bytes(record.value or b"").decode(errors="replace") for record in records)

@@ -1,4 +1,4 @@
-"""The five flows of the idempotent producer (KIP-98): what sequence numbers are for, and where they end."""
+"""The five flows of the idempotent producer (KIP-98): the purpose and the limits of sequence numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def acknowledged(stage: Stage) -> None:
     log = stage.log()
     stage.promise("a, b, c are stored once each, in this order", _values(stage) == ["a", "b", "c"])
     stage.promise(
-        "the sequence goes on by one: 0, 1, 2, under one PID",
+        "the sequences are 0, 1, 2, under one PID",
         [entry.sequence for entry in log] == [0, 1, 2] and len({entry.producer_id for entry in log}) == 1,
     )
 
@@ -34,12 +34,12 @@ def acknowledgements_lost(stage: Stage) -> None:
     producer = stage.producer(PRODUCER)
     producer.send_and_wait(stage.topic, b"a")
     with stage.faults.lose_answer("Produce", topic=stage.topic) as fault:
-        stage.note(PRODUCER, "from here on the network loses the next acknowledgement")
+        stage.note(PRODUCER, "the network will lose the next acknowledgement")
         producer.send_and_wait(stage.topic, b"b")
-        stage.promise("an acknowledgement was lost, and the producer did not notice more than a delay", fault.hits == 1)
+        stage.promise("an acknowledgement was lost, and the producer noticed only a delay", fault.hits == 1)
     producer.send_and_wait(stage.topic, b"c")
     again = [event for event in stage.recorder.events if event.fields.get("duplicate")]
-    stage.promise("b was sent again with the same sequence, and acknowledged with the offset it had", len(again) == 1)
+    stage.promise("b was sent again with the same sequence, and acknowledged with its original offset", len(again) == 1)
     stage.promise("a, b, c are stored once each", _values(stage) == ["a", "b", "c"])
 
 
@@ -47,12 +47,14 @@ def batch_lost(stage: Stage) -> None:
     producer = stage.producer(PRODUCER, max_batch_size=0)
     producer.send_and_wait(stage.topic, b"a")
     with stage.faults.blackhole(None, "Produce", times=1, topic=stage.topic) as fault:
-        stage.note(PRODUCER, "the next batch is lost on its way; those behind it get through")
+        stage.note(PRODUCER, "the next batch is lost on its way; those behind it arrive")
         sent = [producer.send(stage.topic, value) for value in (b"b", b"c")]
         fault.wait(60)
         stage.recorder.wait(lambda recorder: recorder.answers_of(ApiKey.PRODUCE) == 1)
     stage.proxy.end_connections()
-    stage.note(PRODUCER, "the connection breaks; it connects again and sends all that was not acknowledged")
+    stage.note(
+        PRODUCER, "the connection breaks; the producer reconnects and sends everything that was not acknowledged"
+    )
     for delivery in sent:
         delivery.result(60)
     refused = [
@@ -86,22 +88,22 @@ def more_than_the_cache(stage: Stage) -> None:
         stage.recorder.wait(lambda recorder: recorder.answers_of(ApiKey.PRODUCE) == _IN_FLIGHT)
         stage.proxy.end_connections()
     second = _reconnected(stage)
-    stage.note(PRODUCER, "the connection broke: it sends all of them again")
+    stage.note(PRODUCER, "the connection broke: the producer sends all of them again")
     errors = []
     for sequence in range(_IN_FLIGHT):
         number = _send(second, stage, pid, sequence)
         errors.append(second.receive_produce(number)[stage.topic, 0].error)
     stage.recorder.wait(lambda recorder: recorder.events[-1].kind is Kind.ANSWER)
-    stage.promise("the last five are known again, and acknowledged with the offsets they have", errors[2:] == [0] * 5)
+    stage.promise("the last five are recognized, and acknowledged with their offsets", errors[2:] == [0] * 5)
     stage.promise(
-        "of the first two the broker cannot tell any more whether it has them: OUT_OF_ORDER_SEQUENCE_NUMBER",
+        "the broker no longer knows whether it has the first two: OUT_OF_ORDER_SEQUENCE_NUMBER",
         errors[:2] == [45, 45],
     )
-    stage.promise("nothing is stored twice all the same", _values(stage) == list("abcdefg"))
+    stage.promise("still, nothing is stored twice", _values(stage) == list("abcdefg"))
     try:
         ProducerConfig.from_properties({"max.in.flight.requests.per.connection": str(_IN_FLIGHT)})
     except ConfigError as error:
-        stage.note(PRODUCER, f"a client does not do so: {error}")
+        stage.note(PRODUCER, f"clients do not do this: {error}")
 
 
 def restarted(stage: Stage) -> None:
@@ -114,15 +116,15 @@ def restarted(stage: Stage) -> None:
             stage.note(PRODUCER, "its process dies before it can send again")
     second = stage.raw("restarted producer")
     pid = new_pid(second)
-    stage.note("restarted producer", "knows nothing of the first PID, nor whether a was stored")
+    stage.note("restarted producer", "knows neither the first PID nor whether a was stored")
     second.receive_produce(_send(second, stage, pid, 0))
     stage.recorder.wait(lambda recorder: recorder.events[-1].fate is Fate.ARRIVED)
     log = stage.log()
     stage.promise(
-        "the two have different PIDs, so that nobody can see that it is the same record",
+        "the two have different PIDs, so nobody can see that it is the same record",
         len({entry.producer_id for entry in log}) == 2,
     )
     stage.promise(
-        "a is there twice: idempotence ends with its producer; a transactional.id is what outlives it",
+        "a is stored twice: idempotence ends with the producer; only a transactional.id outlives it",
         _values(stage) == ["a", "a"],
     )

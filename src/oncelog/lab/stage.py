@@ -1,7 +1,7 @@
-"""What a flow works with: a broker behind a proxy that is watched, clients that are actors, and a look into the logs.
+"""Provides what a flow needs: a broker behind an observed proxy, clients that are actors, and access to the logs.
 
-The broker is one of our own in memory, or a cluster that is there (through the proxy, with a topic of the lab's own
-that is gone afterwards). Clients that are no actors ask through the same proxy and are not shown.
+The broker is embedded, in memory, or an existing cluster (through the proxy, with a topic that the lab creates and then
+deletes). Clients that are not actors use the same proxy but are not shown.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _PATIENCE_S = 60.0
 
 
 class LabError(OncelogError):
-    """A flow that cannot be carried out here."""
+    """A flow cannot be run here."""
 
 
 class Stage:
-    """One flow's own.
+    """The stage of one flow.
 
-    :param proxy: what actors connect to.
-    :param aside: where the lab asks its own questions.
+    :param proxy: the proxy that actors connect to.
+    :param aside: the address for the lab's own requests.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class Stage:
 
     @property
     def inside(self) -> BrokerFaults:
-        """The faults of a broker of our own.
+        """The faults of the embedded broker.
 
-        :raises LabError: it is somebody's cluster.
+        :raises LabError: the flow runs on a cluster.
         """
         if self._inside is None:
-            raise LabError("nobody can crash a coordinator from outside: leave --bootstrap-server out")
+            raise LabError("a coordinator cannot be crashed from outside: leave --bootstrap-server out")
         return self._inside
 
     def open(self) -> None:
-        """Make the topic, on the home node."""
-        self._closing.callback(self._delete_topic)  # first: whoever breaks off here may have made it already
+        """Create the topic, on the home node."""
+        self._closing.callback(self._delete_topic)  # first, because an interruption here may leave it behind
         self._admin.create_topics(
             [
                 NewTopic(
@@ -105,7 +105,7 @@ class Stage:
         with contextlib.suppress(UnknownTopicOrPartitionError):
             try:
                 self._admin.delete_topics([self.topic])
-            except (KeyboardInterrupt, SystemExit):  # in the middle of it
+            except (KeyboardInterrupt, SystemExit):  # while it is under way
                 self._admin.delete_topics([self.topic])
                 raise
 
@@ -115,7 +115,7 @@ class Stage:
     # --- actors
 
     def producer(self, actor: str, transactional_id: str | None = None, **settings: Any) -> Producer:
-        """A producer of ours, as users have it; closed with the stage."""
+        """An oncelog producer as users have it; closed with the stage."""
         if transactional_id is not None:
             settings["transactional_id"] = self.transactional_id(transactional_id)
         settings |= _keywords(self.proxy.client_properties)
@@ -124,7 +124,7 @@ class Stage:
         return producer
 
     def _warm_up(self, transactional_id: str) -> None:
-        """Its coordinator serves: that a cluster's first one is still being made is no part of a flow."""
+        """Wait until its coordinator serves, because creating a cluster's first one is not part of a flow."""
         try:
             self._admin.describe_transactions([transactional_id])
         except KafkaError as error:
@@ -132,7 +132,7 @@ class Stage:
                 raise
 
     def transactional_id(self, name: str) -> str:
-        """The name under which the flow uses it: the first one whose coordinator is the home node."""
+        """The transactional id for the flow: the first one whose coordinator is the home node."""
         if name not in self._ids:
             self._ids[name] = name_at_home(self._watcher, self._world, self._prefix + name, TRANSACTION)
             self._warm_up(self._ids[name])
@@ -147,11 +147,11 @@ class Stage:
         return Connection(self.servers, client_id=actor, timeout_s=_PATIENCE_S, login=login)
 
     def raw(self, actor: str) -> Connection:
-        """A client that does as it is told, which a right one would not."""
+        """A raw client, which also does things that a correct client would not do."""
         return self._closing.enter_context(self._connection(actor))
 
     def read(self, actor: str, *, committed: bool = True) -> list[str]:
-        """One fetch from the start; what the reader's program gets of it."""
+        """Fetch once from the start; returns the records that the reader's program gets."""
         with self._connection(actor) as connection:
             isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
             found = connection.fetch(self.topic, isolation=isolation)
@@ -164,7 +164,7 @@ class Stage:
         self.note(actor, f"gets {', '.join(values)}" if values else "gets nothing")
         return values
 
-    # --- what is not on the wire
+    # --- events that are not on the wire
 
     def note(self, actor: str, text: str) -> None:
         self.recorder.add(Event(Kind.NOTE, actor, actor, text))
@@ -176,7 +176,7 @@ class Stage:
         return self.recorder.lane(role)
 
     def ended(self, name: str) -> None:
-        """Wait until the coordinator has ended the transaction, and tell what both logs say of it."""
+        """Wait until the coordinator has ended the transaction, and add what both logs contain about it."""
         transactional_id = self.transactional_id(name)
 
         def state() -> bool:
@@ -187,7 +187,7 @@ class Stage:
         self.look(transactional_id)
 
     def look(self, transactional_id: str | None = None) -> None:
-        """Tell the markers, and the coordinator's decisions, that came since the last look."""
+        """Add the markers and the coordinator's decisions since the last look."""
         batches = self._batches()
         news: list[tuple[int, int, Event]] = []
         partition = self.lane(PARTITION)
@@ -207,7 +207,7 @@ class Stage:
             self.recorder.add(event)
 
     def _decisions(self, transactional_id: str) -> list[tuple[int, int, Event]]:
-        """Prepare and Complete records of ``__transaction_state``; none if one may not read it."""
+        """Prepare and Complete records of ``__transaction_state``; none if it may not be read."""
         lane = self.lane(COORDINATOR)
         try:
             found = background().run(_history(self._aside, self._world.login, transactional_id))
@@ -290,8 +290,8 @@ def set_up(
     """A stage for one flow.
 
     :param apart: show coordinator and partition as two lanes, not as one broker.
-    :param cluster: how to reach a cluster; None for a broker of our own.
-    :param settings: of that broker.
+    :param cluster: how to reach a cluster; None for an embedded broker.
+    :param settings: those of the embedded broker.
     """
     lanes = {COORDINATOR: COORDINATOR, PARTITION: f"{_TOPIC}-0"} if apart else {COORDINATOR: BROKER, PARTITION: BROKER}
     recorder = Recorder(actors, lanes)

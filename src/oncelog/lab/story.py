@@ -1,4 +1,4 @@
-"""What happened in a flow, as data: events in their order, the log at the end, and what was promised of it.
+"""What happened in a flow, as data: events in order, the log at the end, and the promises that were checked.
 
 Pure. Filled by the recorder (from frames) and by the stage (from logs); shown as text, JSON and drawing.
 """
@@ -13,18 +13,18 @@ BROKER, COORDINATOR, PARTITION = "broker", "coordinator", "partition"
 
 
 class Kind(Enum):
-    """Where an event was seen."""
+    """Where an event was observed."""
 
     REQUEST = "request"
     ANSWER = "answer"
     LOG = "log"
-    """Read from a log afterwards: what passes between coordinator and partition never crosses a client's wire."""
+    """Read from a log afterwards: messages between coordinator and partition never cross a client's connection."""
     NOTE = "note"
-    """What an actor did or found, or what the lab did to it."""
+    """Something that an actor did or found, or that the lab did to it."""
 
 
 class Fate(Enum):
-    """What became of a message."""
+    """The fate of a message."""
 
     ARRIVED = "arrived"
     LOST = "lost"
@@ -33,7 +33,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened. ``source`` and ``target`` are lanes, the same one for a note."""
+    """One event. ``source`` and ``target`` are lanes; for a note both are the same."""
 
     kind: Kind
     source: str
@@ -59,7 +59,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A sentence, and whether it was found to hold."""
+    """A promise, and whether it held."""
 
     text: str
     held: bool
@@ -67,7 +67,7 @@ class Promise:
 
 @dataclass(slots=True)
 class Story:
-    """One flow that was carried out."""
+    """One run of a flow."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ class Story:
     log: list[Entry]
     promises: list[Promise]
     left_out: Mapping[str, int]
-    """Requests that are not shown, by API."""
+    """The number of requests not shown, by API."""
 
     @property
     def held(self) -> bool:
@@ -87,7 +87,7 @@ class Story:
 
 
 def as_json(story: Story) -> dict[str, object]:
-    """For ``--json``."""
+    """The story for ``--json``."""
     return {
         "flow": story.name,
         "title": story.title,
@@ -127,7 +127,7 @@ _ARROWS = {Fate.ARRIVED: "->", Fate.LOST: "-x", Fate.REFUSED: "->"}
 
 
 def as_lines(story: Story) -> list[str]:
-    """For a terminal."""
+    """The story for a terminal."""
     lines = [story.title, f"  on {story.broker}, topic {story.topic}", ""]
     ways = [
         event.source if event.source == event.target else f"{event.source} {_ARROWS[event.fate]} {event.target}"
@@ -145,7 +145,7 @@ def as_lines(story: Story) -> list[str]:
 
 
 def log_lines(log: Sequence[Entry]) -> list[str]:
-    """A line a batch."""
+    """One line for each batch."""
     lines = []
     for entry in log:
         offsets = span(entry.offset, entry.last_offset)

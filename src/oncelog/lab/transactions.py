@@ -20,8 +20,8 @@ def commit(stage: Stage) -> None:
     producer.commit_transaction()
     stage.ended("transfer-1")
     after = stage.read(READER)
-    stage.promise("before the commit a read_committed reader got nothing", before == [])
-    stage.promise("after it the reader got a and b, both", after == ["a", "b"])
+    stage.promise("before the commit a read_committed reader gets nothing", before == [])
+    stage.promise("after it the reader gets both a and b", after == ["a", "b"])
     stage.promise("a commit marker ends the transaction in the partition", stage.log()[-1].fate == "commit marker")
 
 
@@ -37,7 +37,7 @@ def abort(stage: Stage) -> None:
     stage.ended("transfer-1")
     committed = stage.read(READER)
     everything = stage.read(READER, committed=False)
-    stage.promise("a read_committed reader gets b alone: the answer tells it what to skip", committed == ["b"])
+    stage.promise("a read_committed reader gets only b: the answer says what to skip", committed == ["b"])
     stage.promise("a stays in the log, and a read_uncommitted reader gets it", everything == ["a", "b"])
 
 
@@ -53,16 +53,16 @@ def zombie_fenced(stage: Stage) -> None:
     successor.send_and_wait(stage.topic, b"b")
     successor.commit_transaction()
     stage.ended("transfer-1")
-    stage.note("zombie", "wakes up and goes on where it was")
+    stage.note("zombie", "wakes up and continues where it was")
     why = ""
     try:
         zombie.send_and_wait(stage.topic, b"c")
         zombie.commit_transaction()
     except KafkaError as error:
         why = type(error).__name__
-        stage.note("zombie", f"its program is told {why}")
-    stage.promise("the zombie was refused, and told so", why != "")
-    stage.promise("a reader gets b alone: nothing of the zombie's, before or after", stage.read(READER) == ["b"])
+        stage.note("zombie", f"its program gets {why}")
+    stage.promise("the zombie was refused, and was told", why != "")
+    stage.promise("a reader gets only b: nothing from the zombie, before or after", stage.read(READER) == ["b"])
 
 
 def coordinator_dies(stage: Stage) -> None:
@@ -78,7 +78,7 @@ def coordinator_dies(stage: Stage) -> None:
     stage.ended("transfer-1")
     read = stage.read(READER)
     stage.promise("the coordinator crashed between the two phases", fault.hits == 1)
-    stage.promise("the transaction is committed all the same: the decision was in the log", read == ["a"])
+    stage.promise("the transaction is committed nevertheless: the decision was in the log", read == ["a"])
     markers = [entry for entry in stage.log() if entry.fate == "commit marker"]
     stage.promise("one commit marker was written", len(markers) == 1)
 
@@ -86,8 +86,8 @@ def coordinator_dies(stage: Stage) -> None:
 def hanging(stage: Stage) -> None:
     if str(stage.setting_of_broker(VERIFICATION)).lower() != "false":
         raise LabError(
-            f"this cluster asks the coordinator before it takes in a transactional batch ({VERIFICATION}=true), so no "
-            "transaction can hang there (KIP-890): leave --bootstrap-server out to see it on a broker of our own"
+            f"this cluster asks the coordinator before it accepts a transactional batch ({VERIFICATION}=true), so no "
+            "transaction can hang there (KIP-890): leave --bootstrap-server out to see it on an embedded broker"
         )
     raw = Transactional(stage.raw(PRODUCER), stage.transactional_id("transfer-1"))
     identity = init(raw.connection, raw.id)
@@ -95,7 +95,7 @@ def hanging(stage: Stage) -> None:
     raw.send(stage.topic, b"a")
     raw.end_once(commit=False)
     stage.ended("transfer-1")
-    stage.note(PRODUCER, "a batch of the same transaction was late, and arrives after the abort")
+    stage.note(PRODUCER, "a late batch of the same transaction arrives after the abort")
     raw.send_once(stage.topic, b"late")
     stage.producer("another producer").send_and_wait(stage.topic, b"b")
     before = stage.read(READER)
@@ -103,15 +103,15 @@ def hanging(stage: Stage) -> None:
     where = TopicPartition(stage.topic, 0)
     stage.note("operator", "oncelog transactions find-hanging")
     found = operator.find_hanging_transactions([where])
-    stage.promise("a reader was held back in front of the late batch", before == [])
-    stage.promise("find-hanging named it", [state.producer_id for _, state in found] == [raw.pid])
+    stage.promise("a reader was held back before the late batch", before == [])
+    stage.promise("find-hanging found it", [state.producer_id for _, state in found] == [raw.pid])
     if not found:
         return
     start = found[0][1].transaction_start_offset
     stage.note("operator", f"oncelog transactions abort --start-offset {start}")
     operator.abort_transaction(where, start_offset=start)
     stage.look()
-    stage.promise("after it was ended the reader gets b, and not what was late", stage.read(READER) == ["b"])
+    stage.promise("after it was ended the reader gets b, but not the late batch", stage.read(READER) == ["b"])
 
 
 def held_back(stage: Stage) -> None:
@@ -124,10 +124,10 @@ def held_back(stage: Stage) -> None:
     stage.ended("fast-1")
     committed, everything = stage.read(READER), stage.read(READER, committed=False)
     stage.note(
-        stage.lane(PARTITION), "b is committed, and still behind the first open transaction: the last stable offset"
+        stage.lane(PARTITION), "b is committed, but is behind the first open transaction: the last stable offset"
     )
     slow.commit_transaction()
     stage.ended("slow-1")
-    stage.promise("while the slow one was open, a read_committed reader got nothing, not even b", committed == [])
-    stage.promise("a read_uncommitted reader got both", everything == ["a", "b"])
-    stage.promise("then both came, in the order of the log", stage.read(READER) == ["a", "b"])
+    stage.promise("while the slow one is open, a read_committed reader gets nothing, not even b", committed == [])
+    stage.promise("a read_uncommitted reader gets both", everything == ["a", "b"])
+    stage.promise("then it gets both, in the order of the log", stage.read(READER) == ["a", "b"])

@@ -4,8 +4,8 @@ Called by ``broker.Partition`` and the broker's log manager; nothing else writes
 Invariants: offsets appended here rise without gaps; nothing in memory changes before its bytes are
 written; ``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; everything below
 ``flushed_offset`` is on stable storage. After a failed write or sync ``failed`` says why, and every append is refused
-with KAFKA_STORAGE_ERROR until the folder is opened again. This is a single long file, because appending, truncating and
-flushing change the same few offsets together; rules, searches, recovery and files have modules of their own.
+with KAFKA_STORAGE_ERROR until the folder is opened again. Appending, truncating and flushing change the same few
+offsets together, so they share one long file; rules, searches, recovery and files have their own modules.
 Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """
 
@@ -332,7 +332,7 @@ class PartitionLog:
     def append_checked(
         self, batch: bytearray, header: BatchHeader, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None
     ) -> AppendResult:
-        """The same for a batch in its own memory that ``validate_append`` leaves unchanged, with its header."""
+        """As :meth:`append_client`, for a batch in its own memory that ``validate_append`` leaves unchanged."""
         if self.failed is not None:
             return self._storage_error(self.failed)
         size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
@@ -594,7 +594,7 @@ class PartitionLog:
         return [(entry.producer_id, entry.first_offset) for entry in self.aborted_entries(offset, upper_bound_offset)]
 
     def aborted_entries(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
-        """The same, as entries of the transaction indexes."""
+        """The aborted transactions that touch the range, as entries of the transaction indexes."""
         return self._segments.aborted_transactions(offset, upper_bound_offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
@@ -678,13 +678,8 @@ class PartitionLog:
 
     # --- segments
 
-    def roll(self, now_ms: int) -> None:
-        """Begin a new segment unless the last one is empty. :raises StorageError: nothing changed."""
-        if self._segments.active.size_bytes:
-            self._roll(self.log_end_offset, now_ms)
-
     def _roll(self, base_offset: int, now_ms: int) -> Segment:
-        """All steps before the new segment can be repeated, so a failure in between leaves the old one active."""
+        """Begin a new segment. All steps before it can be repeated: a failure in between leaves the old one active."""
         active = self._segments.active
         if active.base_offset == base_offset:
             return active

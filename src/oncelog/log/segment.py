@@ -431,7 +431,7 @@ class Segment:
             logger.warning("%s", error)
 
     def scan_all(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
-        """The same, but a search must not continue in the next segment because of damage in this one.
+        """As :meth:`scan`, but raises an error for damage, so that a search does not continue in the next segment.
 
         :raises CorruptLogError: what follows is not a complete batch.
         """

@@ -630,7 +630,7 @@ class MetadataStore:
         self.set_scram_credentials({(user, mechanism): credential})
 
     def set_scram_credentials(self, changes: Mapping[tuple[str, int], ScramCredential | None]) -> None:
-        """The same for many, all at once."""
+        """Set the credentials of many users, all at once."""
         removed = [of for of, credential in changes.items() if credential is None]
         added = {of: credential for of, credential in changes.items() if credential is not None}
         with self.batch():

@@ -126,7 +126,7 @@ class BrokerSource:
                 return  # the requester no longer waits
             try:
                 done.set_result(question())
-            except Exception as error:  # noqa: BLE001 - it is his who asked
+            except Exception as error:  # noqa: BLE001 - passed to the caller
                 done.set_exception(error)
 
         return await self._on_loop(answer, HANGS_S)
@@ -153,7 +153,7 @@ class BrokerSource:
         except StopIteration:
             if done.set_running_or_notify_cancel():
                 done.set_result(spent_s + time.perf_counter() - begin)
-        except Exception as error:  # noqa: BLE001 - it is the scraper's
+        except Exception as error:  # noqa: BLE001 - passed to the scraper
             if done.set_running_or_notify_cancel():
                 done.set_exception(error)
         else:

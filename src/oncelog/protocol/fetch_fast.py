@@ -70,7 +70,7 @@ def encode_fetch_response_parts(response: FetchResponse, version: int) -> Respon
 
 
 def join_fetch_response(written: list[Buffer]) -> Pieces[ResponseParts]:
-    """The same for a response written by ``encode_parts``, with pauses."""
+    """As :func:`encode_fetch_response_parts`, for a response written by ``encode_parts``, with pauses."""
     parts = ResponseParts()
     small: list[Buffer] = []
     size_bytes = 0

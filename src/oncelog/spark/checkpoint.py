@@ -213,7 +213,7 @@ def older_group(group: str, query_id: str) -> str:
 
 
 def named_group(prefix: str, batch_id: int, topic: str) -> str:
-    """The same for a batch write with an id: each id of a prefix has its own group."""
+    """The group of the marker of a batch write with an id: each id of a prefix has its own."""
     return f"{prefix}:{batch_id}:{topic}"
 
 

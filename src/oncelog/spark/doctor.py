@@ -100,7 +100,7 @@ class Diagnosis:
         }
 
     def lines(self) -> list[tuple[str, str]]:
-        """The same for people: pairs of label and text."""
+        """The diagnosis for people: pairs of label and text."""
         remembered, older = self.remembered, self.predecessor
         memory = "nothing of this group"
         if remembered is not None:

@@ -415,7 +415,8 @@ def _why_previous_proves_nothing(plan: Plan) -> str:
 
 
 def _why_unknown_after(plan: Plan, older: Marker) -> str:
-    """The same if an older version of the sink wrote last: its marker tells the previous batch from this one."""
+    """As :func:`_why_unknown`, if an older version of the sink wrote last, whose marker only says which batch it
+    was."""
     if older.batch_id == plan.number - 1 and plan.previous is not None and plan.previous.ended:
         return ""
     return (

@@ -19,7 +19,7 @@ from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import iter_headers
 from oncelog.testing.simulation.disk import FaultyDisk
-from tests.unit.log.batches import NOW_MS, append, batch, flush, headers, marker, open_log
+from tests.unit.log.batches import append, batch, flush, headers, marker, open_log, roll
 
 CONFIG = TopicConfig(index_interval_bytes=150)
 PIDS = st.sampled_from([1, 2, 3])
@@ -171,7 +171,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def roll(self) -> None:
-        self.log.roll(NOW_MS)
+        roll(self.log)
 
     @rule()
     def sync(self) -> None:

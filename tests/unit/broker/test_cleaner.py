@@ -18,6 +18,7 @@ from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import TopicPartition
+from tests.unit.log.batches import roll
 
 NOW_MS = 1_000_000
 A0, B0 = TopicPartition("a", 0), TopicPartition("b", 0)
@@ -63,7 +64,7 @@ class Folder:
         assert log.append_client(batch, leader_epoch=0, now_ms=NOW_MS).error is Error.NONE
         log.maybe_advance_high_watermark(log.log_end_offset)
         if rolls:
-            log.roll(NOW_MS)
+            roll(log, NOW_MS)
 
     def clean(self, now_ms: int) -> None:
         """Until nothing is due."""

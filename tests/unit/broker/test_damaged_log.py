@@ -27,6 +27,7 @@ from oncelog.types import TopicPartition
 from tests.property.broker.test_repeated_fetches import Reader
 from tests.support.frames import encode_request, receive_as_run
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.unit.log.batches import roll
 
 EACH = 10
 """Batches of one record in each of a partition's two segments."""
@@ -59,7 +60,7 @@ def _opened_again(path: Path, damage: Callable[[MemoryDisk], None]) -> Admin:
         assert partition is not None
         for number in range(2 * EACH):
             if number == EACH:
-                partition.log.roll(NOW_MS)
+                roll(partition.log, NOW_MS)
             assert not partition.append_client(BATCHES[number], NOW_MS).error
     admin.broker.stop(NOW_MS)
     damage(disk)

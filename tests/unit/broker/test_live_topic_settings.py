@@ -31,7 +31,7 @@ from oncelog.records.compression import Compression
 from oncelog.settings import properties
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
-from tests.unit.log.batches import headers
+from tests.unit.log.batches import headers, roll
 
 TOPIC, BROKER = 2, 4
 T0 = TopicPartition("t", 0)
@@ -82,7 +82,7 @@ class World:
     def segment(self, count: int = 5, value: bytes | None = b"v", *, key: bytes | None = b"k") -> None:
         """A closed segment of so many batches."""
         self.fill(count, value, key=key)
-        self.log.roll(NOW_MS)
+        roll(self.log, NOW_MS)
 
     def compact(self, now_ms: int) -> None:
         job = compaction.plan(self.log, 0, now_ms, force=True)

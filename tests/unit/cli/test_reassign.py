@@ -167,7 +167,7 @@ def test_a_wait_that_is_over_names_what_is_down_and_how_to_go_on(monkeypatch: py
     assert isinstance(outcome.exception, OncelogError), outcome.output
     assert str(outcome.exception) == (
         "1 partition still to be moved after --timeout 0 (t-0 waits for node 4, which is not in the cluster now): the "
-        "cluster goes on with the moves; the same command waits again once all of these nodes are up, and --cancel "
+        "cluster continues with the moves; the same command waits again once all of these nodes are up, and --cancel "
         "ends them"
     )
 

@@ -116,3 +116,9 @@ def flip(disk: Disk, path: str, position: int) -> None:
     data = bytearray(disk.read(path))
     data[position] ^= 0xFF
     disk.write_atomic(path, bytes(data))
+
+
+def roll(log: PartitionLog, now_ms: int = NOW_MS) -> None:
+    """Begin a new segment, as an append would that the last one has no room for."""
+    if log.segments[-1].size_bytes:
+        log._roll(log.log_end_offset, now_ms)

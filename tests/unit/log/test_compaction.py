@@ -14,7 +14,7 @@ from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import BatchBuilder, decode_records
 from oncelog.records.control import parse_control
 from oncelog.testing.simulation.disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, NOW_MS, append, commit_all, flip, headers, marker, open_log
+from tests.unit.log.batches import FOLDER, NOW_MS, append, commit_all, flip, headers, marker, open_log, roll
 
 CONFIG = TopicConfig(cleanup_policy=("compact",), delete_retention_ms=1000, file_delete_delay_ms=0)
 
@@ -41,7 +41,7 @@ class Writer:
         assert marker(self.log, pid, commit=commit).error is Error.NONE
 
     def roll(self) -> None:
-        self.log.roll(NOW_MS)
+        roll(self.log)
         commit_all(self.log)
 
 

@@ -10,7 +10,7 @@ from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import decode_records, verify_crc
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import MAX_SEQUENCE
-from tests.unit.log.batches import NOW_MS, append, batch, fill, headers, open_log
+from tests.unit.log.batches import NOW_MS, append, batch, fill, headers, open_log, roll
 
 MAX_MESSAGE_BYTES = 1_048_588
 
@@ -160,10 +160,10 @@ def test_a_full_index_rolls(disk: FaultyDisk) -> None:
 def test_a_roll_takes_a_snapshot_at_the_new_base(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(3, pid=1, seq=0))
-    log.roll(NOW_MS)
+    roll(log)
     assert "00000000000000000003.snapshot" in disk.list("t-0")
 
 
 def test_an_empty_segment_is_not_rolled(log: PartitionLog) -> None:
-    log.roll(NOW_MS)
+    roll(log)
     assert bases(log) == [0]

@@ -8,7 +8,7 @@ from oncelog.config import TopicConfig
 from oncelog.errors import Error, StorageError
 from oncelog.log.partition_log import PartitionLog
 from oncelog.testing.simulation.disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log
+from tests.unit.log.batches import FOLDER, append, batch, fill, flush, headers, marker, open_log, roll
 
 
 def test_a_full_disk_changes_nothing_and_stops_the_log_until_it_is_opened_again(disk: FaultyDisk) -> None:
@@ -118,7 +118,7 @@ def test_the_recovery_point_waits_for_the_indexes_of_a_segment_that_was_closed(l
     flush(log)
     assert log.recovery_point == 0
     ticket = log.begin_flush()
-    log.roll(NOW_MS)
+    roll(log)
     assert (ticket, log.recovery_point) == (None, 0)
     fill(log, 1)
     assert log.recovery_point == 0
@@ -132,7 +132,7 @@ def test_a_log_where_nothing_is_new_needs_no_flush(log: PartitionLog) -> None:
 
 def test_a_flush_syncs_the_segment_that_was_rolled_with_its_indexes_and_snapshot(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0))
-    log.roll(NOW_MS)
+    roll(log)
     append(log, batch(pid=1, seq=1))
     ticket = log.begin_flush()
     assert ticket is not None

@@ -10,7 +10,7 @@ from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.testing.simulation.disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, headers, marker, open_log, read_headers
+from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, headers, marker, open_log, read_headers, roll
 
 
 @pytest.fixture(params=["tail in memory", "from the files"])
@@ -19,7 +19,7 @@ def filled(request: pytest.FixtureRequest, disk: FaultyDisk, reopen: Callable[..
     log = open_log(disk, config=TopicConfig(index_interval_bytes=300))
     for number in range(4):
         if number:
-            log.roll(NOW_MS)
+            roll(log)
         fill(log, 25, 3, timestamp=NOW_MS + number * 100)
     if request.param == "from the files":
         log.close()
@@ -212,7 +212,7 @@ def test_aborted_transactions_are_listed_in_the_order_of_their_markers(log: Part
 def test_an_aborted_transaction_is_listed_though_its_marker_is_segments_later(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0, txn=True))
     for _ in range(3):
-        log.roll(NOW_MS)
+        roll(log)
         fill(log, 2)
     marker(log, 1, commit=False)
     assert log.aborted_transactions(0, 1) == [(1, 0)]
@@ -261,7 +261,7 @@ def test_what_was_read_of_segments_that_are_gone_is_read_again(disk: FaultyDisk)
     fill(log, 3)
     kept = log.read(0, 1 << 20, 3, at_least_one_batch=True)
     assert log.read(0, 1 << 20, 3, at_least_one_batch=True) is kept
-    log.roll(NOW_MS)
+    roll(log)
     assert log.read(0, 1 << 20, 3, at_least_one_batch=True) is not kept
     log.truncate_fully_and_start_at(0)
     fill(log, 3, timestamp=NOW_MS + 5)

@@ -11,7 +11,19 @@ from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.testing.simulation.disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log, read_headers
+from tests.unit.log.batches import (
+    FOLDER,
+    NOW_MS,
+    append,
+    batch,
+    fill,
+    flush,
+    headers,
+    marker,
+    open_log,
+    read_headers,
+    roll,
+)
 
 Reopen = Callable[..., PartitionLog]
 SMALL = TopicConfig(index_interval_bytes=200)
@@ -32,7 +44,7 @@ def three_segments(disk: FaultyDisk) -> PartitionLog:
     log = open_log(disk, config=SMALL)
     for number in range(3):
         if number:
-            log.roll(NOW_MS)
+            roll(log)
         for step in range(4):
             append(log, batch(pid=1, seq=number * 4 + step))
         append(log, batch(2, pid=2, seq=number * 2, txn=True, size=200))
@@ -310,7 +322,7 @@ def test_what_was_synced_survives_a_power_loss(disk: FaultyDisk, seed: int) -> N
     for number in range(rng.randint(1, 40)):
         append(log, batch(rng.randint(1, 5), pid=1, seq=log.active_producers()[0].last_sequence + 1 if number else 0))
         if rng.random() < 0.2:
-            log.roll(NOW_MS)
+            roll(log)
         if rng.random() < 0.2:
             flush(log)
             synced = list(headers(log))

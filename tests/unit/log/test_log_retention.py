@@ -10,7 +10,7 @@ from oncelog.config import TopicConfig
 from oncelog.errors import Error, StorageError
 from oncelog.log.partition_log import PartitionLog
 from oncelog.testing.simulation.disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, commit_all, fill, headers, marker, open_log
+from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, commit_all, fill, headers, marker, open_log, roll
 
 
 def segmented(disk: FaultyDisk, config: TopicConfig, *, timestamps: tuple[int, ...] = (100, 200, 300)) -> PartitionLog:
@@ -18,7 +18,7 @@ def segmented(disk: FaultyDisk, config: TopicConfig, *, timestamps: tuple[int, .
     log = open_log(disk, config=config)
     for number, timestamp in enumerate(timestamps):
         if number:
-            log.roll(NOW_MS)
+            roll(log)
         fill(log, 5, timestamp=timestamp - 4)
     commit_all(log)
     return log
@@ -54,7 +54,7 @@ def test_segments_go_while_enough_bytes_are_left(disk: FaultyDisk, keep: int, le
 def test_nothing_above_the_high_watermark_goes(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(retention_ms=1))
     fill(log, 5)
-    log.roll(NOW_MS)
+    roll(log)
     fill(log, 5)
     log.maybe_advance_high_watermark(4)
     assert log.apply_retention(NOW_MS * 2) == 0
@@ -154,7 +154,7 @@ def test_a_truncated_log_goes_on_where_it_was_cut(disk: FaultyDisk, offset: int)
     log = open_log(disk)
     for number in range(15):
         if number in (5, 10):
-            log.roll(NOW_MS)
+            roll(log)
         append(log, batch(pid=1, seq=number, txn=True, timestamp=number))
         if number == 2:
             log.truncate_to(3)  # at the end: nothing

@@ -16,7 +16,7 @@ from oncelog.log.partition_log import RESTING_MS
 from oncelog.server import reserving
 from oncelog.server.disk import OsDisk, OsFile
 from oncelog.server.reserving import RESERVED_FROM_BYTES
-from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, open_log
+from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, open_log, roll
 
 MB = 1024 * 1024
 PIECE = bytes(MB)
@@ -126,7 +126,7 @@ def test_a_log_gives_room_back_when_it_rests_when_it_begins_a_segment_and_what_a
     assert not _taken_bytes(first)
     fill()
     assert bool(_taken_bytes(first)) is _sets_aside(tmp_path)
-    log.roll(NOW_MS)
+    roll(log)
     assert not _taken_bytes(first)
     second = fill()
     left = OsDisk(str(tmp_path))  # the process is killed: nothing is closed

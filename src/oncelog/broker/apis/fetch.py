@@ -77,7 +77,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
             if woken is not None and not waiting.has_enough(woken):
                 return False
             return look(final or woken is not None)
-        except Exception as error:  # noqa: BLE001 - it may be the turn of whoever wrote to the partition
+        except Exception as error:  # noqa: BLE001 - this may be the turn of a producer's request
             response.fail(error)
             return True
 
@@ -213,7 +213,7 @@ class _WideFetch:
                 if woken is not None and not waiting.has_enough(woken):
                     return False
                 self._work(self._answer_now())
-            except Exception as error:  # noqa: BLE001 - it may be the turn of whoever wrote to the partition
+            except Exception as error:  # noqa: BLE001 - this may be the turn of a producer's request
                 self._response.fail(error)
             return True
 

@@ -172,7 +172,7 @@ class GroupShard:
                 offsets.hold(place, logged, producer_id)
 
     def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
-        """The same for a single offset whose state is at hand."""
+        """As :meth:`offsets_committed`, for a single offset whose state is at hand."""
         if place[0] not in self.groups:
             self.groups[place[0]] = ClassicGroup(place[0])
         self.offsets.commit(place, committed)

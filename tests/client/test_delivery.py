@@ -1,4 +1,4 @@
-"""A5, A6, A8: what each delivery mode promises when an answer or a request is lost."""
+"""What each delivery mode promises when an answer or a request is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAST = {"retry_backoff_ms": 20, "request_timeout_ms": 2000, "delivery_timeout_ms
 
 
 @on_loop
-async def test_a5_at_most_once_a_lost_request_is_a_lost_record(broker: RunningBroker, unique_name: str) -> None:
+async def test_at_most_once_a_lost_request_is_a_lost_record(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 2, "request")]) as proxy,
@@ -37,7 +37,7 @@ async def test_a5_at_most_once_a_lost_request_is_a_lost_record(broker: RunningBr
 
 
 @on_loop
-async def test_a5_at_least_once_a_lost_answer_is_a_duplicate(broker: RunningBroker, unique_name: str) -> None:
+async def test_at_least_once_a_lost_answer_is_a_duplicate(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy:
         settings = {"bootstrap_servers": proxy.bootstrap_servers, "acks": 1, "enable_idempotence": False}
@@ -48,7 +48,7 @@ async def test_a5_at_least_once_a_lost_answer_is_a_duplicate(broker: RunningBrok
 
 
 @on_loop
-async def test_a5_idempotent_a_lost_answer_is_stored_once(broker: RunningBroker, unique_name: str) -> None:
+async def test_idempotent_a_lost_answer_is_stored_once(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy,
@@ -60,7 +60,7 @@ async def test_a5_idempotent_a_lost_answer_is_stored_once(broker: RunningBroker,
 
 
 @on_loop
-async def test_a5_transactional_a_lost_answer_is_stored_once(broker: RunningBroker, unique_name: str) -> None:
+async def test_transactional_a_lost_answer_is_stored_once(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy:
         settings = {"bootstrap_servers": proxy.bootstrap_servers, "transactional_id": unique_name, **FAST}
@@ -72,7 +72,7 @@ async def test_a5_transactional_a_lost_answer_is_stored_once(broker: RunningBrok
 @pytest.mark.parametrize("lose", ["answer", "request", "silence"])
 @pytest.mark.parametrize("nth", [1, 3])
 @on_loop
-async def test_a6_order_and_count_survive_faults_with_five_in_flight(
+async def test_order_and_count_survive_faults_with_five_in_flight(
     broker: RunningBroker, unique_name: str, lose: str, nth: int
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
@@ -88,7 +88,7 @@ async def test_a6_order_and_count_survive_faults_with_five_in_flight(
 
 
 @on_loop
-async def test_a8_after_a_gap_the_producer_resumes_from_the_batch_after_the_last_acknowledged(
+async def test_after_a_gap_the_producer_resumes_from_the_batch_after_the_last_acknowledged(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """The first of several batches in flight is lost, the broker refuses those behind it as out of order."""
@@ -109,7 +109,7 @@ async def test_a8_after_a_gap_the_producer_resumes_from_the_batch_after_the_last
 
 
 @on_loop
-async def test_a6_a_batch_that_expires_unsent_leaves_no_gap(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_batch_that_expires_unsent_leaves_no_gap(broker: RunningBroker, unique_name: str) -> None:
     """Whether the broker has an expired batch is unknown: the producer starts a new epoch and goes on."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers) as proxy:
@@ -125,7 +125,7 @@ async def test_a6_a_batch_that_expires_unsent_leaves_no_gap(broker: RunningBroke
 
 
 @on_loop
-async def test_a4_a_batch_larger_than_the_topic_allows_is_split(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_batch_larger_than_the_topic_allows_is_split(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, max_message_bytes="5000")
     async with Producer(bootstrap_servers=broker.bootstrap_servers, linger_ms=20, **FAST) as producer:
         futures = [await producer.send(unique_name, b"%03d" % n + b"x" * 200) for n in range(70)]
@@ -140,7 +140,7 @@ async def test_a4_a_batch_larger_than_the_topic_allows_is_split(broker: RunningB
 
 
 @on_loop
-async def test_a4_buffer_memory_is_a_hard_bound(broker: RunningBroker, unique_name: str) -> None:
+async def test_buffer_memory_is_a_hard_bound(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers) as proxy:
         settings = {"buffer_memory": 20_000, "max_block_ms": 300, "max_batch_size": 4000}

@@ -1,4 +1,4 @@
-"""A1, A2, A3: which partition a record goes to."""
+"""Which partition a record goes to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = [b"", b"a", b"key-1", b"kafka", "schlüssel".encode(), b"\x00\xff" * 7, b
 
 
 @on_loop
-async def test_a1_a_key_goes_where_every_java_client_would_send_it(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_key_goes_where_every_java_client_would_send_it(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 7)
     other = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2"})
     for key in KEYS:
@@ -36,7 +36,7 @@ async def test_a1_a_key_goes_where_every_java_client_would_send_it(broker: Runni
 
 
 @on_loop
-async def test_a1_an_explicit_partition_is_obeyed(broker: RunningBroker, unique_name: str) -> None:
+async def test_an_explicit_partition_is_obeyed(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 3)
     async with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         for number in (2, 0, 1):
@@ -47,7 +47,7 @@ async def test_a1_an_explicit_partition_is_obeyed(broker: RunningBroker, unique_
 
 
 @on_loop
-async def test_a2_round_robin_gives_each_partition_one_in_turn(broker: RunningBroker, unique_name: str) -> None:
+async def test_round_robin_gives_each_partition_one_in_turn(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 4)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "partitioner_class": "roundrobin"}
     async with Producer(**settings) as producer:
@@ -56,7 +56,7 @@ async def test_a2_round_robin_gives_each_partition_one_in_turn(broker: RunningBr
 
 
 @on_loop
-async def test_a3_sticky_fills_a_batch_before_it_moves_on(broker: RunningBroker, unique_name: str) -> None:
+async def test_sticky_fills_a_batch_before_it_moves_on(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 4)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "max_batch_size": 2000, "linger_ms": 5}
     async with Producer(**settings) as producer:

@@ -1,4 +1,4 @@
-"""A9, A10, D5: transactions under both protocols, with lost answers, zombies and failures."""
+"""Transactions under both protocols, with lost answers, zombies and failures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def _send_inside(producer: Producer, topic: str, sent: list[bytes]) -> Non
 
 @PROTOCOLS
 @on_loop
-async def test_a9_only_committed_records_are_read(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
+async def test_only_committed_records_are_read(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 2)
     async with KafkaProxy(broker.bootstrap_servers, without_v2) as proxy:
         async with Producer(
@@ -80,7 +80,7 @@ async def test_a9_only_committed_records_are_read(broker: RunningBroker, unique_
 
 @PROTOCOLS
 @on_loop
-async def test_a9_the_block_commits_or_aborts(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
+async def test_the_block_commits_or_aborts(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, without_v2) as proxy,
@@ -97,7 +97,7 @@ async def test_a9_the_block_commits_or_aborts(broker: RunningBroker, unique_name
 
 @PROTOCOLS
 @on_loop
-async def test_a9_a_refused_record_is_abortable_and_work_goes_on(
+async def test_a_refused_record_is_abortable_and_work_goes_on(
     broker: RunningBroker, unique_name: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, max_message_bytes="2000")
@@ -125,7 +125,7 @@ async def test_a9_a_refused_record_is_abortable_and_work_goes_on(
 
 @PROTOCOLS
 @on_loop
-async def test_a9_a_zombie_is_fenced(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
+async def test_a_zombie_is_fenced(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, without_v2) as proxy:
         settings = {"bootstrap_servers": proxy.bootstrap_servers, "transactional_id": unique_name, **FAST}
@@ -150,7 +150,7 @@ async def test_a9_a_zombie_is_fenced(broker: RunningBroker, unique_name: str, wi
 @pytest.mark.parametrize("lose", ["answer", "request"])
 @pytest.mark.parametrize("api", [INIT_PRODUCER_ID, END_TXN, PRODUCE, ADD_PARTITIONS])
 @on_loop
-async def test_a10_losing_any_step_changes_nothing(
+async def test_losing_any_step_changes_nothing(
     broker: RunningBroker, unique_name: str, api: int, lose: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 2)
@@ -171,7 +171,7 @@ async def test_a10_losing_any_step_changes_nothing(
 
 @PROTOCOLS
 @on_loop
-async def test_d5_input_offsets_and_outputs_commit_or_abort_together(
+async def test_input_offsets_and_outputs_commit_or_abort_together(
     broker: RunningBroker, unique_name: str, without_v2: bool
 ) -> None:
     source, target, group = f"{unique_name}-in", f"{unique_name}-out", f"{unique_name}-group"
@@ -215,7 +215,7 @@ async def test_d5_input_offsets_and_outputs_commit_or_abort_together(
 
 @PROTOCOLS
 @on_loop
-async def test_d5_offsets_of_a_member_that_lost_its_place_are_refused(
+async def test_offsets_of_a_member_that_lost_its_place_are_refused(
     broker: RunningBroker, unique_name: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
@@ -244,7 +244,7 @@ async def test_d5_offsets_of_a_member_that_lost_its_place_are_refused(
 
 
 @on_loop
-async def test_a9_misuse_is_told_by_name_and_next_step(broker: RunningBroker, unique_name: str) -> None:
+async def test_misuse_is_told_by_name_and_next_step(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     servers = broker.bootstrap_servers
     async with Producer(bootstrap_servers=servers) as plain:
@@ -262,7 +262,7 @@ async def test_a9_misuse_is_told_by_name_and_next_step(broker: RunningBroker, un
 
 
 @on_loop
-async def test_a9_stopping_aborts_what_is_open(broker: RunningBroker, unique_name: str) -> None:
+async def test_stopping_aborts_what_is_open(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name) as producer:
         await producer.begin_transaction()
@@ -271,7 +271,7 @@ async def test_a9_stopping_aborts_what_is_open(broker: RunningBroker, unique_nam
 
 
 @on_loop
-async def test_a9_a_transaction_timeout_above_the_brokers_is_told(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_transaction_timeout_above_the_brokers_is_told(broker: RunningBroker, unique_name: str) -> None:
     producer = Producer(
         bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, transaction_timeout_ms=2**31 - 1
     )

@@ -126,7 +126,7 @@ def test_markers_lost_and_repeated_change_nothing(broker: oncelog.Broker, kind: 
 @pytest.mark.parametrize("nodes", [1, 3])
 @pytest.mark.parametrize("after", ["prepare", "first-marker", "markers", "AddPartitionsToTxn", "EndTxn"])
 def test_a_coordinator_that_crashes_is_taken_over(after: str, nodes: int) -> None:
-    """All or nothing in every partition, and the producer goes on (rows F1 to F3)."""
+    """All or nothing in every partition, and the producer continues."""
     with oncelog.Broker(nodes=nodes, settings=QUICK) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", num_partitions=3, replication_factor=nodes)])

@@ -1,4 +1,5 @@
-"""Record batches written and read by hand, from the protocol's documents: right ones, and wrong ones on purpose."""
+"""Record batches written and read by hand, from the protocol's documentation: valid ones, and deliberately wrong
+ones."""
 
 from __future__ import annotations
 
@@ -79,9 +80,9 @@ def batch(
     magic: int = 2,
     crc: int | None = None,
 ) -> bytes:
-    """A batch of one record per value; whatever is given overrides what would be right.
+    """A batch with one record per value; arguments override the correct fields.
 
-    :param records: the records area as it is, compressed where the attributes say so; ``count`` goes with it.
+    :param records: the records area as it is, compressed if the attributes say so; give ``count`` with it.
     """
     base_time = now_ms() if timestamp is None else timestamp
     times = list(timestamps) if timestamps is not None else [base_time] * len(values)
@@ -122,11 +123,11 @@ DECOMPRESS: dict[int, Callable[[bytes], bytes]] = {
     LZ4: lambda data: bytes(cramjam.lz4.decompress(data)),
     ZSTD: lambda data: bytes(cramjam.zstd.decompress(data)),
 }
-"""How each codec is read."""
+"""How to decompress each codec."""
 
 
 class Read(NamedTuple):
-    """A record as read."""
+    """A record that was read."""
 
     offset: int
     timestamp: int
@@ -136,7 +137,7 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as read; ``area`` is the records area as stored."""
+    """A batch that was read; ``area`` is the records area as stored."""
 
     base_offset: int
     leader_epoch: int
@@ -183,7 +184,7 @@ class Batch:
         return found
 
     def marker(self) -> tuple[str, int]:
-        """Kind and coordinator epoch of a transaction marker."""
+        """The kind and the coordinator epoch of a transaction marker."""
         (only,) = self.records()
         kind = struct.unpack_from(">hh", there(only.key, "a marker's key"))[1]
         return {0: "abort", 1: "commit"}[kind], struct.unpack_from(">hi", there(only.value, "a marker's value"))[1]

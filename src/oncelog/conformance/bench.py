@@ -1,4 +1,4 @@
-"""What one check works with: a connection, and names for topics, groups and transactional ids that nobody else uses."""
+"""The resources of one check: a connection, and unique names for topics, groups and transactional ids."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from oncelog.conformance.wire import GROUP, TRANSACTION, Connection
 
 
 class Bench:
-    """One check's own."""
+    """The connection and names of one check."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self.connection = connection
         self.name = name
-        """For a topic, a transactional id or a group, or the beginning of several."""
+        """The name for a topic, a transactional id or a group, or a prefix for several."""
         self._topic = ""
         self._closing = contextlib.ExitStack()
 
     def topic(self) -> str:
-        """A new topic of one partition; the same one when asked again."""
+        """A topic with one partition, created at the first call."""
         if not self._topic:
             self.connection.create_topic(self.name)
             self._topic = self.name
         return self._topic
 
     def group(self) -> str:
-        """A group that the node which answers this connection coordinates: each node lists its own alone."""
+        """A group coordinated by the node of this connection, because each node lists only its own."""
         name, world = f"{self.name}-group", self.connection.world
         if world is not None:
             name = name_at_home(self.connection, world, name, GROUP)
@@ -35,14 +35,14 @@ class Bench:
         return name
 
     def at_home(self, transactional_id: str) -> str:
-        """The name, or one that begins with it, whose coordinator is the node that answers this connection."""
+        """The name, or one that begins with it, whose coordinator is the node of this connection."""
         world = self.connection.world
         return (
             transactional_id if world is None else name_at_home(self.connection, world, transactional_id, TRANSACTION)
         )
 
     def second(self) -> Connection:
-        """Another connection, for what waits for one another."""
+        """Another connection, for requests that wait for each other."""
         return self._closing.enter_context(self.connection.another())
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
 
 class Writer:
-    """Fields one after the other, compact where the version is flexible."""
+    """Writes fields one after another, compact if the version is flexible."""
 
     def __init__(self, flexible: bool) -> None:
         self.flexible = flexible
@@ -161,7 +161,7 @@ class FetchAnswer(NamedTuple):
 
 
 class Position(NamedTuple):
-    """What to fetch of one partition."""
+    """What to fetch from one partition."""
 
     offset: int
     max_bytes: int = 1 << 20
@@ -178,7 +178,7 @@ def produce_body(
     transactional_id: str | None = None,
     timeout_ms: int = 30_000,
 ) -> bytes:
-    """Produce 3-13; a topic is named by its id (16 bytes) from version 13 on."""
+    """Produce 3-13; a topic is identified by its id (16 bytes) from version 13 on."""
     w = Writer(version >= 9).string(transactional_id).put("hi", acks, timeout_ms)
     topics = list(dict.fromkeys(topic for topic, _ in data))
     w.count(len(topics))
@@ -228,9 +228,9 @@ def fetch_body(
     session_epoch: int = -1,
     forgotten: Sequence[tuple[str | bytes, int]] = (),
 ) -> bytes:
-    """Fetch 4-18 of a consumer; topics are named by their ids from version 13 on.
+    """Fetch 4-18 of a consumer; topics are identified by their ids from version 13 on.
 
-    It waits for a millisecond: there are brokers that answer one that does not wait with nothing, and one check is
+    It waits for a millisecond, because some brokers return nothing for a fetch that does not wait, and one check is
     enough for that.
     """
     w = Writer(version >= 12)

@@ -1,4 +1,4 @@
-"""Checks 57-60: offsets in transactions, and groups of the classic protocol."""
+"""Offsets in transactions, and groups of the classic protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NON_EMPTY = Error.NON_EMPTY_GROUP
 # --- offsets in transactions
 
 
-@check("KIP-447", number=57)
+@check("KIP-447")
 @each("version", values=[7, 8, 9])
 def a_pending_offset_is_unstable_and_gone_after_an_abort(bench: Bench, version: int) -> None:
     connection = bench.connection
@@ -51,7 +51,7 @@ def a_pending_offset_is_unstable_and_gone_after_an_abort(bench: Bench, version: 
     same(committed(connection, group, topic, stable=True), 5)
 
 
-@check("KIP-447", number=57)
+@check("KIP-447")
 @each("version_2", values=[False, True])
 def a_pending_offset_counts_after_the_commit(bench: Bench, version_2: bool) -> None:
     connection = bench.connection
@@ -65,7 +65,7 @@ def a_pending_offset_counts_after_the_commit(bench: Bench, version_2: bool) -> N
     until(lambda: committed(connection, group, topic, stable=True) == 9)
 
 
-@check("KIP-447", number=57)
+@check("KIP-447")
 def only_the_pending_partitions_are_unstable(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -93,7 +93,7 @@ def only_the_pending_partitions_are_unstable(bench: Bench) -> None:
     producer.abort()
 
 
-@check("KIP-447", number=57)
+@check("KIP-447")
 def a_later_offset_of_the_same_transaction_wins(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()
@@ -105,7 +105,7 @@ def a_later_offset_of_the_same_transaction_wins(bench: Bench) -> None:
     until(lambda: committed(connection, group, topic, stable=True) == 4)
 
 
-@check("KIP-447", number=58)
+@check("KIP-447")
 def offsets_of_a_member_are_checked(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()
@@ -130,7 +130,7 @@ def offsets_of_a_member_are_checked(bench: Bench) -> None:
     until(lambda: committed(connection, group, topic, stable=True) == 3)
 
 
-@check("KIP-447", number=58)
+@check("KIP-447")
 def a_generation_of_a_group_that_is_not_there(bench: Bench) -> None:
     topic = bench.topic()
     group = bench.group()
@@ -193,7 +193,7 @@ def offsets_with_metadata_that_is_too_large(bench: Bench) -> None:
     producer.abort()
 
 
-@check("KIP-98", number=59)
+@check("KIP-98")
 def a_plain_commit_behind_the_pending_one_wins(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()
@@ -207,7 +207,7 @@ def a_plain_commit_behind_the_pending_one_wins(bench: Bench) -> None:
     until(lambda: committed(connection, group, topic, stable=True) == 4)
 
 
-@check("KIP-98", number=59)
+@check("KIP-98")
 def a_plain_commit_before_the_pending_one_loses(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()
@@ -237,7 +237,7 @@ def a_group_with_pending_offsets_is_not_deleted(bench: Bench) -> None:
 # --- the classic protocol
 
 
-@check(PROTOCOL, number=60)
+@check(PROTOCOL)
 def heartbeats_in_every_state(bench: Bench) -> None:
     connection = bench.connection
     group = bench.group()

@@ -36,7 +36,7 @@ INVALID_GROUP = Error.INVALID_GROUP_ID
 
 
 class NewMember:
-    """A member that heartbeats."""
+    """A member that sends heartbeats."""
 
     def __init__(self, connection: Connection, group: str, topics: list[str], *, instance: str | None = None) -> None:
         self.connection, self.group, self.topics, self.instance = connection, group, topics, instance
@@ -65,7 +65,7 @@ class NewMember:
         return eventually(probe)
 
     def beat(self, **changes: Any) -> Any:
-        """One heartbeat that tells what this member owns, and takes over what it is given."""
+        """Send one heartbeat with the owned partitions, and apply the assignment in its answer."""
         owned = [TopicPartitions(topic_id=topic, partitions=parts) for topic, parts in self.owned.items()]
         answer = self.beat_once(**({"topic_partitions": owned} | changes))
         same(answer.error_code, 0)
@@ -246,7 +246,7 @@ def what_is_set_for_a_group_holds_for_it_alone(bench: Bench) -> None:
 
 @check("KIP-848")
 def topics_by_name_come_before_those_by_expression(bench: Bench) -> None:
-    """The coordinator matches an expression beside its answers."""
+    """The coordinator matches expressions asynchronously, between its answers."""
     connection = bench.connection
     unique_name = bench.name
     group = bench.group()

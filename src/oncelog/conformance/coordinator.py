@@ -1,6 +1,6 @@
-"""Checks 34-45: how a transaction is ended, by whom, and what is refused.
+"""How a transaction is ended, by whom, and what is refused.
 
-Checks 35, 46, 49 (time and exhaustion) and 47 (a crash) need a broker of the tests' own.
+Timeouts, exhausted epochs and crashes need the tests' own broker (``tests/conformance``).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION
 NOT_ATTEMPTED = Error.OPERATION_NOT_ATTEMPTED
 
 
-@check("KIP-98", number=34)
+@check("KIP-98")
 @each("version_2", values=[False, True])
 def init_during_an_open_transaction_aborts_it(bench: Bench, version_2: bool) -> None:
     connection = bench.connection
@@ -54,7 +54,7 @@ def init_during_an_open_transaction_aborts_it(bench: Bench, version_2: bool) -> 
     among(old.end_once(commit=True).error_code, (FENCED, INVALID_EPOCH))
 
 
-@check("KIP-98", number=36)
+@check("KIP-98")
 def one_unknown_topic_keeps_the_others_out(bench: Bench) -> None:
     unique_name = bench.name
     topic = bench.topic()
@@ -66,7 +66,7 @@ def one_unknown_topic_keeps_the_others_out(bench: Bench) -> None:
     same((state.transaction_state, state.topics), ("Empty", []))
 
 
-@check("KIP-98", number=36)
+@check("KIP-98")
 def one_unknown_partition_keeps_the_others_out(bench: Bench) -> None:
     topic = bench.topic()
     producer = Transactional(bench.connection, bench.name).init()
@@ -74,9 +74,9 @@ def one_unknown_partition_keeps_the_others_out(bench: Bench) -> None:
     same(errors, {(topic, 0): NOT_ATTEMPTED, (topic, 5): UNKNOWN_TOPIC})
 
 
-@check("KIP-98", number=37)
+@check("KIP-98")
 def requests_while_the_transaction_is_being_ended_are_put_off(bench: Bench) -> None:
-    """Written at once behind each other: the second meets Prepare, or the end where the markers were quicker."""
+    """Sent in immediate succession: the second meets Prepare, or the completed state if the markers were quicker."""
     topic = bench.topic()
     producer = Transactional(bench.connection, bench.name).init()
     producer.send(topic, b"a")
@@ -98,7 +98,7 @@ def requests_while_the_transaction_is_being_ended_are_put_off(bench: Bench) -> N
     producer.commit()
 
 
-@check("KIP-98", number=39)
+@check("KIP-98")
 @each("commit", values=[True, False])
 def the_end_is_seen_on_every_partition_soon_after_the_answer(bench: Bench, commit: bool) -> None:
     connection = bench.connection
@@ -115,7 +115,7 @@ def the_end_is_seen_on_every_partition_soon_after_the_answer(bench: Bench, commi
         same(connection.read_committed(unique_name, partition=index), expected)
 
 
-@check("KIP-98", number=40)
+@check("KIP-98")
 @each("commit", values=[True, False])
 @each("version", values=range(5))
 def the_end_may_be_repeated_but_not_changed(bench: Bench, version: int, commit: bool) -> None:
@@ -129,14 +129,14 @@ def the_end_may_be_repeated_but_not_changed(bench: Bench, version: int, commit: 
     same(producer.end_once(commit=not commit, version=version).error_code, INVALID_TXN_STATE)
 
 
-@check("KIP-98", number=41)
+@check("KIP-98")
 @each("commit", values=[True, False])
 def there_is_nothing_to_end_in_an_empty_transaction(bench: Bench, commit: bool) -> None:
     producer = Transactional(bench.connection, bench.name).init()
     same(producer.end_once(commit=commit, version=4).error_code, INVALID_TXN_STATE)
 
 
-@check("KIP-890", number=42)
+@check("KIP-890")
 @each("commit", values=[True, False])
 def each_end_gives_the_next_epoch(bench: Bench, commit: bool) -> None:
     topic = bench.topic()
@@ -168,7 +168,7 @@ def _settled(answer: Any) -> Any:
     return None if answer.error in (CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS) else answer
 
 
-@check("KIP-890", number=43)
+@check("KIP-890")
 def an_abort_without_a_partition_bumps_the_epoch(bench: Bench) -> None:
     topic = bench.topic()
     producer_2 = Transactional(bench.connection, bench.name, version_2=True).init()
@@ -183,7 +183,7 @@ def an_abort_without_a_partition_bumps_the_epoch(bench: Bench) -> None:
     same(producer.connection.read_committed(topic), [b"a"])
 
 
-@check("KIP-890", number=44)
+@check("KIP-890")
 @each("commit", values=[True, False])
 def the_end_repeated_with_the_old_epoch_is_answered_alike(bench: Bench, commit: bool) -> None:
     topic = bench.topic()
@@ -254,7 +254,7 @@ def the_end_by_someone_else(bench: Bench, version: int, case: str, error: int) -
     producer.abort()
 
 
-@check("KIP-890", number=45, assumes="transaction.partition.verification.enable is true")
+@check("KIP-890", assumes="transaction.partition.verification.enable is true")
 @each("version", "error", values=[(3, 48), (8, 48), (10, 48), (11, ABORTABLE)])
 def a_partition_that_was_not_added_is_refused(bench: Bench, version: int, error: int) -> None:
     topic = bench.topic()
@@ -264,7 +264,7 @@ def a_partition_that_was_not_added_is_refused(bench: Bench, version: int, error:
     same(producer.connection.list_offset(topic).offset, 0)
 
 
-@check("KIP-890", number=45)
+@check("KIP-890")
 def produce_12_adds_the_partition_itself(bench: Bench) -> None:
     topic = bench.topic()
     producer_2 = Transactional(bench.connection, bench.name, version_2=True).init()

@@ -1,4 +1,4 @@
-"""What checks say of what they find. An ``assert`` would vanish under ``python -O``, and say nothing without pytest."""
+"""Expectations of checks. An ``assert`` would vanish under ``python -O``, and has no message without pytest."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from oncelog.errors import Error, OncelogError
 
 T = TypeVar("T")
 PATIENCE_S: ContextVar[float] = ContextVar("PATIENCE_S", default=60.0)
-"""How long a check waits for what is to come about."""
+"""How long a check waits for a condition."""
 
 
 class CheckFailed(OncelogError):
-    """The broker does not do what it promises; the text says what it does instead."""
+    """The broker breaks a promise; the text says what it does instead."""
 
 
 class NotOffered(OncelogError):
@@ -23,33 +23,33 @@ class NotOffered(OncelogError):
 
 
 def same(found: object, expected: object) -> None:
-    """Both are equal."""
+    """Check that both are equal."""
     if found != expected:
         raise CheckFailed(f"expected {_shown(expected, expected)}, found {_shown(found, expected)}")
 
 
 def among(found: object, allowed: Collection[object]) -> None:
-    """The one is in the other."""
+    """Check that one is in the other."""
     if found not in allowed:
         first = next(iter(allowed), None)
         raise CheckFailed(f"expected one of {_shown(allowed, allowed)}, found {_shown(found, first)}")
 
 
 def holds(condition: object, text: str) -> None:
-    """The condition is true; ``text`` is how it is written."""
+    """Check that the condition is true; ``text`` describes it."""
     if not condition:
         raise CheckFailed(f"not so: {text}")
 
 
 def there(value: T | None, what: str) -> T:
-    """A value that must not be missing."""
+    """Return a value that must not be missing."""
     if value is None:
         raise CheckFailed(f"{what} is missing")
     return value
 
 
 def _shown(value: object, like: object) -> str:
-    """Error codes by name where the expected value has one in that place."""
+    """A value for messages: an error code by its name if the expected value has an error in that place."""
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
         inner = ", ".join(_shown(item, other) for item, other in zip(value, like, strict=True))
         return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
@@ -63,7 +63,7 @@ def _shown(value: object, like: object) -> str:
 def eventually(probe: Callable[[], T | None], timeout_s: float | None = None) -> T:
     """The first result of ``probe`` that is not None or False.
 
-    :raises CheckFailed: there was none within the time-out, which is the patience of the run.
+    :raises CheckFailed: there was none within the timeout, by default the patience of the run.
     """
     patience = PATIENCE_S.get() if timeout_s is None else timeout_s
     deadline = monotonic() + patience

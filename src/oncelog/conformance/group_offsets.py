@@ -1,4 +1,4 @@
-"""Offsets of groups outside of transactions, and what is told of groups."""
+"""Offsets of groups outside transactions, and descriptions of groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of consumer groups as raw clients: each on a connection of its own, since joins wait for one another."""
+"""Members of consumer groups as raw clients: each has its own connection, because joins wait for each other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEMBER_ID_REQUIRED = Error.MEMBER_ID_REQUIRED
 
 
 def subscription(user_data: bytes) -> bytes:
-    """What a consumer says of itself when it joins: version 0, no topics, and data of its assignor."""
+    """A consumer's metadata in a join: version 0, no topics, and data of its assignor."""
     return struct.pack(">hii", 0, 0, len(user_data)) + user_data
 
 
@@ -77,7 +77,7 @@ class Member:
             self.id, self.generation = answer.member_id, answer.generation_id
 
     def identify(self, version: int = 5) -> None:
-        """Get a member id where the version asks for one (KIP-394)."""
+        """Get a member id if the version requires one (KIP-394)."""
         if version >= 4 and self.instance is None and not self.id:
             answer = self.join_once(version)
             same(answer.error_code, MEMBER_ID_REQUIRED)
@@ -138,7 +138,7 @@ class Member:
 
 
 def stable_alone(connection: Connection, group: str, *, instance: str | None = None, version: int = 5) -> Member:
-    """A group of one member that has its assignment."""
+    """A group with one member that has its assignment."""
     member = Member(connection, group, instance=instance)
     member.join(version)
     same(member.sync({member.id: b"all"}).error_code, Error.NONE)
@@ -156,7 +156,7 @@ def commit(
     instance: str | None = None,
     metadata: str | None = "",
 ) -> list[int]:
-    """OffsetCommit; the error of each partition."""
+    """Send OffsetCommit; returns the error of each partition."""
     topics: dict[str, list[OffsetCommitRequestPartition]] = {}
     for (topic, index), offset in offsets.items():
         topics.setdefault(topic, []).append(
@@ -182,7 +182,7 @@ def fetch_offsets(
     version: int = 7,
     stable: bool = False,
 ) -> tuple[int, dict[tuple[str, int], tuple[int, int, str | None]]]:
-    """OffsetFetch: the error, and of each partition the error, the offset and the metadata."""
+    """Send OffsetFetch; returns the error, and for each partition the error, the offset and the metadata."""
 
     def probe() -> Any:
         answer = _fetch_offsets(connection, group, partitions, version, stable)
@@ -222,7 +222,7 @@ def _fetch_offsets(
 
 
 def committed(connection: Connection, group: str, topic: str, partition: int = 0, *, stable: bool = False) -> int:
-    """The offset, or minus the error."""
+    """The committed offset, or the negated error code."""
     error, found = fetch_offsets(connection, group, [(topic, partition)], stable=stable)
     same(error, Error.NONE)
     code, offset, _ = found[topic, partition]

@@ -1,9 +1,9 @@
-"""The way to a cluster for raw clients: one node that leads and coordinates all they ask for, and a plain door to it.
+"""Gives raw clients access to a cluster: one node that leads and coordinates everything they use, without TLS or login.
 
 Called by ``oncelog conformance`` and ``oncelog lab``. A raw client has one socket and follows no leader. So topics are
-made with all replicas on one node, the home, and names are chosen whose coordinator is the home. A fault proxy
-without faults stands in front: it encrypts and logs in where the client's settings say so. Then it lets in only who has
-the secret of ``World.login``: nobody else on this machine acts with that login while it runs.
+created with all replicas on one node, the home, and names are chosen whose coordinator is the home. A fault proxy
+without faults is in front of it, which encrypts and logs in if the client's settings say so. In that case it accepts
+only clients with the secret of ``World.login``, so that nobody else on this machine can use that login meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from oncelog.protocol.generated.metadata_request import MetadataRequest
 
 @contextlib.contextmanager
 def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
-    """The plain address of the node with the lowest id while the block lasts, and what is known of the cluster.
+    """The plain address of the node with the lowest id, inside the block, and what is known about the cluster.
 
     :raises OncelogError: no broker could be reached, or the login was refused.
     """
@@ -56,7 +56,7 @@ def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
 
 
 def name_at_home(connection: Connection, world: World, name: str, kind: int) -> str:
-    """``name``, or the first of ``name-2``, ``name-3``, ... whose coordinator is the home node."""
+    """The first of ``name``, ``name-2``, ``name-3``, ... whose coordinator is the home node."""
     if world.nodes == 1:
         return name
     number = 1

@@ -1,4 +1,4 @@
-"""Checks 16-24: what a partition knows of its producers, and which batches it refuses for that."""
+"""What a partition knows about its producers, and which batches it refuses because of that."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_SEQUENCE = 2**31 - 1
 
 
 class Idempotent:
-    """A producer id on one partition; ``send`` is one Produce."""
+    """A producer id and one partition; ``send`` sends one Produce request."""
 
     def __init__(self, connection: Connection, topic: str, epoch: int = 0) -> None:
         self.connection, self.topic, self.epoch = connection, topic, epoch
@@ -44,7 +44,7 @@ class Idempotent:
         return answer.error, answer.base_offset
 
 
-@check("KIP-98", number=16)
+@check("KIP-98")
 @each("back", values=[1, 2, 3, 4, 5])
 def resend_of_any_of_the_last_five_batches_is_acknowledged_with_its_offset(bench: Bench, back: int) -> None:
     producer = Idempotent(bench.connection, bench.topic())
@@ -54,7 +54,7 @@ def resend_of_any_of_the_last_five_batches_is_acknowledged_with_its_offset(bench
     same(producer.connection.list_offset(producer.topic).offset, 21)
 
 
-@check("KIP-98", number=16)
+@check("KIP-98")
 def resent_batches_may_be_repeated_in_any_order_and_as_often_as_one_likes(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     for step in range(5):
@@ -64,7 +64,7 @@ def resent_batches_may_be_repeated_in_any_order_and_as_often_as_one_likes(bench:
     same(producer.outcome(5), (0, 5))
 
 
-@check("KIP-98", number=16)
+@check("KIP-98")
 def a_resent_batch_is_answered_with_its_own_append_time(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -75,7 +75,7 @@ def a_resent_batch_is_answered_with_its_own_append_time(bench: Bench) -> None:
     same((again.error, again.base_offset, again.log_append_time), (0, 0, first.log_append_time))
 
 
-@check("KIP-98", number=17)
+@check("KIP-98")
 def the_sixth_last_batch_is_out_of_order(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     for step in range(6):
@@ -85,7 +85,7 @@ def the_sixth_last_batch_is_out_of_order(bench: Bench) -> None:
     same(producer.connection.list_offset(producer.topic).offset, 6)
 
 
-@check("KIP-98", number=18)
+@check("KIP-98")
 @each("count", values=[1, 2, 4])
 def same_first_sequence_with_another_last_one_is_no_duplicate(bench: Bench, count: int) -> None:
     producer = Idempotent(bench.connection, bench.topic())
@@ -93,7 +93,7 @@ def same_first_sequence_with_another_last_one_is_no_duplicate(bench: Bench, coun
     same(producer.outcome(0, count), (OUT_OF_ORDER, -1))
 
 
-@check("KIP-98", number=18)
+@check("KIP-98")
 def same_last_sequence_with_another_first_one_is_no_duplicate(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     producer.send(0, 3)
@@ -101,7 +101,7 @@ def same_last_sequence_with_another_first_one_is_no_duplicate(bench: Bench) -> N
     same(producer.outcome(2, 1), (OUT_OF_ORDER, -1))
 
 
-@check("KIP-98", number=18)
+@check("KIP-98")
 def two_sent_batches_as_one_are_no_duplicate(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     producer.send(0, 2)
@@ -109,7 +109,7 @@ def two_sent_batches_as_one_are_no_duplicate(bench: Bench) -> None:
     same(producer.outcome(0, 4), (OUT_OF_ORDER, -1))
 
 
-@check("KIP-98", number=19)
+@check("KIP-98")
 def a_gap_is_out_of_order_and_the_right_batch_is_taken_later(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     same(producer.outcome(0), (0, 0))
@@ -119,7 +119,7 @@ def a_gap_is_out_of_order_and_the_right_batch_is_taken_later(bench: Bench) -> No
     same(producer.outcome(2), (0, 2))
 
 
-@check("KIP-98", number=20)
+@check("KIP-98")
 def the_largest_sequence_is_followed_by_0(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     same(producer.outcome(MAX_SEQUENCE), (0, 0))
@@ -129,7 +129,7 @@ def the_largest_sequence_is_followed_by_0(bench: Bench) -> None:
     same(producer.outcome(1), (0, 2))
 
 
-@check("KIP-98", number=20)
+@check("KIP-98")
 def the_sequence_wraps_inside_one_batch(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     same(producer.outcome(MAX_SEQUENCE - 1, 4), (0, 0))
@@ -138,7 +138,7 @@ def the_sequence_wraps_inside_one_batch(bench: Bench) -> None:
     same(producer.outcome(MAX_SEQUENCE - 1, 4), (0, 0))
 
 
-@check("KIP-98", number=21)
+@check("KIP-98")
 def a_lower_epoch_is_an_invalid_epoch_not_a_fenced_producer(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     producer.send(0, epoch=3)
@@ -147,7 +147,7 @@ def a_lower_epoch_is_an_invalid_epoch_not_a_fenced_producer(bench: Bench) -> Non
     same(producer.outcome(1, epoch=3), (0, 1))
 
 
-@check("KIP-98", number=22)
+@check("KIP-98")
 def a_higher_epoch_starts_at_sequence_0(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     producer.send(0, 5)
@@ -158,7 +158,7 @@ def a_higher_epoch_starts_at_sequence_0(bench: Bench) -> None:
     same(producer.outcome(1, epoch=1), (0, 7))
 
 
-@check("KIP-98", number=22)
+@check("KIP-98")
 def a_new_epoch_forgets_the_batches_of_the_old_one(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     producer.send(0)
@@ -169,7 +169,7 @@ def a_new_epoch_forgets_the_batches_of_the_old_one(bench: Bench) -> None:
     same(producer.outcome(1, epoch=0), (INVALID_EPOCH, -1))
 
 
-@check("KIP-98", number=23)
+@check("KIP-98")
 def an_unknown_producer_may_start_at_any_sequence(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     same(producer.outcome(7), (0, 0))
@@ -177,14 +177,14 @@ def an_unknown_producer_may_start_at_any_sequence(bench: Bench) -> None:
     same(producer.outcome(8), (0, 1))
 
 
-@check("KIP-98", number=23)
+@check("KIP-98")
 def an_unknown_producer_may_start_with_any_epoch(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     same(producer.outcome(7, epoch=12), (0, 0))
     same(producer.outcome(8, epoch=11), (INVALID_EPOCH, -1))
 
 
-@check("KIP-98", number=24)
+@check("KIP-98")
 def sequences_go_on_after_all_records_were_deleted(bench: Bench) -> None:
     producer = Idempotent(bench.connection, bench.topic())
     for step in range(3):

@@ -1,6 +1,6 @@
-"""Checks 48 and 50-54: what a reader sees of transactions, and of their markers.
+"""What a reader sees of transactions and of their markers.
 
-Check 51 (the high watermark behind a marker) needs several brokers.
+The high watermark behind a marker needs several brokers, and is checked elsewhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def stable(connection: Connection, topic: str) -> int:
 # --- transactions
 
 
-@check("KIP-98", number=50)
+@check("KIP-98")
 def the_first_open_transaction_holds_back_what_others_committed(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -56,7 +56,7 @@ def the_first_open_transaction_holds_back_what_others_committed(bench: Bench) ->
     same(connection.read_committed(topic), [b"plain", b"second", b"plain too"])
 
 
-@check("KIP-98", number=50)
+@check("KIP-98")
 def the_stable_offset_moves_to_the_next_open_transaction(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -73,7 +73,7 @@ def the_stable_offset_moves_to_the_next_open_transaction(bench: Bench) -> None:
     same(stable(connection, topic), 6)
 
 
-@check("KIP-98", number=52)
+@check("KIP-98")
 def interleaved_transactions_are_delivered_if_committed_and_in_order(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -90,7 +90,7 @@ def interleaved_transactions_are_delivered_if_committed_and_in_order(bench: Benc
     same(connection.read_committed(topic), [b"kept %d" % step for step in range(5)])
 
 
-@check("KIP-98", number=53)
+@check("KIP-98")
 def a_pid_that_aborts_and_then_commits_in_one_fetch(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -104,7 +104,7 @@ def a_pid_that_aborts_and_then_commits_in_one_fetch(bench: Bench) -> None:
     same(connection.read_committed(topic), [b"1", b"4"])
 
 
-@check("KIP-890", number=53)
+@check("KIP-890")
 def the_same_with_transaction_version_2(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -116,7 +116,7 @@ def the_same_with_transaction_version_2(bench: Bench) -> None:
     same(connection.read_committed(topic), [b"1", b"more", b"3", b"more"])
 
 
-@check("KIP-98", number=54)
+@check("KIP-98")
 @each("version", values=[4, 7, 11, 12])
 def aborted_transactions_are_told_to_read_committed_alone(bench: Bench, version: int) -> None:
     connection = bench.connection
@@ -132,7 +132,7 @@ def aborted_transactions_are_told_to_read_committed_alone(bench: Bench, version:
     same(connection.fetch(topic, version=version, isolation=READ_COMMITTED).aborted, [(producer.pid, 1)])
 
 
-@check("KIP-98", number=54)
+@check("KIP-98")
 def an_empty_read_tells_no_aborted_transactions(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -143,7 +143,7 @@ def an_empty_read_tells_no_aborted_transactions(bench: Bench) -> None:
     same(connection.fetch(topic, 2, isolation=READ_COMMITTED).aborted, [])
 
 
-@check("KIP-98", number=55)
+@check("KIP-98")
 def an_aborted_transaction_whose_marker_is_segments_later_is_listed(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -165,7 +165,7 @@ def an_aborted_transaction_whose_marker_is_segments_later_is_listed(bench: Bench
     )
 
 
-@check("KIP-98", number=56)
+@check("KIP-98")
 def the_latest_offset_depends_on_the_isolation(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name
@@ -229,7 +229,7 @@ def write_marker(
     return code
 
 
-@check("KIP-98", number=48)
+@check("KIP-98")
 def a_marker_of_an_older_coordinator_is_refused(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()
@@ -282,7 +282,7 @@ def a_marker_for_what_is_not_there(bench: Bench) -> None:
 
 @check("KIP-664")
 def markers_end_a_hanging_transaction(bench: Bench) -> None:
-    """What an operator does with WriteTxnMarkers (KIP-664)."""
+    """End a transaction as an operator does, with WriteTxnMarkers (KIP-664)."""
     connection = bench.connection
     unique_name = bench.name
     topic = bench.topic()

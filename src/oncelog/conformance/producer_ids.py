@@ -1,4 +1,4 @@
-"""Checks 29-33: who gets which producer id and epoch."""
+"""Which producer id and epoch a producer gets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION
 NOT_ATTEMPTED = Error.OPERATION_NOT_ATTEMPTED
 
 
-@check("KIP-98", number=29)
+@check("KIP-98")
 def init_twice_gives_the_same_pid_and_fences_the_first(bench: Bench) -> None:
     topic = bench.topic()
     producer = Transactional(bench.connection, bench.name).init()
@@ -36,14 +36,14 @@ def init_twice_gives_the_same_pid_and_fences_the_first(bench: Bench) -> None:
     same(producer.send_once(topic, b"z").error, INVALID_EPOCH)
 
 
-@check("KIP-98", number=29)
+@check("KIP-98")
 def a_new_id_starts_with_epoch_0(bench: Bench) -> None:
     producer = Transactional(bench.connection, bench.name).init()
     same(producer.epoch, 0)
     same(producer.describe().producer_epoch, 0)
 
 
-@check("KIP-588", number=30)
+@check("KIP-588")
 @each("version", "error", values=[(3, INVALID_EPOCH), (4, FENCED), (5, FENCED)])
 def a_fenced_init_is_told_by_version(bench: Bench, version: int, error: int) -> None:
     producer = Transactional(bench.connection, bench.name).init()
@@ -53,7 +53,7 @@ def a_fenced_init_is_told_by_version(bench: Bench, version: int, error: int) -> 
     same((answer.error_code, answer.producer_id, answer.producer_epoch), (error, -1, -1))
 
 
-@check("KIP-98", number=31, assumes="transaction.max.timeout.ms is 900000")
+@check("KIP-98", assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[0, -1, 900_001, 2**31 - 1])
 def a_time_out_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
     connection = bench.connection
@@ -62,7 +62,7 @@ def a_time_out_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
     same(init(connection, unique_name, timeout_ms=timeout_ms).error_code, INVALID_TIMEOUT)
 
 
-@check("KIP-98", number=31, assumes="transaction.max.timeout.ms is 900000")
+@check("KIP-98", assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[1, 900_000])
 def the_bounds_of_the_time_out_are_taken(bench: Bench, timeout_ms: int) -> None:
     connection = bench.connection
@@ -71,14 +71,14 @@ def the_bounds_of_the_time_out_are_taken(bench: Bench, timeout_ms: int) -> None:
     same(init(connection, unique_name, timeout_ms=timeout_ms).error_code, 0)
 
 
-@check("KIP-98", number=31)
+@check("KIP-98")
 def an_idempotent_producer_may_name_any_time_out(bench: Bench) -> None:
     connection = bench.connection
     for timeout_ms in (0, -1, 2**31 - 1):
         same(init(connection, None, timeout_ms=timeout_ms).error_code, 0)
 
 
-@check("KIP-360", number=32)
+@check("KIP-360")
 def init_with_the_last_epoch_repeats_the_answer(bench: Bench) -> None:
     producer = Transactional(bench.connection, bench.name).init()
     connection = producer.connection
@@ -91,7 +91,7 @@ def init_with_the_last_epoch_repeats_the_answer(bench: Bench) -> None:
     same(init(connection, producer.id, pid=producer.pid, epoch=producer.epoch).error_code, FENCED)
 
 
-@check("KIP-360", number=33)
+@check("KIP-360")
 @each("pid", "epoch", values=[(5, -1), (-1, 5), (-2, 0), (0, -2)])
 @each("version", values=[3, 4, 5])
 def init_with_half_an_identity_is_an_invalid_request(bench: Bench, version: int, pid: int, epoch: int) -> None:
@@ -106,9 +106,9 @@ def init_with_half_an_identity_is_an_invalid_request(bench: Bench, version: int,
         among(answer.error_code, (0, FENCED, INVALID_EPOCH))
 
 
-@check("KIP-360", number=33)
+@check("KIP-360")
 def init_of_a_new_id_with_an_identity(bench: Bench) -> None:
-    """A new id takes a given identity for one of its own whose state was lost: fresh pid, epoch 0."""
+    """A new transactional id that sends an identity is treated as one whose state was lost: new pid, epoch 0."""
     connection = bench.connection
     unique_name = bench.name
     find_coordinator(connection, unique_name, 1)

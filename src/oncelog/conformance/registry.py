@@ -1,4 +1,4 @@
-"""The checks: each a function with its number in the project's list, the KIP that asks for it, and its cases.
+"""The checks: each is a function with the KIP that requires it, and its cases.
 
 Called by ``oncelog conformance`` and by ``tests/conformance``, which runs the same functions on both brokers.
 """
@@ -23,10 +23,10 @@ AREAS: Mapping[str, str] = {
     "group_offsets": "groups",
     "consumer_groups": "groups of KIP-848",
 }
-"""Modules with checks, and what they are about."""
+"""Modules with checks, and their subjects."""
 
 PROTOCOL = "protocol"
-"""What was there before KIPs were: the protocol's own documentation."""
+"""For promises older than KIPs: the protocol's own documentation."""
 
 Function = Callable[..., None]
 
@@ -35,16 +35,14 @@ Function = Callable[..., None]
 class Check:
     """One promise.
 
-    :ivar kip: where it is written.
-    :ivar number: in the project's list of requirements; None for one that came later.
-    :ivar assumes: a broker's setting that must have its default.
+    :ivar kip: where the promise is documented.
+    :ivar assumes: a setting of the broker that must have its default.
     """
 
     area: str
     name: str
     function: Function
     kip: str
-    number: int | None
     assumes: str
     cases: tuple[Mapping[str, Any], ...]
 
@@ -57,14 +55,14 @@ _PARAMETERS: dict[Function, list[list[dict[str, Any]]]] = {}
 _CHECKS: list[Check] = []
 
 
-def check(kip: str, *, number: int | None = None, assumes: str = "") -> Callable[[Function], Function]:
-    """Enter a function into the registry, with the cases that :func:`each` gave it."""
+def check(kip: str, *, assumes: str = "") -> Callable[[Function], Function]:
+    """Register a function, with the cases that :func:`each` has given it."""
 
     def enter(function: Function) -> Function:
         groups = reversed(_PARAMETERS.pop(function, []))
         cases = tuple(_merged(parts) for parts in itertools.product(*groups))
         area = AREAS[function.__module__.rpartition(".")[2]]
-        _CHECKS.append(Check(area, function.__name__, function, kip, number, assumes, cases))
+        _CHECKS.append(Check(area, function.__name__, function, kip, assumes, cases))
         return function
 
     return enter

@@ -1,8 +1,8 @@
-"""Runs the checks against a cluster, one after the other, and takes away what they leave.
+"""Runs the checks against a cluster, one after another, and removes what they leave behind.
 
 Called by ``oncelog conformance``. Every name that a check uses begins with the run's own prefix. Topics are deleted
-after each check, groups at the end; a transactional id cannot be deleted and expires, and a transaction that a failed
-check left open is aborted by its time-out of a minute.
+after each check, groups at the end; a transactional id cannot be deleted, but expires; a transaction left open by a
+failed check is aborted after its timeout of one minute.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, Me
 _SHORTEST_ANSWER_S = 20.0
 _REBALANCE_S = 10.0
 _NO_ANSWER = (ProtocolError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
-"""What taking an answer apart raises if it is not the answer that was to come."""
+"""Raised when parsing an unexpected answer."""
 
 
 class Outcome(Enum):
-    """Of one case of a check."""
+    """The outcome of one case of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -46,7 +46,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case of a check, and what became of it; ``text`` says why it did not pass."""
+    """One case of a check and its outcome; ``text`` says why it did not pass."""
 
     check: Check
     case: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Result:
 
 @dataclass(slots=True)
 class Report:
-    """All results, and what could not be taken away."""
+    """All results, and what could not be removed."""
 
     broker: str
     nodes: int
@@ -83,8 +83,8 @@ def run(
 ) -> Report:
     """Run the cases against the cluster of ``config``.
 
-    :param patience_s: how long to wait for what is to come about.
-    :param tell: is told of each result.
+    :param patience_s: how long to wait for conditions.
+    :param tell: called with each result.
     :raises OncelogError: the cluster cannot be reached.
     """
     prefix = f"oncelog-conformance-{uuid.uuid4().hex[:8]}"
@@ -130,8 +130,8 @@ def _one(address: str, world: World, name: str, check: Check, case: Mapping[str,
 
 
 def _delete_topics(address: str, world: World) -> Sequence[str]:
-    """Delete what the last check made; those that are still there."""
-    names = list(world.topics)  # which stay there until they are gone: whoever breaks off here does it again
+    """Delete the topics of the last check; returns those that could not be deleted."""
+    names = list(world.topics)  # they stay listed until they are deleted, so that an interruption repeats this
     if not names:
         return []
     try:
@@ -147,7 +147,7 @@ def _delete_topics(address: str, world: World) -> Sequence[str]:
 
 
 def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World) -> Sequence[str]:
-    """Send the members of the run's groups away, and delete the groups; those that are still there."""
+    """Remove the members of the run's groups and delete the groups; returns those that could not be deleted."""
     left = []
     try:
         with Admin(config=config) as admin, Connection(address, world=world) as connection:
@@ -160,7 +160,7 @@ def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World)
 
 
 def _delete_group(admin: Admin, connection: Connection, name: str) -> KafkaError | None:
-    """Why it is still there. One in the middle of a rebalance gets members while they are sent away."""
+    """Delete a group; returns why that failed. A rebalancing group may get members while they are removed."""
     end = monotonic() + _REBALANCE_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What a coordinator tells of its transactions, and where coordinators are."""
+"""What a coordinator reports about its transactions, and how coordinators are found."""
 
 from __future__ import annotations
 

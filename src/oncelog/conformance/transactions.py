@@ -1,4 +1,4 @@
-"""Transactional and idempotent producers as raw clients: each call is one request, and returns what was answered."""
+"""Transactional and idempotent producers as raw clients: each call sends one request and returns the answer."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
 CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS
 UNTOLD = ""
-"""The state of a transaction where a broker does not offer DescribeTransactions."""
+"""The state of a transaction if the broker does not offer DescribeTransactions."""
 NOT_ENOUGH_REPLICAS = Error.NOT_ENOUGH_REPLICAS
 
 
 def find_coordinator(connection: Connection, key: str, kind: int) -> None:
-    """Ask until the coordinator is there and serves; the first question makes its topic."""
+    """Ask until the coordinator is available; the first request creates its topic."""
 
     def found() -> bool:
         version = connection.best(FindCoordinatorRequest.API_KEY, 2)
@@ -65,7 +65,7 @@ def init(
     pid: int = -1,
     epoch: int = -1,
 ) -> Any:
-    """InitProducerId, asked again while the coordinator is being set up."""
+    """Send InitProducerId, repeated while the coordinator is being set up."""
     version = connection.best(InitProducerIdRequest.API_KEY, 4) if version is None else version
     request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
     if version >= 3:
@@ -100,7 +100,7 @@ class Transactional:
         self.sequences: dict[tuple[str, int], int] = {}
 
     def init(self) -> Transactional:
-        """Until it succeeds, an open transaction's abort included."""
+        """Repeat until it succeeds, including while an open transaction is being aborted."""
         find_coordinator(self.connection, self.id, 1)
 
         def probe() -> Any:
@@ -114,7 +114,7 @@ class Transactional:
         return self
 
     def add_once(self, *partitions: tuple[str, int], version: int | None = None) -> dict[tuple[str, int], int]:
-        """AddPartitionsToTxn; the error of each partition."""
+        """Send AddPartitionsToTxn; returns the error of each partition."""
         version = self.connection.best(AddPartitionsToTxnRequest.API_KEY, 3) if version is None else version
         topics: dict[str, list[int]] = {}
         for topic, index in partitions:
@@ -137,7 +137,7 @@ class Transactional:
         }
 
     def add(self, *partitions: tuple[str, int]) -> None:
-        """As a client does: again while the transaction before is being completed."""
+        """Add as a client does: repeat while the previous transaction is being completed."""
 
         def probe() -> bool:
             errors = set(self.add_once(*partitions).values())
@@ -157,7 +157,7 @@ class Transactional:
         epoch: int | None = None,
         acks: int = -1,
     ) -> Produced:
-        """One Produce with the next sequence."""
+        """Send one Produce with the next sequence."""
         first = self.sequences.get((topic, partition), 0) if sequence is None else sequence
         data = batch(
             *values,
@@ -179,7 +179,7 @@ class Transactional:
         return answer
 
     def send(self, topic: str, *values: bytes, partition: int = 0) -> Produced:
-        """Produce that must succeed, with the partition added before where the protocol asks for it."""
+        """Send a Produce that must succeed; adds the partition before if the protocol requires that."""
         if not self.version_2:
             self.add((topic, partition))
 
@@ -192,7 +192,7 @@ class Transactional:
         return answer
 
     def end_once(self, *, commit: bool, version: int | None = None, epoch: int | None = None) -> Any:
-        """One EndTxn."""
+        """Send one EndTxn."""
         if version is None:
             version = 5 if self.version_2 else self.connection.best(EndTxnRequest.API_KEY, 4)
         return self.connection.ask(
@@ -229,7 +229,7 @@ class Transactional:
         return state
 
     def completed(self) -> str:
-        """The state once it is neither ongoing nor being completed; UNTOLD where the broker does not tell."""
+        """The state once it is neither ongoing nor being completed; UNTOLD if the broker does not report it."""
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
             return UNTOLD
 
@@ -267,7 +267,7 @@ class Transactional:
         instance: str | None = None,
         metadata: str = "",
     ) -> list[int]:
-        """TxnOffsetCommit; the error of each partition."""
+        """Send TxnOffsetCommit; returns the error of each partition."""
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for (topic, index), offset in offsets.items():
             topics.setdefault(topic, []).append(
@@ -288,7 +288,7 @@ class Transactional:
         return [part.error_code for topic in answer.topics for part in topic.partitions]
 
     def send_offsets(self, group: str, offsets: dict[tuple[str, int], int], **member: Any) -> None:
-        """Offsets into the transaction, as a client does it."""
+        """Add offsets to the transaction, as a client does."""
         if not self.version_2:
             self.add_offsets(group)
         version = 5 if self.version_2 else 3

@@ -1,7 +1,7 @@
-"""A raw client: sockets and bytes, so that nothing of the broker's own codecs can hide a fault of theirs.
+"""A raw client: sockets and bytes, so that oncelog's own codecs cannot hide their own faults.
 
-Record batches, Produce and Fetch are written and read by hand (``batches``, ``bodies``). The other requests, which are
-not on the path of records, use the generated messages. Waiting is always for a condition, never for a time.
+Record batches, Produce and Fetch are written and read by hand (``batches``, ``bodies``). Other requests, which are not
+on the path of records, use the generated messages. Waiting is always for a condition, never for a fixed time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from oncelog.protocol.wire import Message
 PRODUCE, FETCH = 0, 1
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 TRANSIENT = {3, 5, 6, 14, 15, 16}
-"""What a topic or a coordinator answers while it is being set up; clients try again, so do these tests."""
+"""Errors of a topic or a coordinator while it is being set up; like clients, these checks retry."""
 
 
 class ConnectionClosed(Exception):
@@ -59,25 +59,25 @@ class ConnectionClosed(Exception):
 
 @dataclass(slots=True)
 class World:
-    """What a raw client knows of the cluster it is in, on which it must leave nothing behind.
+    """What a raw client knows about the cluster, in which it must leave nothing behind.
 
-    :ivar node_id: the node it is connected to; its topics are made there.
+    :ivar node_id: the node it is connected to, on which its topics are created.
     :ivar offered: versions by API, lowest and highest.
-    :ivar topics: the topics that were made.
+    :ivar topics: the topics it has created.
     """
 
     node_id: int
     nodes: int
     offered: Mapping[int, tuple[int, int]]
     login: Mapping[str, str] = field(default_factory=dict)
-    """What a client needs to be let in, under Kafka's names; empty: nothing."""
+    """The credentials that a client needs, under Kafka's names; empty if it needs none."""
     topics: list[str] = field(default_factory=list)
     coordinators: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict)
-    """Node and address by kind and key."""
+    """The node and address of coordinators, by kind and key."""
 
 
 def coordinated_by(message: Message) -> tuple[int, str] | None:
-    """Kind and key of the coordinator that a request is for; None if any node, or a leader, answers it."""
+    """The kind and key of the coordinator that a request is for; None if any node, or a leader, answers it."""
     for kind, fields in _COORDINATED.items():
         for name in fields:
             found = getattr(message, name, None) if message.API_KEY in _FOR_COORDINATORS[kind] else None
@@ -112,7 +112,7 @@ _FOR_COORDINATORS = {
 
 
 def api_name(api_key: int) -> str:
-    """As Kafka writes it."""
+    """The API's name as Kafka writes it."""
     return ApiKey(api_key).name.title().replace("_", "")
 
 
@@ -120,9 +120,9 @@ def api_name(api_key: int) -> str:
 
 
 class Connection:
-    """One socket; requests are answered in their order.
+    """One socket; requests are answered in order.
 
-    In a :class:`World` it refuses what the broker does not offer, and asks each coordinator on a connection of its own.
+    In a :class:`World` it refuses what the broker does not offer, and uses a separate connection for each coordinator.
 
     :param login: user and password for SASL PLAIN under Kafka's names; without it, the world's.
     """
@@ -171,7 +171,7 @@ class Connection:
         )
 
     def _log_in(self, user: str, password: str) -> None:
-        """SASL PLAIN, in the two requests of KIP-152; ConnectionClosed or CheckFailed where it is refused."""
+        """SASL PLAIN, in the two requests of KIP-152; ConnectionClosed or CheckFailed if it is refused."""
         for message, version in (
             (SaslHandshakeRequest(mechanism="PLAIN"), 1),
             (SaslAuthenticateRequest(auth_bytes=f"\0{user}\0{password}".encode()), 0),
@@ -184,14 +184,14 @@ class Connection:
             same(answer.error_code, Error.NONE)
 
     def offers(self, api_key: int, version: int) -> bool:
-        """Whether the broker offers it; without a world that is taken for granted."""
+        """Whether the broker offers it; without a world this is assumed."""
         if self.world is None:
             return True
         lowest, highest = self.world.offered.get(api_key, (0, -1))
         return lowest <= version <= highest
 
     def best(self, api_key: int, wanted: int) -> int:
-        """The wanted version, or the highest that the broker offers if that is lower."""
+        """The wanted version, or the broker's highest one if that is lower."""
         if self.world is None or api_key not in self.world.offered:
             return wanted
         return min(wanted, self.world.offered[api_key][1])
@@ -200,7 +200,7 @@ class Connection:
         self._socket.sendall(data)
 
     def send(self, api_key: int, version: int, body: bytes, *, flexible: bool | None = None) -> int:
-        """Write a request; its correlation id."""
+        """Send a request; returns its correlation id."""
         if not self.offers(api_key, version):
             raise NotOffered(f"{api_name(api_key)} {version} is not offered")
         self._correlation_id += 1
@@ -215,7 +215,7 @@ class Connection:
         return self._correlation_id
 
     def receive_frame(self) -> bytes:
-        """The next answer without its size; ConnectionClosed where the broker ended the connection."""
+        """The next answer without its size; raises ConnectionClosed if the broker ended the connection."""
         size = struct.unpack(">i", self._exactly(4))[0]
         return self._exactly(size)
 
@@ -240,7 +240,7 @@ class Connection:
         return frame[5:] if flexible else frame[4:]
 
     def send_message(self, message: Message, version: int) -> int:
-        """Send a generated message, to its coordinator if it has one; the correlation id to receive it by."""
+        """Send a generated message, to its coordinator if it has one; returns the correlation id of the answer."""
         at = self._coordinator_of(message)
         if at is self:
             return self.send(message.API_KEY, version, message.encode(version))
@@ -280,7 +280,7 @@ class Connection:
         return response_type(message.API_KEY).decode(frame, version, position)
 
     def ask_until(self, message: Message, version: int, settled: Callable[[Any], bool]) -> Any:
-        """Ask again until the answer is settled."""
+        """Repeat until the answer is final."""
 
         def probe() -> Any:
             answer = self.ask(message, version)
@@ -368,7 +368,7 @@ class Connection:
     # --- topics
 
     def create_topic(self, name: str, partitions: int = 1, **configs: object) -> bytes:
-        """A topic that answers on each partition; its id. Settings as ``segment_bytes=1048576``."""
+        """Create a topic that answers on each partition; returns its id. Settings like ``segment_bytes=1048576``."""
         world = self.world
         here = [] if world is None or world.nodes == 1 else [world.node_id]
         if here:
@@ -401,7 +401,7 @@ class Connection:
         return topic_id
 
     def _ask_for_topic(self, name: str, partitions: int) -> bytes:
-        """For a broker that makes topics only when it is asked about them, as librdkafka's mock; it tells no ids."""
+        """For a broker that creates topics only when asked about them, like librdkafka's mock; it reports no ids."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
         version = self.best(MetadataRequest.API_KEY, 4)
         self.ask_until(request, version, lambda answer: answer.topics[0].error_code == 0)
@@ -414,7 +414,7 @@ class Connection:
         eventually(lambda: self._is_readable(name, partition))
 
     def _is_readable(self, name: str, partition: int) -> bool:
-        """Also where the broker says nothing of a partition that has nothing to read, as some do."""
+        """Also true if the broker leaves out a partition without records, as some do."""
         found = self.fetch_all({(name, partition): Position(0)}).partitions.get((name, partition))
         return found is None or found.error not in TRANSIENT
 

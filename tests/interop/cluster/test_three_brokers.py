@@ -1,4 +1,4 @@
-"""Client, source and sink against three real brokers in trouble: rows C6 and F1 to F3.
+"""Client, source and sink against three real brokers in trouble.
 
 One broker at a time is killed, stopped or paused; leaders and coordinators are moved; partitions lose a replica and get
 it again, while the broker that copies it is killed, too. Nothing that was acknowledged or committed is lost, nothing is

@@ -1,4 +1,4 @@
-"""A1 to A3: keyed as in Java, round robin in turn, sticky by batches."""
+"""Partitioners: keyed as in Java, round robin in turn, sticky by batches."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def waiting(address: str) -> None:
 
 
 def expression(address: str) -> None:
-    """Expressions that backtrack for ever."""
+    """Expressions that backtrack forever."""
     with Connection(address, timeout_s=60) as client:
         for pattern in ("(((){1000}){1000}){1000}", "(a+)+b", "(\\w?){900}!"):
             request = ListTransactionsRequest(
@@ -191,7 +191,7 @@ def once(attack: Attack, address: str) -> None:
 
 
 def fire(address: str, names: Sequence[str], begins: Event) -> None:
-    """One attack after the other, for ever."""
+    """One attack after the other, forever."""
     if fuzzed.__name__ in names:
         slowest_inputs()
     begins.set()

@@ -391,7 +391,7 @@ class BrokerConfig:
     transaction_two_phase_commit_enable: bool = setting(
         "transaction.two.phase.commit.enable",
         False,
-        "Serve two-phase commit with a database: transactions without a time-out (KIP-939).",
+        "Serve two-phase commit with a database: transactions without a timeout (KIP-939).",
     )
 
     authorizer_class_name: str = setting(

@@ -294,7 +294,7 @@ def drop(held: list[Any]) -> None:
 
 
 def test_a_consumer_of_another_event_loop_is_refused_at_once(servers: str, unique_name: str) -> None:
-    """It waited for ever: what wakes it runs on its own loop, which has ended."""
+    """It waited forever: what wakes it runs on its own loop, which has ended."""
 
     async def start() -> Consumer:
         consumer = Consumer(unique_name, bootstrap_servers=servers)

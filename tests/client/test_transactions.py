@@ -387,7 +387,7 @@ async def test_an_end_that_is_under_way_when_the_producer_is_stopped_is_told(
 async def test_a_cancelled_end_comes_to_its_end_before_the_producer_stops(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
-    """Left half-way it kept readers of committed records waiting for the transaction's timeout."""
+    """Left halfway it kept readers of committed records waiting for the transaction's timeout."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, without_v2, [Fault(END_TXN, 1, "request")]) as proxy:
         async with Producer(

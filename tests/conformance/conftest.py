@@ -26,7 +26,7 @@ QUICK = {
     "producer.id.expiration.check.interval.ms": "100",
     "oncelog.flush.policy": "none",
 }
-"""Time-outs of a day or a week in seconds: enough that a busy machine does not forget in the middle of a test."""
+"""Timeouts of a day or a week in seconds: enough that a busy machine does not forget in the middle of a test."""
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Checks 25, 35, 46 and 49: what a broker does when time passes, with time-outs of seconds instead of days.
+"""Checks 25, 35, 46 and 49: what a broker does when time passes, with timeouts of seconds instead of days.
 
 The producer ids of these tests are from a node of its own with the settings of ``conftest.QUICK``.
 """
@@ -80,7 +80,7 @@ def test_check_46_a_transaction_past_its_time_is_aborted_and_its_producer_fenced
     assert connection.read_committed(topic) == []
     assert producer.send_once(topic, b"late").error == INVALID_EPOCH
     if version_2:
-        # KIP-890: what the time-out did is the answer to an abort of the old epoch, and no answer to a commit.
+        # KIP-890: what the timeout did is the answer to an abort of the old epoch, and no answer to a commit.
         assert producer.end_once(commit=True).error_code == 48
         aborted = producer.end_once(commit=False)
         assert (aborted.error_code, aborted.producer_epoch) == (0, producer.epoch + 1)

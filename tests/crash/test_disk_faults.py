@@ -1,7 +1,7 @@
 """A full disk and failing syncs, met by real clients: what cannot be kept is refused, and a restart heals.
 
 The full disk is a limit on the size of the process's files (``RLIMIT_FSIZE``): the operating system itself refuses the
-write, half-way if need be. A failing sync is injected below the broker.
+write, halfway if need be. A failing sync is injected below the broker.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The long form: ``python -m tests.fuzz --seconds 60`` for each target, one process, progress and a count of inputs.
 
 Guided by coverage where atheris is installed, by changes from a seed alone elsewhere (or with ``--blind``). An input
-that breaks a target is written to ``tests/fuzz/corpus/found``, where the short form runs it for ever.
+that breaks a target is written to ``tests/fuzz/corpus/found``, where the short form runs it forever.
 """
 
 from __future__ import annotations

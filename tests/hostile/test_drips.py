@@ -1,4 +1,4 @@
-"""Clients that send a byte now and then: they keep no memory that others wait for, and no connection for ever."""
+"""Clients that send a byte now and then: they keep no memory that others wait for, and no connection forever."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class TransactionalProducer(Program):
 
 
 class Deserter(Program):
-    """Begins a transaction that nobody ends: its time-out does."""
+    """Begins a transaction that nobody ends: its timeout does."""
 
     def __init__(self, world: Simulation, history: History, name: str, topic: str, partitions: int, **settings: Any):
         super().__init__(world, history, name, {"transactional_id": name, "transaction_timeout_ms": 15_000, **settings})

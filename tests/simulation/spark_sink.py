@@ -167,7 +167,7 @@ class SparkQuery(Program):
                 self._commits = number + 1
 
     def _plan(self) -> None:
-        """A batch's rows, for ever."""
+        """A batch's rows, forever."""
         self._left -= 1
         rows = [self.value() for _ in range(self.rng.randint(1, 12))]
         self.history.rows.setdefault(self._topic, []).extend(rows)

@@ -1,4 +1,4 @@
-"""Zombies, time-outs and killed brokers inside the sink's commit, on our broker and on Apache Kafka.
+"""Zombies, timeouts and killed brokers inside the sink's commit, on our broker and on Apache Kafka.
 
 A query copies a topic in micro-batches and pauses inside the commit of one of them. What confluent-kafka sees
 (read_committed) at the end: every record once, in order within its partition. ``test_killed_drivers.py`` kills drivers.

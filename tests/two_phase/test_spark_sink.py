@@ -1,4 +1,4 @@
-"""The sink's transaction without a time-out, on a broker that allows two-phase commit; driven without Spark."""
+"""The sink's transaction without a timeout, on a broker that allows two-phase commit; driven without Spark."""
 
 from __future__ import annotations
 

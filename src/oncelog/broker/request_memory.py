@@ -47,7 +47,7 @@ class RequestMemory:
 
     @property
     def is_full_of_requests(self) -> bool:
-        """Whether the first waiter would wait for ever unless a request being received ends."""
+        """Whether the first waiter would wait forever unless a request being received ends."""
         return self.held_bytes + next(iter(self._waiting.values()), 0) > self.limit_bytes
 
     @property

@@ -68,7 +68,7 @@ def in_utf8(command: click.Command) -> click.Command:
 
 
 LONGEST_S = 10 * 365 * 86_400
-"""Ten years: what waits for longer waits for ever."""
+"""Ten years: what waits for longer waits forever."""
 
 
 class Seconds(click.FloatRange):

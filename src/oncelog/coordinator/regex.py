@@ -6,7 +6,7 @@ that it may cause. Back references and look-around, which RE2 does not have eith
 whole. Called by ``group.consumer_draft``, ``group.consumer_protocol`` and ``transaction.coordinator``.
 
 An expression becomes a program for Thompson's machine; sets of its states are cached, so that each character of a
-name costs one look-up once the sets are known. All non-ASCII characters that the expression does not name count as one.
+name costs one lookup once the sets are known. All non-ASCII characters that the expression does not name count as one.
 (The library google-re2 would be the usual choice, but it is compiled C++ for a few platforms, and the core installs
 without any compiled dependency.)
 """

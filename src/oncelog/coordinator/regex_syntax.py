@@ -71,7 +71,7 @@ class InvalidRegex(Exception):
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """``char``, ``place``, ``cat``, ``alt``, ``repeat`` (of its only child, ``low`` to ``high`` times, -1 for ever)."""
+    """``char``, ``place``, ``cat``, ``alt``, ``repeat`` (of its only child, ``low`` to ``high`` times, -1 forever)."""
 
     kind: str
     children: tuple[Node, ...] = ()

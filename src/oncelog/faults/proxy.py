@@ -178,7 +178,7 @@ class _Connection:
         if Action.LOSE_REQUEST in struck:
             return False
         if Action.BLACKHOLE in struck:
-            self._expect(exchange)  # for ever: requests after it are not answered either
+            self._expect(exchange)  # forever: requests after it are not answered either
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
             await asyncio.sleep(delay.delay_ms / 1000)

@@ -172,7 +172,7 @@ class Faults:
     - ``api``: its name in Kafka, such as ``"Produce"``; None for every request.
     - ``version``, ``client_id``, ``topic``, ``partition``, ``transactional_id``, ``group``: only requests that
       contain this.
-    - ``times``: how many hits; None for ever.
+    - ``times``: how many hits; None forever.
     - ``skip``: how many matching requests pass first.
     - ``probability``: how often it hits a matching request, above 0 to 1, by random numbers from ``seed``.
 

@@ -107,7 +107,7 @@ class Endpoint:
             if self._connections <= MOST_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            # a peer that does not ask, does not read, or is gone: what is left for it would be kept for ever
+            # a peer that does not ask, does not read, or is gone: what is left for it would be kept forever
             writer.transport.abort()
         except asyncio.CancelledError:  # the endpoint stops; Python 3.11 would log a task that ends so
             writer.transport.abort()

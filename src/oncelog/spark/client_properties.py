@@ -137,7 +137,7 @@ PRODUCER_PROPERTIES: Mapping[str, Property] = _BOTH | {
     "max.request.size": _honoured("Largest row, and largest request; without it the broker alone bounds them."),
     "transaction.timeout.ms": _honoured("The broker aborts a batch's transaction that is open for longer (60000)."),
     "transaction.two.phase.commit.enable": _honoured(
-        "`true`: a batch's transaction has no time-out, on a broker that allows it; that of a query that is given up "
+        "`true`: a batch's transaction has no timeout, on a broker that allows it; that of a query that is given up "
         "stays open until `oncelog transactions fence --force` (`false`)."
     ),
     **_refused("buffer.memory", "a task keeps its own batches; maxBatchBytes bounds what goes through the driver"),

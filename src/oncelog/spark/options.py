@@ -382,7 +382,7 @@ def _two_phase_commit(client: Mapping[str, str]) -> bool:
     if text == "true" and "transaction.timeout.ms" in client:
         raise ConfigError(
             "Option kafka.transaction.timeout.ms contradicts kafka.transaction.two.phase.commit.enable, which knows no "
-            "time-out: leave one of the two out"
+            "timeout: leave one of the two out"
         )
     return text == "true"
 

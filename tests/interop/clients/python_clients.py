@@ -250,7 +250,7 @@ class KafkaPythonMember(Member):
             heartbeat_interval_ms=200,
             fetch_max_wait_ms=100,
         )
-        # Version 3.0.12 can stay without partitions for ever, with Apache Kafka too, where it assigns before it knows
+        # Version 3.0.12 can stay without partitions forever, with Apache Kafka too, where it assigns before it knows
         # the topic's partitions.
         self._consumer.partitions_for_topic(topic)
         self._consumer.subscribe([topic])

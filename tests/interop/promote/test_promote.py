@@ -246,7 +246,7 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
 
 
 def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_stamp(tmp_path: Path) -> None:
-    """Kafka has neither a time-out for it nor a way for a later producer to end it; whoever has its stamp can."""
+    """Kafka has neither a timeout for it nor a way for a later producer to end it; whoever has its stamp can."""
     node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})
     node.start()
     try:

@@ -1,4 +1,4 @@
-"""What was acknowledged is in the log for ever, where the acknowledgement says; of a transaction, if it committed."""
+"""What was acknowledged is in the log forever, where the acknowledgement says; of a transaction, if it committed."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_what_is_shown_of_metadata_is_synced(slow: Slow) -> None:
 
 
 def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
-    """Else who changes something all the time keeps it for ever."""
+    """Else who changes something all the time keeps it forever."""
     first = slow.create("a")
     slow.create("b")
     slow.elsewhere.go_on()

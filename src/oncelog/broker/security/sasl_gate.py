@@ -197,7 +197,7 @@ class SaslGate:
             return
         if self._is_renewal and name != self._name:
             # Answer the handshake; the next request closes the connection, as in Kafka.
-            self._wrong_mechanism = f"another SASL mechanism, {name}, to go on with a session of {self._name}"
+            self._wrong_mechanism = f"another SASL mechanism, {name}, to continue a session of {self._name}"
         else:
             self._name = name
             self._mechanism = make()

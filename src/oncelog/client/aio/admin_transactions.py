@@ -129,7 +129,7 @@ class TransactionsAdmin(AdminConnection):
         self, partitions: Iterable[TopicPartition]
     ) -> list[tuple[TopicPartition, ProducerState]]:
         """Transactions that are open in a partition but unknown to every coordinator: they hold back the last stable
-        offset for ever, unless :meth:`abort_transaction` ends them. One that ends during the search is not listed."""
+        offset forever, unless :meth:`abort_transaction` ends them. One that ends during the search is not listed."""
         open_here = await self._open_in(partitions)
         known: set[tuple[int, TopicPartition]] = set()
         wanted = sorted({producer.producer_id for _, producer in open_here})

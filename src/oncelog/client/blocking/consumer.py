@@ -67,7 +67,7 @@ class _ThreadedListener(ConsumerRebalanceListener):
 
 @takes_fewer_types
 class Consumer(Generic[K, V]):
-    """The blocking consumer; settings as for ``oncelog.client.aio.Consumer``. Iterating it reads for ever."""
+    """The blocking consumer; settings as for ``oncelog.client.aio.Consumer``. Iterating it reads forever."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Consumer(Generic[K, V]):
     ) -> None:
         if settings.get("consumer_timeout_ms") is not None:
             raise ConfigError(
-                "consumer_timeout_ms is not supported, leave it out: iterating a consumer waits for ever; "
+                "consumer_timeout_ms is not supported, leave it out: iterating a consumer waits forever; "
                 "getone(timeout_ms=...) returns None when the time is over"
             )
         self._consumer = AsyncConsumer(

@@ -210,7 +210,7 @@ class ProducerConfig(ClientConfig):
     two_phase_commit: bool = setting(
         "transaction.two.phase.commit.enable",
         False,
-        "A database decides on the transactions, which have no time-out then (KIP-939).",
+        "A database decides on the transactions, which have no timeout then (KIP-939).",
     )
     retries: int = setting("retries", MAX_INT, "Repeats of a batch in delivery.timeout.ms.", low=0, high=MAX_INT)
     max_in_flight_requests_per_connection: int = setting(
@@ -306,7 +306,7 @@ class ProducerConfig(ClientConfig):
         if "transaction.timeout.ms" in explicit:
             raise ConfigError(
                 f"transaction.timeout.ms={self.transaction_timeout_ms} contradicts "
-                "transaction.two.phase.commit.enable=true, which knows no time-out; leave one of the two out"
+                "transaction.two.phase.commit.enable=true, which knows no timeout; leave one of the two out"
             )
 
     def _idempotence_checked(self, explicit: frozenset[str]) -> Self:

@@ -1,4 +1,4 @@
-"""The errors that a producer keeps: raised by each call until the transaction is aborted, or for ever.
+"""The errors that a producer keeps: raised by each call until the transaction is aborted, or forever.
 
 Called by the transaction manager.
 """

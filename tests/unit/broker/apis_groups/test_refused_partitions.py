@@ -1,4 +1,4 @@
-"""Refused partitions are put into an answer by look-ups: 400,000 refused topics fit into one OffsetCommit. Who may not
+"""Refused partitions are put into an answer by lookups: 400,000 refused topics fit into one OffsetCommit. Who may not
 read a topic does not learn from the answer whether there is one."""
 
 from __future__ import annotations

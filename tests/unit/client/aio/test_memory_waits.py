@@ -65,7 +65,7 @@ async def test_room_for_several_that_is_freed_at_once_is_used_by_several() -> No
 
 @on_loop
 async def test_nothing_is_queued_after_the_end() -> None:
-    """Nobody would send it, or tell its future: ``send_many`` beside ``stop()`` waited for ever."""
+    """Nobody would send it, or tell its future: ``send_many`` beside ``stop()`` waited forever."""
     memory, intake = Memory(), _intake()
     (woken,) = await _waiting(intake, memory, 1)
     memory.room = 2

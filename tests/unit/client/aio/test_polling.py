@@ -37,7 +37,7 @@ def test_a_wish_from_a_wrong_thread_does_not_end_all_turns() -> None:
 
 
 def test_a_turn_that_comes_before_the_wish_has_returned_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it may where another thread wishes for it: that one was taken for due for ever."""
+    """As it may where another thread wishes for it: that one was taken for due forever."""
     turns: list[int] = []
 
     async def check() -> None:

@@ -11,7 +11,11 @@ import pytest
 
 import oncelog
 from oncelog.conformance.expect import eventually
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.server.nodes import Nodes
+from oncelog.server.tls_connection import TlsConnection
 from tests.security.certificates import Authority
+from tests.support.frames import encode_request
 
 BEGINNINGS = (
     b"",
@@ -82,3 +86,30 @@ def test_a_handshake_that_is_broken_off_leaves_nothing(broker: tuple[oncelog.Bro
                 assert client.recv(100)
     eventually(lambda: connections(running) == 0)
     assert greeted(running, authority) == "TLSv1.3"
+
+
+def test_a_peer_that_has_tls_answer_and_does_not_read_is_cut_off(broker: tuple[oncelog.Broker, Path]) -> None:
+    """Each attempt to renegotiate is refused with 29 bytes, which wait for as long as the socket is full."""
+    running, authority = broker
+    host, port = running.bootstrap_servers.split(":")
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    plain.connect((host, int(port)))
+    long = DescribeConfigsRequest([DescribeConfigsResource(4, "1")] * 300)
+    with ssl.create_default_context(cafile=str(authority)).wrap_socket(plain, server_hostname=host) as deaf:
+        deaf.sendall(encode_request(long.API_KEY, 1, 1, "deaf", long.encode(1)))
+        eventually(lambda: running.on_loop(lambda nodes: all(one._writer for one in nodes.server.connected())))
+        running.on_loop(lambda nodes: refuse_to_renegotiate(nodes, 500))
+        deaf.sendall(b"\0")
+        assert greeted(running, authority) == "TLSv1.3"
+        eventually(lambda: connections(running) == 1)
+        running.on_loop(lambda nodes: refuse_to_renegotiate(nodes, 500))
+        deaf.sendall(b"\0")
+        eventually(lambda: connections(running) == 0)
+
+
+def refuse_to_renegotiate(nodes: Nodes, times: int) -> None:
+    """What OpenSSL does for each ClientHello on a connection that is there."""
+    for connection in nodes.server.connected():
+        assert isinstance(connection, TlsConnection)
+        connection._tls._outgoing.write(bytes(29 * times))

@@ -280,6 +280,11 @@ class TlsStream:
         except ssl.SSLError:
             return
 
+    @property
+    def outgoing_bytes(self) -> int:
+        """How much waits for :meth:`take_outgoing`."""
+        return self._outgoing.pending
+
     def take_outgoing(self) -> bytes:
         """The bytes to be sent."""
         return self._outgoing.read() if self._outgoing.pending else b""

@@ -44,7 +44,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
     ``consumer_timeout_ms`` has no effect. Deserializers are called for None, too.
     """
 
-    _tells_of_nothing = True
+    _reports_empty_revocations = True
 
     def __init__(
         self,

@@ -132,7 +132,7 @@ class Topics:
         """A topic could neither be completed nor be forgotten, because a full disk allows neither: complete it
         once there is room, as the next start would."""
 
-        def again(at_ms: int) -> None:
+        def retry(at_ms: int) -> None:
             info = self._broker.metadata.topic_by_id(topic_id)
             if info is None:
                 return
@@ -145,7 +145,7 @@ class Topics:
             if info.name in INTERNAL_TOPICS:
                 self._coordinators.lead(info.name, at_ms)
 
-        self._broker.timers.schedule(now_ms + COMPLETED_AGAIN_MS, again)
+        self._broker.timers.schedule(now_ms + COMPLETED_AGAIN_MS, retry)
 
     def adding_partitions(
         self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1

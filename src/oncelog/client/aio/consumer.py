@@ -63,7 +63,7 @@ class Consumer(Generic[K, V]):
     ``isolation_level``, ``enable_auto_commit``, ...), or a ready :class:`ConsumerConfig`.
     """
 
-    _tells_of_nothing = False
+    _reports_empty_revocations = False
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class Consumer(Generic[K, V]):
             self._waits,
             self._polling.soon,
             self._metrics,
-            tell_of_nothing=self._tells_of_nothing,
+            report_empty_revocations=self._reports_empty_revocations,
         )
         self._closings.append(self._group.close)
 

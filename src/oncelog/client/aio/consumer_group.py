@@ -36,8 +36,8 @@ class ConsumerGroup:
     """A consumer in its group, from joining to leaving.
 
     :param poll_soon: called when partitions have been assigned or revoked.
-    :param tell_of_nothing: whether the listener is also called for an empty set of revoked partitions, as aiokafka
-        does.
+    :param report_empty_revocations: whether the listener is also called for an empty set of revoked partitions, as
+        aiokafka does.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ConsumerGroup:
         poll_soon: Callable[[], None],
         metrics: ConsumerMetrics,
         *,
-        tell_of_nothing: bool,
+        report_empty_revocations: bool,
     ) -> None:
         self._config = config
         self.group_id = group_id
@@ -63,7 +63,7 @@ class ConsumerGroup:
         self._poll_soon = poll_soon
         self._metrics = metrics
         self._now_ms = cluster.network.now_ms
-        self._tell_of_nothing = tell_of_nothing
+        self._report_empty_revocations = report_empty_revocations
         shared = (config, cluster.network, cluster.metadata, subscription, self)
         self.membership: Membership = (
             ConsumerGroupMember(*shared, str(uuid.uuid4()))
@@ -148,7 +148,7 @@ class ConsumerGroup:
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
         self._metrics.revoking(self._now_ms())
-        if not partitions and not self._tell_of_nothing:
+        if not partitions and not self._report_empty_revocations:
             return Deferred.of(None)
         done: Deferred[None] = Deferred()
         self._spawn(self._revoke(partitions, lost, done))

@@ -203,18 +203,18 @@ class FateReader:
         stable = await self._read(IsolationLevel.READ_COMMITTED)
         self.high_watermark, self.last_stable_offset = stable.high_watermark, stable.last_stable_offset
         if self.position < stable.last_stable_offset:
-            self._pass(stable.batches, stable.last_stable_offset)
+            self._move_past(stable.batches, stable.last_stable_offset)
             return list(decided_fates(stable.batches, stable.aborted))
         tail: list[StoredBatch] = []
         while self.position < stable.high_watermark:
             more = await self._read(IsolationLevel.READ_UNCOMMITTED)
-            self._pass(more.batches, stable.high_watermark)
+            self._move_past(more.batches, stable.high_watermark)
             tail += more.batches
             if self._look_ahead_bytes is not None:
                 break
         if self._look_ahead_bytes is None or self.position >= stable.high_watermark:
             return list(fates_by_markers(tail))
-        later = await self._later(tail, stable.high_watermark)
+        later = await self._fates_after(tail, stable.high_watermark)
         return list(fates_by_markers(tail, later))
 
     async def _read(self, isolation: IsolationLevel) -> Fetched:
@@ -227,7 +227,7 @@ class FateReader:
             headers_only=self._headers_only,
         )
 
-    async def _later(self, tail: Sequence[StoredBatch], end: int) -> dict[int, Fate]:
+    async def _fates_after(self, tail: Sequence[StoredBatch], end: int) -> dict[int, Fate]:
         """Later fates, by producer id, of the transactions that no marker in ``tail`` ends."""
         wanted = _unended(tail)
         found: dict[int, Fate] = {}
@@ -252,7 +252,7 @@ class FateReader:
                 found.setdefault(producer_id, Fate.OPEN if 0 <= open_from <= last else Fate.ENDED)
         return found
 
-    def _pass(self, batches: list[StoredBatch], end: int) -> None:
+    def _move_past(self, batches: list[StoredBatch], end: int) -> None:
         """Move past the batches; to ``end`` if compaction has left nothing up to there."""
         self.position = batches[-1].header.next_offset if batches else end
 

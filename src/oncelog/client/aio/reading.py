@@ -123,7 +123,7 @@ class Reading:
         while True:
             self._waits.raise_failure()
             self._check()
-            self._subscription.raise_if_nothing()
+            self._subscription.raise_if_nothing_to_read()
             now_ms = self._wire.now_ms()
             self._polled(now_ms)
             found = take(now_ms)

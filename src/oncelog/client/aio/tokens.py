@@ -80,7 +80,7 @@ class Tokens:
         if url.startswith("file:"):
             path = Path(unquote(urlsplit(url).path))
             try:
-                return told(path.read_text(encoding="utf-8").strip())
+                return with_expiry(path.read_text(encoding="utf-8").strip())
             except (OSError, UnicodeDecodeError) as error:
                 raise KafkaError(
                     Error.SASL_AUTHENTICATION_FAILED,
@@ -135,7 +135,7 @@ def _ask_endpoint(url: str, config: ClientConfig) -> Token:
         raise _Refused(f"{reason}: check the client id, its secret and sasl.oauthbearer.scope") from error
     try:
         fields = json.loads(data)
-        token = told(str(fields["access_token"]))
+        token = with_expiry(str(fields["access_token"]))
         if token.expires_s is None and "expires_in" in fields:
             return Token(token.text, time.time() + float(fields["expires_in"]))
     except (ValueError, KeyError, TypeError) as error:
@@ -143,7 +143,7 @@ def _ask_endpoint(url: str, config: ClientConfig) -> Token:
     return token
 
 
-def told(text: str) -> Token:
+def with_expiry(text: str) -> Token:
     """A token with its expiry, if it is a JWT that has one (claim ``exp``)."""
     parts = text.split(".")
     if len(parts) != 3:
@@ -179,7 +179,7 @@ async def _called(provider: Callable[[], str | Awaitable[str]]) -> Token:
             Error.SASL_AUTHENTICATION_FAILED,
             f"the token provider returned {type(text).__name__}, but must return a str",
         )
-    return told(text)
+    return with_expiry(text)
 
 
 def _aws_token(config: ClientConfig) -> Token:

@@ -149,10 +149,10 @@ class Consumer(Generic[K, V]):
     def _do(self, work: Callable[[], None]) -> None:
         """Make a plain call on the loop."""
 
-        async def there() -> None:
+        async def on_loop() -> None:
             work()
 
-        self._run(there)
+        self._run(on_loop)
 
     # --- reading
 
@@ -259,7 +259,7 @@ class Consumer(Generic[K, V]):
     ) -> dict[TopicPartition, T]:
         """Records fetched earlier but not yet handed out come first."""
 
-        async def there() -> dict[TopicPartition, T]:
+        async def on_loop() -> dict[TopicPartition, T]:
             self._give_back_all()
             found = await read()
             firsts = {name: first_offset(whole) for name, whole in found.items()}
@@ -267,7 +267,7 @@ class Consumer(Generic[K, V]):
             self._whole = True
             return found
 
-        found = self._run(there)
+        found = self._run(on_loop)
         self._consumer._held.clear()
         self._whole = False
         return found
@@ -308,12 +308,12 @@ class Consumer(Generic[K, V]):
     def pause(self, *partitions: TopicPartition) -> None:
         """Fetch and hand out nothing from these partitions until ``resume``."""
 
-        def there() -> None:
+        def on_loop() -> None:
             names = arguments.partitions(partitions)
             self._give_back(names)
             self._consumer.pause(*names)
 
-        self._do(there)
+        self._do(on_loop)
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Continue reading these partitions."""
@@ -416,12 +416,12 @@ class Consumer(Generic[K, V]):
     def metrics(self) -> Metrics:
         """This consumer's metrics; see the asyncio consumer. Does not start it."""
 
-        async def there() -> Metrics:
+        async def on_loop() -> Metrics:
             return self._consumer.metrics()
 
         if self._background is None or self._closed:
             return self._consumer.metrics()
-        return self._background.run(there())
+        return self._background.run(on_loop())
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Numbers of the topic's partitions; None while it is not known."""

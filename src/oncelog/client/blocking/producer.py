@@ -397,12 +397,12 @@ class Producer(Generic[SentK, SentV]):
     def metrics(self) -> Metrics:
         """This producer's metrics; see the asyncio producer. Neither starts it nor waits for queued records."""
 
-        async def there() -> Metrics:
+        async def on_loop() -> Metrics:
             return self._producer.metrics()
 
         if self._background is None or self._closed:
             return self._producer.metrics()
-        return self._background.run(there())
+        return self._background.run(on_loop())
 
     # --- transactions
 

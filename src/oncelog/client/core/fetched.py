@@ -165,7 +165,7 @@ class Decoder:
     def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
         item.batches.clear()
         state.seek(state.position)  # the next call gets the error again: nothing is skipped
-        state.told = True
+        state.reported = True
         state.stuck = KafkaError(
             Error.CORRUPT_MESSAGE,
             f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "

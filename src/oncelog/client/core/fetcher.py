@@ -71,7 +71,7 @@ class Fetcher:
             subscription,
             on_truncated=lambda name: self.drop({name}),
             on_error=self._stop,
-            on_done=self._looked,
+            on_done=self._positions_checked,
         )
         self._near = NearReplicas(metadata, config.metadata_max_age_ms)
         self._sessions: dict[int, FetchSession] = {}
@@ -158,7 +158,7 @@ class Fetcher:
             highest=FETCH.highest if by_id else 12,
         )
 
-    def _looked(self, now_ms: int) -> None:
+    def _positions_checked(self, now_ms: int) -> None:
         """Positions were checked: fetch the valid ones, and have the lost ones found again."""
         self._on_reset()
         self.poll(now_ms)
@@ -217,7 +217,7 @@ class Fetcher:
             self._refused(node, name, state, error, data, now_ms)
             return
         self._to_drain.discard(name)
-        self._near.told(name, data.preferred_read_replica, now_ms)
+        self._near.named(name, data.preferred_read_replica, now_ms)
         state.fetched_at_ms = now_ms
         if data.high_watermark >= 0:
             state.high_watermark = data.high_watermark
@@ -336,7 +336,7 @@ class Fetcher:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        self._subscription.raise_untold(only)
+        self._subscription.raise_unreported(only)
         result: dict[TopicPartition, list[ConsumerRecord[Any, Any]]] = {}
         skipped: list[Fetched] = []
         try:
@@ -396,7 +396,7 @@ class Fetcher:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        self._subscription.raise_untold(only)
+        self._subscription.raise_unreported(only)
         result: dict[TopicPartition, list[Chunk]] = {}
         kept: deque[Fetched] = deque()
         for item in self._ready:

@@ -39,7 +39,7 @@ class NearReplicas:
         there is a connection: if none can be made it fails, and the leader is asked again."""
         return any(self._named.get(name, (NO_NODE, 0))[0] == node for name in names)
 
-    def told(self, name: TopicPartition, node: int, now_ms: int) -> None:
+    def named(self, name: TopicPartition, node: int, now_ms: int) -> None:
         """The leader named a follower to read from."""
         if node != NO_NODE:
             self._named[name] = (node, now_ms + self._kept_ms)

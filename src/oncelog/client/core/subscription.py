@@ -64,10 +64,10 @@ class PartitionState:
         "paused",
         "position",
         "position_epoch",
+        "reported",
         "reset",
         "revoking",
         "stuck",
-        "told",
         "version",
     )
 
@@ -86,7 +86,7 @@ class PartitionState:
         self.revoking = False
         self.stuck: KafkaError | None = None
         """Why reading the partition cannot continue; the program has to seek or to call again."""
-        self.told = False
+        self.reported = False
         """Whether the program has been given the error in ``stuck``."""
         self.version = 0
         """Changes with every seek, so that responses for the old position are dropped."""
@@ -132,7 +132,7 @@ class Subscription:
         self.listener: ConsumerRebalanceListener | None = None
         self.by_hand = False
         self.assigned: dict[TopicPartition, PartitionState] = {}
-        self._untold: set[TopicPartition] = set()
+        self._unreported: set[TopicPartition] = set()
         """Partitions that may be stuck without the program having been told."""
 
     @property
@@ -232,26 +232,26 @@ class Subscription:
             if state.reset is not None and state.stuck is None
         }
 
-    def raise_if_nothing(self) -> None:
+    def raise_if_nothing_to_read(self) -> None:
         """Raise if nothing is read, because then no record can ever arrive."""
         if not self.by_group and not self.assigned:
             raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
 
     def stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
         """Reading a partition cannot continue; the next call that reads it raises the error."""
-        state.stuck, state.told = error, False
-        self._untold.add(name)
+        state.stuck, state.reported = error, False
+        self._unreported.add(name)
 
-    def raise_untold(self, partitions: Collection[TopicPartition]) -> None:
+    def raise_unreported(self, partitions: Collection[TopicPartition]) -> None:
         """Raise the error that one of these partitions (all if none is named) is stuck at, unless raised before."""
-        if not self._untold:
+        if not self._unreported:
             return
-        for name in sorted(self._untold):
+        for name in sorted(self._unreported):
             state = self.assigned.get(name)
-            if state is None or state.stuck is None or state.told:
-                self._untold.discard(name)
+            if state is None or state.stuck is None or state.reported:
+                self._unreported.discard(name)
             elif not partitions or name in partitions:
-                state.told = True
+                state.reported = True
                 raise state.stuck
 
     def raise_if_stuck(self, partitions: Collection[TopicPartition]) -> None:

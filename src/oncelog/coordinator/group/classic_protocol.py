@@ -334,7 +334,7 @@ class ClassicProtocol:
     def _delay_initial(self, group_id: str, delay_ms: int, remaining_ms: int, now_ms: int) -> None:
         """Wait for more members; each round in which one joins starts another, as long as time remains."""
 
-        def over(now_ms: int) -> None:
+        def timed_out(now_ms: int) -> None:
             group = self._env.groups.get(group_id)
             if not isinstance(group, ClassicGroup):
                 return
@@ -345,15 +345,15 @@ class ClassicProtocol:
             else:
                 self._complete_join(group, now_ms)
 
-        self._env.timers.schedule(("join", group_id, ""), now_ms + delay_ms, over)
+        self._env.timers.schedule(("join", group_id, ""), now_ms + delay_ms, timed_out)
 
     def _schedule_join_timeout(self, group: ClassicGroup, now_ms: int, least_ms: int = 0) -> None:
-        def over(now_ms: int) -> None:
+        def timed_out(now_ms: int) -> None:
             if self._env.groups.get(group.group_id) is group:
                 self._complete_join(group, now_ms)
 
         wait_ms = max(group.rebalance_timeout_ms, least_ms)
-        self._env.timers.schedule(("join", group.group_id, ""), now_ms + wait_ms, over)
+        self._env.timers.schedule(("join", group.group_id, ""), now_ms + wait_ms, timed_out)
 
     def _complete_join(self, group: ClassicGroup, now_ms: int) -> None:
         """Begin the next generation with those that joined; of the others, dynamic members are removed, static ones
@@ -387,7 +387,7 @@ class ClassicProtocol:
     def _schedule_sync_timeout(self, group: ClassicGroup, now_ms: int) -> None:
         generation = group.generation
 
-        def over(now_ms: int) -> None:
+        def timed_out(now_ms: int) -> None:
             current = self._env.groups.get(group.group_id) is group and group.generation == generation
             if current and group.pending_syncs:
                 for member_id in sorted(group.pending_syncs):
@@ -395,7 +395,7 @@ class ClassicProtocol:
                 self._prepare_rebalance(group, now_ms)
 
         wait_ms = max(group.rebalance_timeout_ms, LEAST_SYNC_WAIT_MS)
-        self._env.timers.schedule(("sync", group.group_id, ""), now_ms + wait_ms, over)
+        self._env.timers.schedule(("sync", group.group_id, ""), now_ms + wait_ms, timed_out)
 
     def _distribute(self, group: ClassicGroup, given: Mapping[str, bytes], now_ms: int) -> None:
         """Store the leader's assignment, then answer all members that wait for it."""

@@ -282,7 +282,7 @@ class ConsumerProtocol:
     def fence_at(self, kind: str, group_id: str, member_id: str, at_ms: int) -> None:
         """Remove a member at a given time, unless the timer is restarted or cancelled before."""
 
-        def over(now_ms: int) -> None:
+        def timed_out(now_ms: int) -> None:
             group = self._env.groups.get(group_id)
             member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
             if not isinstance(group, ConsumerGroup) or member is None:
@@ -293,7 +293,7 @@ class ConsumerProtocol:
                 for each in members:
                     self.fence_at(kind, group_id, each.member_id, now_ms + RETRY_FENCING_MS)
 
-        self._env.timers.schedule((kind, group_id, member_id), at_ms, over)
+        self._env.timers.schedule((kind, group_id, member_id), at_ms, timed_out)
 
     def _others_due(self, kind: str, group: ConsumerGroup, now_ms: int) -> list[ConsumerMember]:
         """Other members that are due as well: copying the group and a new epoch for each of thousands would take

@@ -234,7 +234,7 @@ class GroupCoordinator:
 
     def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
         """Repeat a commit with another offset; False: it must take the general path, and nothing was done."""
-        return self._offsets.again(commit, offset, leader_epoch, now_ms)
+        return self._offsets.commit_again(commit, offset, leader_epoch, now_ms)
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int

@@ -195,7 +195,7 @@ class OffsetRequests:
         answer = OffsetCommitResponsePartition(partition.partition_index, NONE)
         return commit, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name, topic.topic_id, [answer])])
 
-    def again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
+    def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
         """Do what :meth:`commit` does, with another offset, if it would be answered NONE at once; else do nothing and
         return False.
 

@@ -112,12 +112,12 @@ class GroupShard:
     # --- offsets that expire, topics that are deleted
 
     def _schedule_expiry(self, now_ms: int) -> None:
-        def over(now_ms: int) -> None:
+        def expired(now_ms: int) -> None:
             self.expire(now_ms)
             self._schedule_expiry(now_ms)
 
         due_ms = now_ms + self.env.config.offsets_retention_check_interval_ms
-        self.env.timers.schedule(("expiry", "", ""), due_ms, over)
+        self.env.timers.schedule(("expiry", "", ""), due_ms, expired)
 
     def expire(self, now_ms: int) -> None:
         """Remove expired offsets, and groups that have neither offsets nor members."""

@@ -32,7 +32,7 @@ class NothingThere(Fetcher):
         return {name: [Chunk(memoryview(b""), [], number)] for number, name in enumerate((ZERO, ONE), 7)}
 
     def take(self, most: int, only: object = (), now_ms: int = 0) -> dict[TopicPartition, list[object]]:  # type: ignore[override]
-        self._told_by.raise_untold(list(only) if isinstance(only, (list, tuple)) else [])
+        self._told_by.raise_unreported(list(only) if isinstance(only, (list, tuple)) else [])
         return {}
 
 

@@ -57,7 +57,7 @@ def complete_transactional_ids(
 
 
 def complete_resources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What the argument before it asks for: topics, groups, or brokers by their number and ``default``."""
+    """The names that fit the argument before: topics, groups, or brokers by number and ``default``."""
     match context.params.get("kind"):
         case "topic":
             return complete_topics(context, parameter, incomplete)

@@ -88,7 +88,7 @@ def alter(
 
 
 def _unknown(admin: Admin, broker: str, names: Sequence[str]) -> list[str]:
-    """What is to be said of names that brokers take, for a plugin may know them, and do not know."""
+    """Warnings about names that brokers accept without knowing them, because a plugin may."""
     from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
     from oncelog.settings import nearest
 

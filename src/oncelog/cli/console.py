@@ -67,7 +67,7 @@ def command(
     settings = ConsoleSettings(
         cluster.properties, allow_changes, shared_login, frozenset(hosts), token or secrets.token_urlsafe(24)
     )
-    settings.admin_config("user", "password")  # settings that contradict each other are refused here and now
+    settings.admin_config("user", "password")  # contradictory settings are refused here
 
     def announce(url: str) -> None:
         if cluster.as_json:
@@ -103,6 +103,6 @@ async def _serve(
 
 
 def _await_parent(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    """Standard input is a pipe from the broker's process: it ends when that does, however it ends."""
+    """Wait for the end of standard input, a pipe from the broker's process, which closes however that process ends."""
     sys.stdin.buffer.read()
     loop.call_soon_threadsafe(ended.set)

@@ -1,4 +1,4 @@
-"""The console of ``oncelog serve --console``: a process of its own, so that looking costs the broker no turn.
+"""The console of ``oncelog serve --console``: a separate process, so that using it costs the broker no time.
 
 It ends with the broker, however that ends: its standard input is a pipe that only the broker holds open.
 """
@@ -34,7 +34,7 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
 def console_beside(
     console: str, listeners: Sequence[Listener], settings: Mapping[str, str], allow_changes: bool, as_json: bool
 ) -> Iterator[None]:
-    """A console for as long as the block; it says itself where it listens."""
+    """Run a console during the block; it prints its own address."""
     command = [sys.executable, "-m", "oncelog", "console", "--listen", console, "--with-parent"]
     for name, value in _client_properties(listeners, settings).items():
         command += ["--set", f"{name}={value}"]
@@ -53,7 +53,8 @@ def console_beside(
 
 
 def _client_properties(listeners: Sequence[Listener], settings: Mapping[str, str]) -> dict[str, str]:
-    """How a client on this machine reaches the broker: a plain listener if there is one, else one with a login."""
+    """How a client on this machine connects to the broker: through a plain listener if there is one, else with a
+    login."""
     for wanted in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT):
         for listener in listeners:
             if listener.protocol is not wanted:

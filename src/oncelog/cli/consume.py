@@ -41,7 +41,7 @@ class What:
 
     @property
     def ends(self) -> bool:
-        """Whether it stops at an offset of each partition."""
+        """Whether to stop at an offset of each partition."""
         return self.to_end or self.until_ms is not None
 
 
@@ -215,7 +215,7 @@ def _consume(cluster: Cluster, what: What, group: str | None, isolation: str | N
 def _bounds(
     admin: Admin, what: What, names: list[TopicPartition], read_committed: bool
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
-    """Where to begin, and where to stop if somewhere."""
+    """Where to begin, and where to stop, if anywhere."""
 
     def offsets(time_ms: int) -> dict[TopicPartition, int]:
         found = admin.list_offsets(dict.fromkeys(names, time_ms), read_committed=read_committed)
@@ -234,7 +234,7 @@ def bounds(
     at_start: Mapping[TopicPartition, int],
     at_until: Mapping[TopicPartition, int] | None,
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
-    """The offsets to begin at, and to stop at if somewhere, from what ListOffsets answered."""
+    """The offsets to begin at, and to stop at, if any, from the answers of ListOffsets."""
     starts = offsets_of(what.start, at_start, first, end)
     if at_until is not None:
         return starts, offsets_of(Place(Kind.TIME), at_until, first, end)
@@ -244,7 +244,7 @@ def bounds(
 def _records(
     consumer: Consumer, what: What, ends: Mapping[TopicPartition, int] | None, stop: Stop
 ) -> Iterable[ConsumerRecord[Any, Any]]:
-    """Records as they come, until one of the reasons to stop; output is flushed after each answer."""
+    """Records as they arrive, until there is a reason to stop; output is flushed after each answer."""
     left = what.max_messages
     quiet_since = time.monotonic()
     while not stop.asked and (left is None or left > 0):

@@ -11,7 +11,7 @@ from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
 ALL = -1
-"""What DeleteRecords takes for the high watermark."""
+"""The offset that means the high watermark in DeleteRecords."""
 ENDS = ("end", str(ALL))
 
 

@@ -117,7 +117,7 @@ def _need_packages() -> None:
 
 @contextlib.contextmanager
 def _display() -> Iterator[Display]:
-    """Bars on a terminal, else a line now and then; both on standard error."""
+    """Shows bars on a terminal, else a line now and then, on standard error."""
     if not draws_progress():
         yield _Lines()
         return
@@ -130,7 +130,7 @@ def _display() -> Iterator[Display]:
 
 
 class _Lines:
-    """For logs: what happens, and each bar about every ten seconds."""
+    """For logs: prints events, and each bar about every ten seconds."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

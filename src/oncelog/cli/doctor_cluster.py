@@ -1,4 +1,4 @@
-"""What ``oncelog doctor --bootstrap-server`` finds in a cluster, ours or Apache Kafka: what breaks exactly-once there.
+"""What ``oncelog doctor --bootstrap-server`` finds in a cluster, oncelog or Apache Kafka: risks for exactly-once.
 
 It only reads. What the caller may not see is a finding too, and the rest is looked at all the same.
 """
@@ -16,7 +16,7 @@ from oncelog.errors import OncelogError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 SHORTEST_OFFSETS_RETENTION_MIN = 7 * 24 * 60
-"""Kafka's default; a marker of Spark's sink is an offset, and a pause of its query must not outlast it."""
+"""Kafka's default. A marker of Spark's sink is an offset, so its query must not pause for longer."""
 SHORTEST_TRANSACTION_LIMIT_MS = 60_000
 LONG_TRANSACTION_LIMIT_MS = 60 * 60_000
 OLD_TRANSACTION_S = 300
@@ -48,7 +48,7 @@ def findings(admin: Admin, pause_min: int) -> Iterator[Finding]:
 
 
 def _features(admin: Admin) -> Iterator[Finding]:
-    """What the cluster's version allows: brokers do not tell their release, but what they have agreed on."""
+    """What the cluster's version allows: brokers do not report their release, but the features agreed on."""
     features = admin.describe_features()
     if not features:
         yield warn(
@@ -75,7 +75,7 @@ def _features(admin: Admin) -> Iterator[Finding]:
 
 
 def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[Finding]:
-    """Records of the future: a clock is wrong, here or where they were made."""
+    """Find records with future timestamps: a clock is wrong, here or at their producer."""
     newest = admin.list_offsets(dict.fromkeys(partitions, GREATEST_TIMESTAMP)) if partitions else {}
     now_ms = time.time_ns() // 1_000_000
     ahead = {name: found.timestamp - now_ms for name, found in newest.items() if found.timestamp > now_ms + SKEW_MS}
@@ -215,7 +215,7 @@ def _groups(admin: Admin) -> Iterator[Finding]:
         try:
             starts = admin.list_offsets(dict.fromkeys(committed, EARLIEST))
         except OncelogError:
-            continue  # a topic of it is gone
+            continue  # one of its topics was deleted
         lost = [str(name) for name, offset in committed.items() if 0 <= offset < starts[name].offset]
         if lost:
             yield warn(
@@ -227,7 +227,7 @@ def _groups(admin: Admin) -> Iterator[Finding]:
 
 
 def _led(topics: Iterable[TopicDescription]) -> list[TopicPartition]:
-    """The partitions that can be asked: the others are told, and nobody waits until they have a leader again."""
+    """The partitions that can be asked. The others are reported, without waiting until they have a leader again."""
     return [
         TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions if part.leader >= 0
     ]

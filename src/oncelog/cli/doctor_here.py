@@ -1,4 +1,4 @@
-"""What ``oncelog doctor`` finds on this machine; nothing is connected to, and nothing stays changed."""
+"""What ``oncelog doctor`` finds on this machine, without connecting to anything or leaving changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TIMEX_BYTES = 512
 """More than any kernel's ``struct timex``."""
 _TIME_ERROR = 5
 EARLIEST_S = 1_735_689_600
-"""2025: a clock before this was never set."""
+"""2025: a clock that shows an earlier time was never set."""
 
 
 def codec() -> str:
@@ -43,7 +43,9 @@ def codec() -> str:
 
 
 def findings(data: Path | None, listen: Address) -> Iterator[Finding]:
-    """:param data: the data folder of a broker, looked at where it is there.
+    """What this machine offers.
+
+    :param data: the data folder of a broker, examined if it exists.
 
     :param listen: where a broker is to listen.
     """
@@ -181,7 +183,7 @@ def _spark() -> Iterator[Finding]:
 
 
 def _spark_home(installed: str) -> Finding:
-    """The Spark that PySpark will start: its own jars, or those of SPARK_HOME; and how it will be called."""
+    """The Spark that PySpark will start, with its own jars or those of SPARK_HOME, and a name for it."""
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "").split()
     if arguments and arguments[-1] != "pyspark-shell":
         return bad(

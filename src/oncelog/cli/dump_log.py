@@ -1,4 +1,4 @@
-"""``oncelog dump-log``: what the files of a data folder say, field names as in Apache Kafka's own dump tool."""
+"""``oncelog dump-log``: the content of the files of a data folder, with the field names of Apache Kafka's dump tool."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def _producer_fields(entry: ProducerStateEntry) -> Fields:
 
 
 def record_fields(header: BatchHeader, record: Record, decoder: Decoder | None) -> Fields:
-    """A record; key and value decoded where the topic is one of the coordinators' and the record is no marker."""
+    """A record; key and value are decoded if the topic is internal and the record is not a marker."""
     fields: Fields = {
         "offset": record.offset,
         "timestamp": record.timestamp,
@@ -270,11 +270,11 @@ _KINDS: dict[type, str] = {
 }
 
 
-# --- the coordinators' topics
+# --- internal topics
 
 
 def _decoder(path: Path, transaction_log: bool, offsets: bool) -> Decoder | None:
-    """By the options, else by the partition that the folder names."""
+    """The decoder given by the options, else by the partition in the folder's name."""
     partition = parse_partition_folder(path.absolute().parent.name)
     topic = None if partition is None else partition.topic
     if transaction_log or (topic == TRANSACTION_STATE_TOPIC and not offsets):

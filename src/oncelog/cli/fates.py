@@ -1,4 +1,4 @@
-"""``oncelog consume --show-transactions``: every stored record with what became of it, and who wrote it."""
+"""``oncelog consume --show-transactions``: every stored record with its fate and its producer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADINGS = ("PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID",
 
 
 async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
-    """Show until a reason to stop, or until a signal cancels this."""
+    """Show records until there is a reason to stop, or a signal cancels this."""
     task = asyncio.current_task()
     if task is not None:
         Stop(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
@@ -45,7 +45,7 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
 
 
 async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
-    """Stored records of the partitions in turn, until one of the reasons to stop."""
+    """Stored records of the partitions in turn, until there is a reason to stop."""
     names = partitions_of(what, {topic: len(await admin.partitions(topic)) for topic in what.topics})
 
     async def offsets(time_ms: int) -> dict[TopicPartition, int]:

@@ -1,4 +1,4 @@
-"""One thing that ``oncelog doctor`` looked at: what is so, whether that is well, and what to do."""
+"""One finding of ``oncelog doctor``: the state, whether it is good, and what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """``WARN``: it works, and may fail one day. ``BAD``: something does not work, or can lose data."""
+    """``WARN``: it works, but may fail one day. ``BAD``: something does not work, or can lose data."""
 
     OK = "ok"
     WARN = "warn"

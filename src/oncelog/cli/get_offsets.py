@@ -12,7 +12,7 @@ from oncelog.types import TopicPartition
 
 WORDS = {"earliest": EARLIEST, "latest": LATEST, "max-timestamp": -3}
 NUMBERS = {str(number): number for number in WORDS.values()}
-"""As kafka-get-offsets takes them."""
+"""The times that kafka-get-offsets accepts by name."""
 
 
 @click.command("get-offsets")

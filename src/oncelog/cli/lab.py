@@ -78,7 +78,7 @@ def _chosen(names: tuple[str, ...]) -> list[Flow]:
 
 
 def _carry_out(flows: list[Flow], cluster: Cluster, *, skip_impossible: bool) -> list[Story]:
-    """The stories, each told when it is over; if all were asked for, one that is impossible here is left out."""
+    """The stories, each as soon as it has ended; if all flows were requested, impossible ones are left out."""
     from oncelog.lab.flows import run
     from oncelog.lab.stage import LabError
     from oncelog.lab.story import as_lines

@@ -53,14 +53,14 @@ SUBCOMMANDS = {
     "transactions": "history describe-producers find-hanging abort fence complete",
     "groups": "reset-offsets delete-offsets",
 }
-"""Words of commands that are asked for without their first one."""
+"""Subcommands that people type without their group."""
 
 NEXT_STEPS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or create it with oncelog topics create",
     Error.TRANSACTIONAL_ID_NOT_FOUND: "see oncelog transactions list",
     Error.GROUP_ID_NOT_FOUND: "see oncelog groups list",
 }
-"""What to do about a refusal whose text, made for programs, does not say it: behind a semicolon, if it does."""
+"""Advice for refusals whose text, written for programs, has none; text after a semicolon counts as advice."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -110,7 +110,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def _output_may_end() -> Iterator[None]:
-    """A reader of the output that has seen enough ends the command without a word, a full disk with a sentence."""
+    """A reader that closes our output ends the command silently; a full disk ends it with a sentence."""
     try:
         yield
     except BrokenPipeError:
@@ -124,7 +124,7 @@ def _output_may_end() -> Iterator[None]:
 
 
 def _throw_output_away() -> None:
-    """Nothing may be flushed into a broken or full pipe or onto a full disk at exit."""
+    """Discard the output, so that nothing is flushed to a broken pipe or a full disk at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -183,12 +183,12 @@ def main(
 
 
 def _open_missing_streams() -> None:
-    """Whoever starts us may have closed some: the next file or socket would get their numbers."""
+    """Open closed standard streams: otherwise the next file or socket would get their numbers."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
             os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
@@ -202,7 +202,7 @@ def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
-    """One line: what is wrong, and where the right usage is told. A group without a command shows its help."""
+    """Say in one line what is wrong, and where to find the usage. A group without a command shows its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return
@@ -216,6 +216,6 @@ def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
 
 
 def _say_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What nobody expected: still one sentence, and how to see more."""
+    """Report an unexpected error: also in one sentence, and how to see more."""
     what = f"{kind.__name__}: {error}" if str(error) else kind.__name__
     click.echo(f"oncelog: unexpected {what}; run it again with --debug and report it", err=True)

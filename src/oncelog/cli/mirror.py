@@ -160,7 +160,7 @@ async def _run(
 
 
 def _say_end(done: bool, *, once: bool, switch_over: bool) -> None:
-    """:raises click.Abort: it was stopped before that for which it was to wait."""
+    """:raises click.Abort: it was stopped before the awaited state was reached."""
     if switch_over and done:
         remark("the target has everything: start producers and consumers there")
     elif not done:
@@ -202,7 +202,7 @@ async def _rounds(
     switch_over: bool,
     as_json: bool,
 ) -> bool:
-    """Rounds until a reason to end; whether it was reached, rather than a stop asked."""
+    """Run rounds until there is a reason to end; returns whether that was reached, as opposed to a requested stop."""
     goal = await mirror.stable_ends() if once else None
     records = size_bytes = 0
     while not stop.is_set():

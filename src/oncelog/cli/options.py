@@ -42,7 +42,7 @@ def text(given: str) -> str:
 
 
 class Utf8(StringParamType):
-    """A text that requests can carry: bytes of the command line that are no UTF-8 are refused."""
+    """A text that requests can contain: bytes of the command line that are not UTF-8 are refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         given = str(super().convert(value, param, ctx))
@@ -57,7 +57,7 @@ UTF8 = Utf8()
 
 
 def in_utf8(command: click.Command) -> click.Command:
-    """The command with ``Utf8`` for the type of every text that has no other, those of its subcommands too."""
+    """Use ``Utf8`` as the type of every text without another type, in the command and its subcommands."""
     for parameter in command.params:
         if parameter.type is click.STRING:
             parameter.type = UTF8
@@ -86,18 +86,18 @@ class Seconds(click.FloatRange):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The properties to connect with, ``bootstrap.servers`` among them, and whether to answer in JSON."""
+    """The properties to connect with, including ``bootstrap.servers``, and whether to answer in JSON."""
 
     properties: Mapping[str, str]
     as_json: bool
 
     def settings(self, kind: type[Settings], **more: str | None) -> Settings:
-        """The settings of a client; ``more`` adds properties, with ``_`` for ``.``, where they have a value."""
+        """The settings of a client; ``more`` adds properties, with ``_`` for ``.``, if they have a value."""
         added = {name.replace("_", "."): value for name, value in more.items() if value is not None}
         return kind.from_properties({**self.properties, **added})
 
     def admin_settings(self) -> AdminConfig:
-        """Those of the properties that an admin client has too."""
+        """The properties that an admin client also has."""
         from oncelog.client.core.config import AdminConfig, known_properties
 
         known = known_properties(AdminConfig)
@@ -112,13 +112,14 @@ class Cluster:
 
 
 def cluster_options(command: Function) -> Function:
-    """Add the options, and hand them to the command as its argument ``cluster``."""
+    """Add the options, and pass them to the command as its argument ``cluster``."""
     fallback = f"${ENVIRONMENT} or {DEFAULT_ADDRESS}"
     return _options(command, fallback, lambda: os.environ.get(ENVIRONMENT) or DEFAULT_ADDRESS)
 
 
 def optional_cluster_options(command: Function) -> Function:
-    """As :func:`cluster_options` for a command that can do without: no address then, and no ``bootstrap.servers``."""
+    """As :func:`cluster_options` for a command that can do without: then there is no address and no
+    ``bootstrap.servers``."""
     return _options(command, "a broker of its own, in memory", lambda: None)
 
 

@@ -28,7 +28,8 @@ def show_json(value: Any) -> None:
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the block as Ctrl-C does, with its ``finally``: what was made elsewhere is taken away.
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that its ``finally`` removes what it has created
+    elsewhere.
 
     One that is ignored (``nohup``) stays so.
     """
@@ -57,7 +58,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Columns as wide as they must be; numbers stand to the right."""
+    """A table with columns as wide as needed; numbers are aligned right."""
     cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [headings, *cells]) for column in range(len(headings))]
     numeric = [all(isinstance(row[column], int | None) for row in rows) for column in range(len(headings))]
@@ -70,7 +71,7 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 
 def show_rows(as_json: bool, rows: Sequence[Mapping[str, object]], headings: Sequence[str], empty: str) -> None:
-    """A table of the named fields, or all fields as one JSON array; ``empty`` is the remark where there is nothing."""
+    """A table of the named fields, or all fields as one JSON array; ``empty`` is the remark if there are no rows."""
     if as_json:
         show_json([dict(row) for row in rows])
     elif rows:
@@ -82,18 +83,18 @@ def show_rows(as_json: bool, rows: Sequence[Mapping[str, object]], headings: Seq
 
 
 def remark(text: str) -> None:
-    """A line beside the result, on standard error."""
+    """Print a remark on standard error, apart from the result."""
     click.echo(text, err=True)
 
 
 def draws_progress() -> bool:
-    """Whether somebody can see bars: standard error is a terminal, and ``oncelog[cli]`` is installed."""
+    """Whether bars can be shown: standard error is a terminal, and ``oncelog[cli]`` is installed."""
     return sys.stderr.isatty() and find_spec("rich") is not None
 
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar on standard error for as long as the block: ``advance(amount, text)``; nothing if none can be drawn."""
+    """A bar on standard error during the block: ``advance(amount, text)``; does nothing if bars cannot be shown."""
     if not draws_progress():
         yield lambda amount, text: None
         return

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 JVM_ENDS_SECONDS = 10
-"""How long a JVM that does not answer any more may take to end."""
+"""How long a JVM that has stopped answering may take to end."""
 
 
 @click.group("pipeline")
@@ -151,7 +151,7 @@ def _assignments(given: tuple[str, ...]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _broker(bootstrap_server: str | None, data: Path, listen: str) -> Iterator[str]:
-    """The address of the cluster: the one named, or that of a broker for as long as the run lasts."""
+    """The address of the cluster: the given one, or that of a broker started for the run."""
     if bootstrap_server is not None:
         yield bootstrap_server
         return
@@ -214,7 +214,7 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # py4j tells its own otherwise: whoever reads our output has seen enough
+        raise  # otherwise py4j reports its own errors
     except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
         if not stop.is_set() and SparkContext._gateway is None:
             if isinstance(error, PySparkRuntimeError) and error.getCondition() == "JAVA_GATEWAY_EXITED":
@@ -238,7 +238,7 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _jvm_ended(within_seconds: float) -> bool:
-    """Whether the JVM that this process started is gone, or was not there yet."""
+    """Whether the JVM that this process starts has ended, or has not started yet."""
     from pyspark import SparkContext
 
     process = getattr(SparkContext._gateway, "proc", None)
@@ -269,7 +269,7 @@ class Show(Protocol):
 
 @contextlib.contextmanager
 def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]:
-    """Counts what the run does, and serves it where an address is named."""
+    """Count what the run does, and serve the metrics if an address is given."""
     from oncelog.spark.pipeline_series import PipelineSource
 
     source = PipelineSource(names)
@@ -292,7 +292,7 @@ def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]
 
 @contextlib.contextmanager
 def _reporting(console: str | None, names: list[str]) -> Iterator[Show]:
-    """Tells a console each batch, and at the end how the pipelines ended; nothing if none is named."""
+    """Report each batch, and at the end the outcome of the pipelines, to a console, if one is given."""
     if console is None:
         yield lambda progress: None
         return
@@ -315,7 +315,7 @@ def _reporting(console: str | None, names: list[str]) -> Iterator[Show]:
 
 @contextlib.contextmanager
 def _shown(as_json: bool) -> Iterator[Show]:
-    """How each batch is told: JSON lines, a bar for each pipeline on a terminal, else a plain line."""
+    """How each batch is shown: as a JSON line, as a bar per pipeline on a terminal, else as a plain line."""
     if as_json:
         yield lambda progress: click.echo(progress.as_json())
     elif draws_progress():
@@ -339,7 +339,7 @@ def _written_by(progress: Progress) -> str:
 
 @contextlib.contextmanager
 def _bars() -> Iterator[Show]:
-    """A bar for each pipeline: what was processed of what is there, rows, rows/s, lag."""
+    """A bar for each pipeline: the processed share of the available records, rows, rows/s, lag."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars

@@ -58,7 +58,7 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
 def diagnoses(
     cluster: Cluster, checkpoint: str, group: str = "", on_missing_marker: str = "fail"
 ) -> Sequence[Diagnosis]:
-    """What the next start of a query will do, for each of its destinations."""
+    """Predict what the next start of a query will do, for each of its destinations."""
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
@@ -80,7 +80,7 @@ def diagnoses(
 
 
 def _check_folder(checkpoint: str) -> None:
-    """:raises OncelogError: it is a folder of this machine that is not there, or one of checkpoints."""
+    """:raises OncelogError: it is a local folder that does not exist, or one that contains checkpoints."""
     folder = Path(checkpoint)
     if ":" in checkpoint or (folder / "metadata").exists():
         return

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 Headers = list[tuple[str, bytes | None]]
 LAST_TIMESTAMP_MS = 2**63 - 1
 REPORT_EVERY = 1000
-"""Records between two looks at errors and two steps of the progress bar."""
+"""Records between two checks for errors, and between two steps of the progress bar."""
 
 
 class InputError(OncelogError):
-    """A line of the input is not what the options promise; the text names the line."""
+    """A line of the input does not have the format given by the options; the text names the line."""
 
 
 class Item(NamedTuple):
@@ -47,7 +47,7 @@ class Item(NamedTuple):
 
 @dataclass
 class Tally:
-    """What became of the records sent; written on the client's thread, one record at a time."""
+    """The outcome of the records sent; written on the client's thread, one record at a time."""
 
     sent: int = 0
     acknowledged: int = 0
@@ -137,7 +137,7 @@ def command(
 
 
 class _Run:
-    """One input on its way to one topic."""
+    """Sends one input to one topic."""
 
     def __init__(
         self, producer: Producer, topic: str, partition: int | None, common: Headers, tally: Tally, advance: Advance
@@ -151,7 +151,7 @@ class _Run:
         self._bytes = 0
 
     def send(self, items: Iterable[tuple[int, Item]]) -> None:
-        """Send all; stops early when a record was refused."""
+        """Send all records; stops early if one is refused."""
         try:
             for size_bytes, item in items:
                 self._send_one(size_bytes, item)
@@ -174,7 +174,8 @@ class _Run:
             self._tally.transactions += 1
 
     def _next(self, items: Iterator[tuple[int, Item]]) -> tuple[int, Item] | None:
-        """The next item. Where the input is bad, what was read before it is in the log before it is taken back."""
+        """The next item. If the input is malformed, records read before are in the log before the transaction is
+        aborted."""
         try:
             return next(items, None)
         except InputError:
@@ -200,7 +201,7 @@ class _Run:
 
 
 def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, failed: bool) -> None:
-    """What is known to be stored: of a transaction, only what was committed."""
+    """The number of records known to be stored: of a transaction, only committed ones."""
     stored = tally.committed if transactional else tally.acknowledged
     if cluster.as_json:
         result: dict[str, object] = {"topic": topic, "sent": tally.sent, "acknowledged": stored, "failed": tally.failed}
@@ -217,7 +218,7 @@ def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, fai
 
 
 def _check_topic(cluster: Cluster, topic: str, partition: int | None) -> None:
-    """Refuse a topic that neither exists nor would be made by the broker, and a partition that it does not have."""
+    """Refuse a topic that neither exists nor would be created by the broker, and a partition that it does not have."""
     from oncelog.client.blocking import Admin
     from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
     from oncelog.client.errors import UnknownTopicOrPartitionError
@@ -242,7 +243,7 @@ def _check_topic(cluster: Cluster, topic: str, partition: int | None) -> None:
 
 
 def _size(source: BinaryIO) -> int | None:
-    """Bytes of the input where it is a file."""
+    """The size of the input if it is a file."""
     try:
         status = os.fstat(source.fileno())
     except OSError:
@@ -251,7 +252,7 @@ def _size(source: BinaryIO) -> int | None:
 
 
 def _line_items(source: Iterable[bytes], separator: str | None) -> Iterator[tuple[int, Item]]:
-    """Lines without their line ends; parted into key and value where there is a separator."""
+    """Lines without their line ends; split into key and value if there is a separator."""
     mark = None if separator is None else separator.encode()
     for number, line in enumerate(source, start=1):
         text = line.rstrip(b"\n").removesuffix(b"\r")
@@ -277,7 +278,7 @@ _TOLD_BY_CONSUME = frozenset({"topic", "offset", "timestamp_type"})
 
 
 def json_item(line: bytes, number: int) -> Item:
-    """The record in one JSON line; what ``oncelog consume --json`` writes is taken back.
+    """The record in one JSON line; accepts what ``oncelog consume --json`` writes.
 
     :raises InputError: no JSON, no object, an unknown member, or one of the wrong type.
     """
@@ -317,7 +318,7 @@ def json_item(line: bytes, number: int) -> Item:
 
 
 def _json_headers(given: Any, number: int) -> Headers:
-    """An object, or a list of pairs where a name comes twice."""
+    """An object, or a list of pairs if a name occurs twice."""
     pairs = list(given.items()) if isinstance(given, dict) else given or []
     if not isinstance(pairs, list) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         raise InputError(f"line {number} of the input: headers must be an object, or a list of [name, value]")

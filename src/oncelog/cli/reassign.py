@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 POLL_S = 0.5
 SAY_EVERY_S = 30.0
 LAG_S = 10.0
-"""A broker that does not know of a move's end yet is asked again for so long."""
+"""How long to ask a broker again that does not know yet that a move has ended."""
 NAMED = 3
-"""Partitions that a sentence names; it counts the others."""
+"""How many partitions a sentence names; others are only counted."""
 AT_ONCE = 1000
-"""Partitions in one request: Kafka's controller refuses a change of more than 10,000 records."""
+"""The most partitions in one request: Kafka's controller refuses a change of more than 10,000 records."""
 Replicas = Mapping[TopicPartition, Sequence[int]]
 
 
 class MoveError(OncelogError):
-    """Partitions are not where they are to be, or not yet; the text names them."""
+    """Partitions are not, or not yet, where they should be; the text names them."""
 
 
 @click.command("reassign")
@@ -140,7 +140,7 @@ def _partitions(admin: Admin, topics: list[str]) -> dict[TopicPartition, Partiti
 
 
 def _left_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPartition, PartitionDescription]:
-    """Partitions as they are now, without those whose topic was deleted."""
+    """The current partitions, without those whose topic was deleted."""
     topics = {name.topic for name in names}
     return _partitions(admin, [topic for topic in admin.list_topics(internal=True) if topic in topics])
 
@@ -166,7 +166,7 @@ def _plan(
     node_ids: str | None,
     replication_factor: int | None,
 ) -> tuple[list[dict[str, Any]], Replicas, Mapping[TopicPartition, PartitionReassignment]]:
-    """What is to be moved, as it is shown, the replicas that these partitions are to have, and what is under way."""
+    """The moves as they are shown, the new replicas of these partitions, and the moves under way."""
     from oncelog.client.core.replica_placement import spread
 
     nodes = _nodes(admin, node_ids)
@@ -181,7 +181,8 @@ def _plan(
 
 
 def _refuse_if_down(wanted: Replicas, nodes: Nodes) -> None:
-    """A node that restarts keeps its replicas, unless somebody says which nodes are to have them."""
+    """Refuse if a node is down, because a restarting node keeps its replicas, unless the nodes were given
+    explicitly."""
     for name, replicas in sorted(wanted.items()):
         for node in replicas:
             if node not in nodes:
@@ -214,7 +215,7 @@ def _move(
     _say(cluster, "moved", [row for row in rows if TopicPartition(row["topic"], row["partition"]) not in wrong])
     if wrong:
         raise MoveError(
-            f"{counted(len(wrong), 'partition')} not moved, because somebody else cancelled or changed the move or "
+            f"{counted(len(wrong), 'partition')} not moved, because someone else cancelled or changed the move or "
             f"deleted the topic ({_some(wrong.values())}): find out who did, and run the command again"
         )
 
@@ -234,7 +235,7 @@ def _cancel(admin: Admin, under_way: Iterable[TopicPartition]) -> None:
         try:
             admin.alter_partition_reassignments(dict.fromkeys(names))
         except KafkaError as error:
-            if error.error is not Error.NO_REASSIGNMENT_IN_PROGRESS:  # one that was done meanwhile
+            if error.error is not Error.NO_REASSIGNMENT_IN_PROGRESS:  # one that has ended meanwhile
                 raise
 
 
@@ -246,7 +247,7 @@ def _have_first_lead(admin: Admin, moved: Iterable[TopicPartition]) -> None:
 
 
 def _wait(admin: Admin, moves: Replicas, timeout: float | None) -> None:
-    """Until no move is under way, however it ended."""
+    """Wait until no move is under way, whatever its outcome."""
     names = list(moves)
     began = said = time.monotonic()
     left, lacking = len(names), ""
@@ -269,7 +270,7 @@ def _wait(admin: Admin, moves: Replicas, timeout: float | None) -> None:
 
 
 def _lacking(admin: Admin, still: Mapping[TopicPartition, PartitionReassignment]) -> str:
-    """Which new replicas have not caught up, and whether their nodes are there at all."""
+    """Which new replicas have not caught up, and whether their nodes are up."""
     up = {node.node_id for node in admin.describe_cluster().nodes}
     there = _left_of(admin, still)
 
@@ -284,7 +285,7 @@ def _lacking(admin: Admin, still: Mapping[TopicPartition, PartitionReassignment]
 
 
 def _misplaced(admin: Admin, moves: Replicas) -> dict[TopicPartition, str]:
-    """Partitions that are not held by the nodes asked for, each with a text that says where it is."""
+    """Partitions that are not on the requested nodes, each with a text that says where it is."""
     until = time.monotonic() + LAG_S
     while moves:
         there = _left_of(admin, moves)

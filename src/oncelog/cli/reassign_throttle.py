@@ -1,4 +1,4 @@
-"""``oncelog reassign --throttle``: what is copied to new replicas takes no more than so many bytes a second (KIP-73).
+"""``oncelog reassign --throttle``: limits the bytes per second copied to new replicas (KIP-73).
 
 A rate for all brokers, and for each topic the replicas that it is meant for: the ones that are copied from, and the
 new ones. Kafka counts none of a replica that is in sync, so producers' writes are not held up.
@@ -29,7 +29,7 @@ def throttle(
     moves: Replicas,
     bytes_a_second: int,
 ) -> None:
-    """Before the moves begin; :func:`lift` takes it back."""
+    """Set the throttle before the moves begin; :func:`lift` removes it."""
     changes: dict[ConfigResource, dict[str, str | None]] = {
         _topic(topic): {name: ",".join(replicas) for name, replicas in lists.items()}
         for topic, lists in throttled_replicas(current, under_way, moves).items()
@@ -61,7 +61,7 @@ def throttled_replicas(
 
 
 def lift(admin: Admin, topics: Iterable[str]) -> None:
-    """No replica of these topics is throttled any more, and no rate is set unless others still move."""
+    """Remove the throttle from all replicas of these topics, and the rate unless others still move."""
     there = set(admin.list_topics(internal=True))
     changes: dict[ConfigResource, dict[str, str | None]] = {
         _topic(topic): {FROM: None, TO: None} for topic in sorted(set(topics) & there)
@@ -74,7 +74,7 @@ def lift(admin: Admin, topics: Iterable[str]) -> None:
 
 
 def _alter(admin: Admin, changes: Mapping[ConfigResource, Mapping[str, str | None]]) -> None:
-    """In parts: Kafka's controller refuses a change of more than 10,000 records."""
+    """Alter in parts: Kafka's controller refuses a change of more than 10,000 records."""
     items = list(changes.items())
     for first in range(0, len(items), AT_ONCE):
         admin.alter_configs(dict(items[first : first + AT_ONCE]))

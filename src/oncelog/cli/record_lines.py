@@ -16,7 +16,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
 Line = Callable[[Any], bytes]
-"""A record to what is written for it; records are those of the client or of a log."""
+"""Formats a record of the client or of a log for output."""
 
 _TOKEN = re.compile(r"%(.)|\\(x[0-9a-fA-F]{2}|.)|([^%\\]+)|([%\\]$)", re.DOTALL)
 _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
@@ -59,7 +59,7 @@ def by_format(text: str) -> Line:
 
 
 def as_json(record: Any) -> bytes:
-    """One line of JSON, which ``produce --json-lines`` takes back."""
+    """One line of JSON, which ``produce --json-lines`` accepts."""
     key, value = decoded(record.topic, record)
     return dumped(
         {
@@ -76,7 +76,7 @@ def as_json(record: Any) -> bytes:
 
 
 def as_text(fields: tuple[str, ...], key_separator: str | None) -> Line:
-    """The value, behind those fields and perhaps the key."""
+    """The value, after those fields and, if requested, the key."""
 
     def line(record: Any) -> bytes:
         key, value = shown(record.topic, record)
@@ -97,7 +97,7 @@ def headers_text(headers: Iterable[tuple[str, bytes | None]]) -> str:
 
 
 def decoded(topic: str, record: Any) -> tuple[Any, Any]:
-    """Key and value for JSON; those of the coordinators' topics as fields, if they can be read."""
+    """Key and value for JSON; those of internal topics as fields, if they can be decoded."""
     if topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
         from oncelog.coordinator.shown_records import decode_internal_record
 

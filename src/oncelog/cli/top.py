@@ -29,13 +29,13 @@ UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 VANISHED = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TRANSACTIONAL_ID_NOT_FOUND, Error.GROUP_ID_NOT_FOUND)
 HIDDEN = (Error.GROUP_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED)
 ATTEMPTS = 3
-"""How often what vanishes while it is looked at is asked for."""
+"""How often to repeat requests about things that disappear meanwhile."""
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What there was at one moment (``at_s`` is monotonic): ends, last stable offsets, groups' positions."""
+    """The state at one moment (``at_s`` is monotonic): ends, last stable offsets, groups' positions."""
 
     at_s: float
     ends: Mapping[TopicPartition, int]
@@ -113,7 +113,7 @@ def _draw(admin: Admin, interval: float, lines: int, once: bool, internal: bool)
 
 
 def look(admin: Admin, internal: bool) -> Look:
-    """Ask the cluster. Where something vanishes meanwhile, all is asked again."""
+    """Ask the cluster; if something disappears meanwhile, everything is asked again."""
     for _ in range(ATTEMPTS - 1):
         try:
             return _look(admin, internal)
@@ -150,7 +150,7 @@ def _look(admin: Admin, internal: bool) -> Look:
 
 
 def _positions(admin: Admin, group_id: str) -> dict[TopicPartition, int]:
-    """What a group has committed; nothing if the caller may not see it."""
+    """The committed offsets of a group; empty if the caller may not see them."""
     try:
         return {name: found.offset for name, found in admin.list_consumer_group_offsets(group_id).items()}
     except KafkaError as error:
@@ -160,7 +160,7 @@ def _positions(admin: Admin, group_id: str) -> dict[TopicPartition, int]:
 
 
 def picture(before: Look, after: Look, lines: int) -> Row:
-    """What two looks say: rates in records a second, the busiest and the longest first."""
+    """The comparison of two looks: rates in records per second, the busiest and longest first."""
     passed_s = max(after.at_s - before.at_s, 1e-9)
     topics: dict[str, Row] = {}
     for name, end in after.ends.items():
@@ -218,7 +218,7 @@ def _tables(found: Row) -> Group:
 
 
 def _shown(value: object) -> str:
-    """A name of a client's own may hold anything: what is no text to be shown is escaped."""
+    """A name chosen by a client, which may contain anything; unprintable characters are escaped."""
     if isinstance(value, str):
         return value if value.isprintable() else repr(value)
     return "-" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -79,7 +79,7 @@ def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: fl
 
 
 def _in_two_phases(admin: Admin, transactional_ids: list[str]) -> set[str]:
-    """Which of them have an open transaction on which a database decides."""
+    """Which of them have an open transaction whose outcome a database decides."""
     found = set()
     for name in transactional_ids:
         try:
@@ -245,9 +245,7 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> 
       oncelog transactions fence load-1
     """
     with cluster.admin() as admin:
-        for item in admin.describe_transactions(
-            transactional_ids
-        ):  # fencing an id that nobody has used would create it
+        for item in admin.describe_transactions(transactional_ids):  # fencing an unused id would create it
             if item.two_phase_commit and item.state == "Ongoing" and not force:
                 raise OncelogError(
                     f"the transaction of {item.transactional_id!r} may be prepared, and its database may have "
@@ -284,7 +282,7 @@ def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
         ProducerConfig, transactional_id=transactional_id, transaction_two_phase_commit_enable="true"
     )
     with cluster.admin() as admin:
-        admin.describe_transactions([transactional_id])  # an id that nobody has used would be created
+        admin.describe_transactions([transactional_id])  # an unused id would be created
     with Producer(config=config) as producer:
         prepared = producer.prepared
         producer.complete(token)
@@ -394,7 +392,7 @@ async def _transitions(admin: aio.Admin, names: list[TopicPartition]) -> AsyncIt
 
 
 def _row(record: Record) -> Row | None:
-    """A record of ``__transaction_state`` for display; None for a kind that is not known. ``Dead`` is the tombstone."""
+    """A record of ``__transaction_state`` for display; None for an unknown kind. ``Dead`` is the tombstone."""
     from oncelog.coordinator.shown_records import transition
 
     found = transition(record)

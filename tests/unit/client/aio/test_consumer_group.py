@@ -54,7 +54,7 @@ class Stay:
             self.waits,
             lambda: None,
             ConsumerMetrics(NetworkMetrics(0)),
-            tell_of_nothing=False,
+            report_empty_revocations=False,
         )
 
     def assign(self) -> None:

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from oncelog.client.aio.tokens import Tokens, told
+from oncelog.client.aio.tokens import Tokens, with_expiry
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import ConfigError
 
@@ -51,7 +51,7 @@ def test_token_that_does_not_tell_its_end_is_asked_for_each_time() -> None:
         return [await tokens.token(), await tokens.token()]
 
     assert asyncio.run(twice()) == ["opaque-0", "opaque-1"]
-    assert told("a.b.c").expires_s is None
+    assert with_expiry("a.b.c").expires_s is None
 
 
 def test_aws_token_is_a_signed_request_for_the_region_in_the_brokers_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ class OffsetRequests:
 
     @staticmethod
     def one(request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
-        """What :meth:`again` needs of an accepted commit of one partition, and its answer."""
+        """What :meth:`commit_again` needs of an accepted commit of one partition, and its answer."""
         (topic,) = request.topics
         (partition,) = topic.partitions
         place = request.group_id, topic.name, partition.partition_index

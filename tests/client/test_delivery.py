@@ -110,7 +110,7 @@ async def test_after_a_gap_the_producer_resumes_from_the_batch_after_the_last_ac
 
 @on_loop
 async def test_a_batch_that_expires_unsent_leaves_no_gap(broker: RunningBroker, unique_name: str) -> None:
-    """Whether the broker has an expired batch is unknown: the producer starts a new epoch and goes on."""
+    """Whether the broker has an expired batch is unknown: the producer starts a new epoch and continues."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers) as proxy:
         settings = {"retry_backoff_ms": 20, "request_timeout_ms": 500, "delivery_timeout_ms": 5000}

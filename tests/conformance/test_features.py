@@ -272,7 +272,7 @@ def test_a_time_out_aborts_by_the_level(connection: Connection, topic: str, prod
         (version, PREPARE_ABORT, 1, client),
         (version, ABORTED, 1, client),
     ]
-    # Only an abort that raised the epoch remembers the one before it, so only there the producer may go on (KIP-360).
+    # Only an abort that raised the epoch remembers the previous one, so only there the producer may continue (KIP-360).
     again = init(connection, producer_id, pid=producer.pid, epoch=producer.epoch)
     assert (again.error_code, again.producer_epoch) == ((0, 1) if level == 2 else (FENCED, -1))
 

@@ -161,7 +161,7 @@ def go(
 @given(st.integers(0, 2**48))
 @settings(max_examples=50)
 def test_newer_protocol_never_waits_for_what_is_over(seed: int) -> None:
-    """Whatever else goes on: with no transaction open at the first look, the cut is that look."""
+    """Whatever else continues: with no transaction open at the first look, the cut is that look."""
     world = World(Random(seed))
     for writer in world.writers:
         writer.bumps = True

@@ -404,7 +404,7 @@ def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path
 
 
 def test_a_topic_that_was_refused_once_is_asked_about_again(secured: Secured, unique_name: str) -> None:
-    """Whoever was given the right meanwhile was refused all the same, for ``metadata.max.age.ms``."""
+    """Whoever was given the right meanwhile was refused nevertheless, for ``metadata.max.age.ms``."""
     config = ProducerConfig.from_properties(secured.properties("alice", ALICE))
     with (
         blocking.Admin(config=AdminConfig.from_properties(secured.properties("admin", ADMIN))) as admin,

@@ -324,7 +324,7 @@ def loose(rng: random.Random) -> Scene:
 
 
 def expiry(rng: random.Random) -> Scene:
-    """Brokers that forget producers after seconds, which go on nevertheless (KIP-360).
+    """Brokers that forget producers after seconds, which continue nevertheless (KIP-360).
 
     Who is forgotten while batches are under way may have them stored in another order, but once: as in Apache Kafka
     (``ProducerAppendInfo.checkSequence``), a producer that is not known may begin with any sequence, so a batch may be

@@ -3,8 +3,8 @@
 Shipped code: the transaction's steps (``spark/sink_protocol.py``), the marker (``spark/marker.py``) and the client that
 talks to the brokers (``spark/kafka_transaction.py``, ``kafka_cluster.py``). Modelled: Spark. Like it, the driver writes
 a batch's plan down before it runs the batch and a commit after it, and repeats after a restart what has a plan and no
-commit; writers of a run are never run twice, but one that is given up may go on. The sink's calls block, as in Spark's
-workers: each runs in a greenlet, and its waiting is the simulation's.
+commit; writers of a run are never run twice, but one that is given up may continue. The sink's calls block, as in
+Spark's workers: each runs in a greenlet, and its waiting is the simulation's.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class SparkQuery(Program):
                 victim.process.kill()
         while not all(run.rows is not None or run.error is not None for run in runs):
             if given_up is not None or any(run.is_dead for run in runs):
-                break  # one that is only given up goes on, fenced or not
+                break  # one that is only given up continues, fenced or not
             wait(asyncio.sleep(0.1))
         if given_up is not None:
             given_up.rows = None

@@ -146,7 +146,7 @@ class LosesFiles:
 
 
 class Overtaken:
-    """A task of the first batch that goes on only when its speculative copy has begun."""
+    """A task of the first batch that continues only when its speculative copy has begun."""
 
     def __init__(self, folder: Path) -> None:
         self._copied = folder / "speculated"

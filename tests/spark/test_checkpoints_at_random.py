@@ -1,6 +1,6 @@
 """What users do to checkpoints, at random: after a run that ends well each record is there once, and none twice ever.
 
-A run may be refused. Then the checkpoint that wrote last still goes on.
+A run may be refused. Then the checkpoint that wrote last still continues.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def stop_half_way(job: Job, known: Checkpoints, chance: random.Random) -> Path:
 
 
 def copy_half_way(job: Job, known: Checkpoints, chance: random.Random) -> Path:
-    """The original goes on, and so does the copy, for it has another plan of what comes next or none."""
+    """The original continues, and so does the copy, for it has another plan of what comes next or none."""
     query = job.start(known.newest)
     time.sleep(chance.random() * 4)
     place = known.copy(known.newest, torn=True)

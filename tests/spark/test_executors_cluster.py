@@ -215,7 +215,7 @@ def _await_end(pid: int) -> None:
 def test_driver_killed_at_every_step(
     cluster: SparkCluster, own_broker: Restartable, unique_name: str, tmp_path: Path
 ) -> None:
-    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and goes on to its own."""
+    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and continues to its own."""
     steps = list(Step)
     job = Job(cluster, own_broker, unique_name, tmp_path, len(steps) + 1)
     with PausePoint() as point:
@@ -229,7 +229,7 @@ def test_driver_killed_at_every_step(
 
 
 def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Restartable) -> None:
-    """A batch goes on with the broker that is back, or fails and the replay writes it."""
+    """A batch continues with the broker that is back, or fails and the replay writes it."""
     with PausePoint() as point:
         pauses = [
             pause(point, step, batch) for batch, step in enumerate((Step.FENCED, Step.PRODUCED, Step.MARKER_ADDED))

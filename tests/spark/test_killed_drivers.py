@@ -35,7 +35,7 @@ KAFKA = pytest.mark.kafka
 def test_driver_killed_at_steps_of_the_commit(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[Step]
 ) -> None:
-    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and goes on to its own.
+    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and continues to its own.
 
     ``test_commit.py`` stops at every step on both brokers, without a driver that dies; the demo's drivers are killed
     at ``PRODUCED``, ``MARKER_ADDED`` and ``COMMITTED`` (``tests/demo/test_demo.py``).

@@ -1,4 +1,4 @@
-"""A streaming query goes on from its checkpoint, with its marker, where its broker's folder became Apache Kafka's."""
+"""A streaming query continues from its checkpoint, with its marker, where its broker's folder became Apache Kafka's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique
     with Broker(tmp_path / "data") as broker:
         job = Job(spark, broker, unique_name, tmp_path, batches=4)
         with PausePoint() as point, job.run(point.options(step, 2)) as driver:
-            paused = wait_paused(point, driver)  # held: a commit whose connection ends goes on
+            paused = wait_paused(point, driver)  # held: a commit whose connection ends continues
             driver.kill(paused.pid)
         job.check(3 if step is Step.COMMITTED else 2)
     with promoted(tmp_path) as kafka:

@@ -148,7 +148,7 @@ def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[R
 def test_broker_killed_inside_the_commit_and_started_again(
     spark: SparkSession, own_broker: Restartable, unique_name: str, tmp_path: Path, step: Step
 ) -> None:
-    """The commit goes on with the broker that is back, or fails and the replay writes the batch."""
+    """The commit continues with the broker that is back, or fails and the replay writes the batch."""
     job = Job(spark, own_broker, unique_name, tmp_path, 2)
     with PausePoint() as point:
         run = job.run_here(point.options(step, 0))

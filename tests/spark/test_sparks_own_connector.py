@@ -1,4 +1,4 @@
-"""Spark's own Kafka connector works with our broker unmodified; on both brokers a query of it goes on with ours."""
+"""Spark's own Kafka connector works with our broker unmodified; on both brokers a query of it continues with ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream-stream join and deduplication, on RocksDB: a run that ends, and one that goes on where its driver "died".
+"""A stream-stream join and deduplication, on RocksDB: a run that ends, and one that continues where its driver "died".
 
 ``test_stateful.py`` (``make soak``) kills drivers and executors; its events and its truth are those of here too.
 """

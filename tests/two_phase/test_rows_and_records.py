@@ -206,7 +206,7 @@ class Paused:
 def test_an_instance_that_stood_still_while_another_took_over_breaks_nothing(
     node: ServeProcess, database: str, unique_name: str, half: int
 ) -> None:
-    """At every point: where the first holds a lock, the second cannot take over before it goes on."""
+    """At every point: where the first holds a lock, the second cannot take over before it continues."""
     servers = node.bootstrap_servers
     taken_over = 0
     for at in range(half, POINTS, 2):

@@ -105,7 +105,7 @@ class Transactions(Actor):
                         self._one(producer, number)
                         self.step()
                 except FatalProducerError:
-                    continue  # fenced by its own timeout: a new producer goes on
+                    continue  # fenced by its own timeout: a new producer continues
 
     def _one(self, producer: Producer, number: int) -> None:
         producer.begin_transaction()
@@ -176,7 +176,7 @@ class Copy(Actor):
                         self._one(consumer, producer)
                         self.step()
                 except FatalProducerError:
-                    continue  # fenced by its own timeout: a new producer goes on
+                    continue  # fenced by its own timeout: a new producer continues
 
     def _one(self, consumer: Consumer, producer: Producer) -> None:
         batch = consumer.getmany(timeout_ms=200)

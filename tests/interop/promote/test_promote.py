@@ -2,7 +2,7 @@
 
 Before, on our broker: committed, aborted, open and overdue transactions of both protocol generations, an idempotent
 producer in the middle of its sequences, offsets pending in a transaction, a compacted topic, settings, a SCRAM
-credential. After, on Apache Kafka: every reader sees the same, and each producer goes on where it was.
+credential. After, on Apache Kafka: every reader sees the same, and each producer continues where it was.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What waits in groups and coordinators when a folder is promoted, and how Apache Kafka goes on with it.
+"""What waits in groups and coordinators when a folder is promoted, and how Apache Kafka continues with it.
 
 Groups of both protocols, positions that wait for their transaction, the marker of a Spark query, a decided transaction
 without its markers, and one that hangs.

@@ -141,7 +141,7 @@ def first_offset(admin: Admin) -> int:
 @pytest.mark.parametrize("version", [2, 8])
 @pytest.mark.parametrize("pieces", [0, 1, 5, 8, 12])
 def test_a_later_short_commit_is_not_undone_by_a_long_one(admin: Admin, pieces: int, version: int) -> None:
-    """The consumer gave up, connected again and went on."""
+    """The consumer gave up, connected again and continued."""
     peer = send(admin, commit(), version)
     for _ in range(pieces):
         admin.broker.slices.step()
@@ -329,7 +329,7 @@ def test_a_produce_that_is_read_at_once_lets_the_next_ones_of_its_connection_go_
 
 
 def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked() -> None:
-    """It goes on in the turn of another one, which asked another node or none."""
+    """It continues in the turn of another one, which asked another node or none."""
     admin = Admin(nodes=(1, 2, 3), **SETTINGS)
     broker = admin.broker
     assert broker.cluster is not None
@@ -352,7 +352,7 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
 
 
 def test_a_commit_that_waited_for_another_is_answered_by_the_node_that_was_asked() -> None:
-    """It goes on in the turn of that one, which asked another node."""
+    """It continues in the turn of that one, which asked another node."""
     admin = Admin(nodes=(1, 2, 3), **SETTINGS)
     broker = admin.broker
     assert broker.cluster is not None

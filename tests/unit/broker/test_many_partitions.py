@@ -267,7 +267,7 @@ def test_a_sweep_that_fails_is_told_to_the_log(broker: Broker, caplog: pytest.Lo
 
 
 def test_a_produce_costs_as_much_whatever_the_fetches_that_wait_for_its_partition_also_wait_for() -> None:
-    """Ten fetches of 500 partitions or of one: each looks at the partition that advanced, and goes on waiting."""
+    """Ten fetches of 500 partitions or of one: each looks at the partition that advanced, and continues waiting."""
     cost = {}
     for partitions in (1, 500):
         broker = Admin().broker

@@ -99,7 +99,7 @@ class Listener(ConsumerRebalanceListener):
 
 
 def test_a_membership_that_cannot_go_on_is_told_at_every_call_and_loses_its_partitions() -> None:
-    """Told once alone, a program that goes on after errors would wait forever, or read beside who fenced it."""
+    """Told once alone, a program that continues after errors would wait forever, or read beside who fenced it."""
 
     async def fail() -> tuple[Stay, Listener]:
         stay, listener = Stay(), Listener()

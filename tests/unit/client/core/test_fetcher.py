@@ -245,7 +245,7 @@ def batches(offset: int, *epochs: int) -> PartitionData:
 
 
 def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
-    """That is what a commit tells, so that whoever goes on from it can be told that the log was cut (KIP-320)."""
+    """That is what a commit tells, so that whoever continues from it can be told that the log was cut (KIP-320)."""
     reader = Reader()
     held = HeldRecords(reader.subscription)
     reader.read(P0)

@@ -7,7 +7,8 @@ knows which topics exist; this module knows what is open.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ class Topics:
         """Deleted topics of which some files still have to be moved aside."""
         self._being_created: set[str] = set()
         """Internal topics of which some partitions are still missing."""
+        self._logged_failures: dict[str, str] = {}
+        """Why internal topics could not be created: logged once, as clients ask again and again."""
 
     def create(
         self,
@@ -233,9 +236,19 @@ class Topics:
         """:meth:`ensure_internal` in pieces; callers wait for a creation under way. The topic may still be missing."""
         if self._broker.metadata.topic(name) is None and name not in self._being_created:
             # Independently of the connection that needed it first.
-            self._broker.slices.begin(self._creating_internal(name, now_ms)).then(lambda _: None, _not_created(name))
+            creating = self._broker.slices.begin(self._creating_internal(name, now_ms))
+            creating.then(lambda _: self._internal_created(name), partial(self._internal_failed, name))
         while name in self._being_created and not self._broker.logs.is_stuck:
             yield
+
+    def _internal_created(self, name: str) -> None:
+        self._logged_failures.pop(name, None)
+
+    def _internal_failed(self, name: str, error: BaseException) -> None:
+        why = str(error)
+        if self._logged_failures.get(name) != why:
+            self._logged_failures[name] = why
+            logger.error("%s could not be created, and clients that need it wait: %s", name, why)
 
     def _creating_internal(self, name: str, now_ms: int) -> Work[None]:
         if self._broker.metadata.topic(name) is None:
@@ -308,7 +321,3 @@ class Topics:
                 partition.in_sync_changed()
             if log.flushed_offset < log.log_end_offset:
                 broker.flushing.appended(partition)
-
-
-def _not_created(name: str) -> Callable[[BaseException], None]:
-    return lambda error: logger.error("%s could not be made: %s", name, error)

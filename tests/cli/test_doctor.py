@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import socket
 import subprocess
@@ -80,6 +81,15 @@ def test_a_folder_that_is_yet_to_be_made_is_looked_at_where_it_would_be(tmp_path
 def test_a_folder_in_which_no_file_can_be_made_is_bad() -> None:
     (finding,) = doctor("--listen", "127.0.0.1:0", "--data", "/proc")["disk"]
     assert finding["status"] == "bad" and "/proc" in finding["found"]
+
+
+def test_a_disk_on_which_nothing_fits_wants_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(folder: Path) -> Finding:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(doctor_here, "_sync_time", full)
+    (told,) = doctor("--data", tmp_path)["disk"]
+    assert (told["status"], told["todo"]) == ("bad", "free space: a full disk stops partitions until a restart")
 
 
 def test_properties_of_a_client_without_a_cluster_are_refused_and_may_name_it(broker: RunningBroker) -> None:

@@ -35,7 +35,7 @@ def command(cluster: Cluster, partitions: bool) -> None:
         {
             "topic": topic.name,
             "partition": item.partition,
-            "leader": item.leader,
+            "leader": item.leader if item.leader >= 0 else None,
             "replicas": list(item.replicas),
             "isr": list(item.isr),
         }

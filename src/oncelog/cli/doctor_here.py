@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import re
@@ -29,6 +30,7 @@ FEW_DESCRIPTORS = 4096
 SLOW_SYNC_MS = 20.0
 SYNCS = 20
 LITTLE_SPACE = 0.1
+FREE_SPACE = "free space: a full disk stops partitions until a restart"
 LITTLE_SPACE_BYTES = 1 << 30
 _TIMEX_BYTES = 512
 """More than any kernel's ``struct timex``."""
@@ -108,12 +110,14 @@ def _disk(data: Path | None) -> Iterator[Finding]:
             return
         usage, sync_time = shutil.disk_usage(folder), _sync_time(folder)
     except OSError as error:
-        yield bad("disk", f"nothing can be written in {named}: {error.strerror}", "name another folder with --data")
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        todo = FREE_SPACE if full else "name another folder with --data"
+        yield bad("disk", f"nothing can be written in {named}: {error.strerror}", todo)
         return
     told = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {named}"
     told += "" if folder == named else ", which oncelog serve would create"
     if usage.free < min(LITTLE_SPACE * usage.total, LITTLE_SPACE_BYTES):
-        yield bad("disk", told, "free space: a full disk stops partitions until a restart")
+        yield bad("disk", told, FREE_SPACE)
     else:
         yield Finding("disk", told)
     yield sync_time

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from oncelog.cli.completion import complete_topics
-from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
+from oncelog.cli.options import Cluster, cluster_options, led, partition_numbers, text
 from oncelog.cli.output import show_rows
 from oncelog.client.positions import EARLIEST, LATEST, parse_time
+from oncelog.errors import OncelogError
 from oncelog.types import TopicPartition
 
 WORDS = {"earliest": EARLIEST, "latest": LATEST, "max-timestamp": -3}
@@ -46,6 +47,7 @@ def command(cluster: Cluster, topics: tuple[str, ...], at: str, read_committed: 
                 admin.partitions(topic) if numbers is None else [TopicPartition(topic, number) for number in numbers]
             )
         ]
+        names, missing = led(admin, names)
         found = admin.list_offsets(dict.fromkeys(names, time_ms), read_committed=read_committed) if names else {}
     rows = [
         {
@@ -55,4 +57,6 @@ def command(cluster: Cluster, topics: tuple[str, ...], at: str, read_committed: 
         }
         for name in sorted(found)
     ]
-    show_rows(cluster.as_json, rows, ["topic", "partition", "offset"], "no topics")
+    show_rows(cluster.as_json, rows, ["topic", "partition", "offset"], "no offsets" if missing else "no topics")
+    if missing:
+        raise OncelogError(missing)

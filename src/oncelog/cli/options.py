@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,7 @@ from click.types import StringParamType
 
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
@@ -67,6 +68,7 @@ def in_utf8(command: click.Command) -> click.Command:
     return command
 
 
+MOST_NAMED = 5
 LONGEST_S = 10 * 365 * 86_400
 """Ten years: what waits for longer waits forever."""
 
@@ -156,6 +158,24 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
         return command(*args, cluster=Cluster(properties, as_json), **options)
 
     return wrapped  # type: ignore[return-value]
+
+
+def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartition], str]:
+    """Those of the partitions that have a leader, and a sentence about the others: nobody knows their offsets.
+
+    A partition that does not exist counts as led: the request about it says so.
+    """
+    topics = sorted({name.topic for name in names})
+    lone = {
+        TopicPartition(topic.name, item.partition)
+        for topic in (admin.describe_topics(topics) if topics else [])
+        for item in topic.partitions
+        if item.leader < 0
+    }
+    missing = [str(name) for name in names if name in lone]
+    more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+    told = f"without a leader, and so not looked at: {', '.join(missing[:MOST_NAMED])}{more}" if missing else ""
+    return [name for name in names if name not in lone], told
 
 
 def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int] | None]:

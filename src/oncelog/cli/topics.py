@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +15,7 @@ from oncelog.errors import ConfigError
 from oncelog.types import encode_uuid
 
 if TYPE_CHECKING:
+    from oncelog.client.aio.offsets import FoundOffset
     from oncelog.client.blocking import Admin
 
 
@@ -114,10 +115,20 @@ def _described(admin: Admin, names: Sequence[str] | None) -> list[dict[str, Any]
     topics = admin.describe_topics(names)
     resources = {topic.name: ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics}
     configs = admin.describe_configs(resources.values()) if resources else {}
-    partitions = [TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions]
+    partitions = [
+        TopicPartition(topic.name, item.partition)
+        for topic in topics
+        for item in topic.partitions
+        if item.leader >= 0  # nobody else knows offsets, and asking would wait until there is one
+    ]
     first = admin.list_offsets(dict.fromkeys(partitions, -2)) if partitions else {}
     stable = admin.list_offsets(dict.fromkeys(partitions, -1), read_committed=True) if partitions else {}
     end = admin.list_offsets(dict.fromkeys(partitions, -1)) if partitions else {}
+
+    def offset(found: Mapping[TopicPartition, FoundOffset], topic: str, partition: int) -> int | None:
+        known = found.get(TopicPartition(topic, partition))
+        return None if known is None else known.offset
+
     return [
         {
             "topic": topic.name,
@@ -131,12 +142,12 @@ def _described(admin: Admin, names: Sequence[str] | None) -> list[dict[str, Any]
             "partitions": [
                 {
                     "partition": item.partition,
-                    "leader": item.leader,
+                    "leader": item.leader if item.leader >= 0 else None,
                     "replicas": list(item.replicas),
                     "isr": list(item.isr),
-                    "log_start_offset": first[TopicPartition(topic.name, item.partition)].offset,
-                    "last_stable_offset": stable[TopicPartition(topic.name, item.partition)].offset,
-                    "high_watermark": end[TopicPartition(topic.name, item.partition)].offset,
+                    "log_start_offset": offset(first, topic.name, item.partition),
+                    "last_stable_offset": offset(stable, topic.name, item.partition),
+                    "high_watermark": offset(end, topic.name, item.partition),
                 }
                 for item in topic.partitions
             ],

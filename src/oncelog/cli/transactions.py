@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.completion import complete_topics, complete_transactional_ids
-from oncelog.cli.options import Cluster, Seconds, cluster_options, partition_numbers, text
+from oncelog.cli.options import Cluster, Seconds, cluster_options, led, partition_numbers, text
 from oncelog.cli.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.shown import show_time
@@ -189,10 +189,12 @@ def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
       oncelog transactions find-hanging --topic orders
     """
     with cluster.admin() as admin:
-        names = _partitions(admin, topics or tuple(admin.list_topics(internal=True)))
+        names, missing = led(admin, _partitions(admin, topics or tuple(admin.list_topics(internal=True))))
         found = admin.find_hanging_transactions(names)
     rows = [_producer_row(name, state) for name, state in found]
     show_rows(cluster.as_json, rows, _PRODUCER_FIELDS, "no transaction hangs")
+    if missing:
+        raise OncelogError(missing)
 
 
 @command.command("abort")

@@ -24,7 +24,8 @@ class GroupRefused(OncelogError):
 
 
 class PartitionPosition(NamedTuple):
-    """A partition that a group reads; ``committed`` is None without a position, the others if the topic is gone."""
+    """A partition that a group reads; ``committed`` is None without a position, the others if the topic is gone or the
+    partition has no leader."""
 
     name: TopicPartition
     committed: int | None
@@ -80,8 +81,14 @@ async def group_picture(admin: Admin, group: str) -> GroupPicture:
     found, committed = await existing_group(admin, group)
     owners = {name: member for member in found.members for name in member.assignment}
     names = sorted({*committed, *owners})
-    there = set(await admin.list_topics(internal=True))
-    known = dict.fromkeys((name for name in names if name.topic in there), LATEST)
+    there = set(await admin.list_topics(internal=True)) & {name.topic for name in names}
+    led = {
+        TopicPartition(topic.name, item.partition)
+        for topic in (await admin.describe_topics(sorted(there)) if there else [])
+        for item in topic.partitions
+        if item.leader >= 0
+    }
+    known = dict.fromkeys((name for name in names if name in led), LATEST)
     stable, ends = await asyncio.gather(
         admin.list_offsets(known, read_committed=True), admin.list_offsets(known, read_committed=False)
     )

@@ -50,6 +50,8 @@ def test_doctor_says_what_the_next_start_will_do(
     batch = checkpoint.planned(0)
     assert batch is not None
     leave(broker, group, unique_name, Marker("q", 0, 5, batch.fingerprint, batch.planned_at_ms, batch.offsets))
+    assert "name its group" in call(*ask).err, "a copy that writes elsewhere has another marker"
+    assert call(*ask, "--group", group).err == ""
     (told,) = call(*ask, "--json").done().json
     assert (told["group"], told["marker"]["rows"], told["ends"]) == (group, 5, {f"{unique_name}-0": 0})
     assert told["next"] == {

@@ -22,6 +22,7 @@ SPARKS_OWN = {
     "oncelog does not support Update mode",
     "does not support continuous processing",
     "Python worker failed to connect back",
+    "Multiple streaming queries are concurrently using ...",
 }
 """Of Spark's JVM, names where it has given them; those of PySpark are in its own file."""
 _GAP = "\N{HORIZONTAL ELLIPSIS}"

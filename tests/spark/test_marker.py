@@ -290,7 +290,7 @@ def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_agai
     job.restore_markers(before)
     job.send()
     told = job.refused("batches 1 to 2 are not in this log, whose last is batch 0")
-    assert "remove the files above 0 from offsets and commits" in told
+    assert "remove the files above 0, and the hidden .1.crc and so on beside them, from offsets and commits" in told
     for folder, number in ((folder, number) for folder in ("offsets", "commits") for number in (1, 2, 3)):
         file = job.checkpoint / folder / str(number)
         file.unlink(missing_ok=True)

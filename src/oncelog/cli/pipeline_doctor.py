@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.options import Cluster, cluster_options
-from oncelog.cli.output import show_json
+from oncelog.cli.output import remark, show_json
 from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
                 click.echo()
             for what, text in one.lines():
                 click.echo(f"{what:<12}{text}")
+        if not group:
+            remark(
+                "this is true of a query that writes where the checkpoint has written; for a copy that writes "
+                "elsewhere, name its group (transactional id prefix, query, topic) with --group"
+            )
     if any(one.verdict == "refuse" for one in told):
         raise click.exceptions.Exit(1)
 

@@ -457,8 +457,8 @@ def _lost(plan: Plan, marker: Marker) -> str:
     return (
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as {missing} not in this log, whose last is "
         f"batch {marker.batch_id} ({marker}): the log lost them (a power failure, a restored cluster) or is another "
-        f"one: restore it, or remove the files above {marker.batch_id} from offsets and commits of {plan.checkpoint}, "
-        "so that Spark plans them again"
+        f"one: restore it, or remove the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside "
+        f"them, from offsets and commits of {plan.checkpoint}, so that Spark plans them again"
     )
 
 

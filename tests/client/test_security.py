@@ -19,7 +19,8 @@ from tests.support.token_server import TokenServer, unsecured_token
 
 pytestmark = pytest.mark.kafka
 PASSWORD = "store-secret"
-SESSION_MS = 2000
+SESSION_MS = 8000
+"""A twentieth of it, at least, is left for a renewal on a busy machine."""
 
 
 class Stores:

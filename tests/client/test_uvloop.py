@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 import oncelog
-from oncelog.client.aio import Admin, Consumer, Producer
+from oncelog.client.aio import Admin, Consumer, Producer, TopicPartition
 from tests.client.reading import make_topic
 from tests.security.certificates import Authority
 
@@ -22,6 +23,7 @@ async def copy(servers: str, topic: str, **security: str) -> None:
     async with Producer(bootstrap_servers=servers, acks=0, enable_idempotence=False, **security) as producer:
         for _ in range(100):
             await producer.send(topic, bytes(20_000))
+        await _has_arrived(servers, topic, 200, **security)
     producer = Producer(bootstrap_servers=servers, transactional_id=topic, **security)
     async with producer, producer.transaction():
         await producer.send_and_wait(topic, b"last")
@@ -38,6 +40,14 @@ async def copy(servers: str, topic: str, **security: str) -> None:
         assert count == 201
     async with Admin(bootstrap_servers=servers, **security) as admin:
         assert topic in await admin.list_topics()
+
+
+async def _has_arrived(servers: str, topic: str, end: int, **security: str) -> None:
+    """Without acknowledgements, what a busy broker has not begun when its client goes may be lost over TLS."""
+    async with Consumer(bootstrap_servers=servers, **security) as consumer:
+        partition = TopicPartition(topic, 0)
+        while (await consumer.end_offsets([partition]))[partition] < end:
+            await asyncio.sleep(0.01)
 
 
 def test_clients_work_on_uvloop(unique_name: str) -> None:

@@ -92,7 +92,7 @@ def test_toml_file_runs_sql_and_goes_on_where_it_was(
             page = answer.read().decode()
     assert first.returncode == 0, first.stderr
     assert "late-flights" in page
-    assert "100 rows read here" in page
+    assert "100 rows read in this session" in page
     assert "in step with the checkpoint" in page
     assert "ended" in page
     assert sorted_fields(values(broker, f"{unique_name}-late")) == sorted_fields(list(expected(100)))

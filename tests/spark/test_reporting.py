@@ -41,7 +41,7 @@ def test_a_session_reports_its_queries_how_far_they_are_and_how_they_end(
                 query.awaitTermination()
             except StreamingQueryException:
                 assert name == "bad"
-        eventually(lambda: f"good-{unique_name}" in page() and "90 rows read here" in page())
+        eventually(lambda: f"good-{unique_name}" in page() and "90 rows read in this session" in page())
         eventually(lambda: "in step with the checkpoint" in page())
         eventually(lambda: "it broke" in page() and "failed" in page())
         reporter.close()

@@ -25,7 +25,7 @@ from oncelog.records.batch import decode_records
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, AtOnce, CountingRandom
-from tests.unit.log.batches import batch
+from tests.unit.log.batches import batch, roll
 
 T = TypeVar("T")
 ID = "txn"
@@ -89,7 +89,7 @@ class Life:
         """What a broker does now and then: segments are closed, checkpoints are written, closed segments compacted."""
         chance = self._rng.random()
         if chance < 0.1:
-            self.log(self._rng.choice(LOGS)).roll(NOW_MS)
+            roll(self.log(self._rng.choice(LOGS)), NOW_MS)
         elif chance < 0.2:
             self.broker.logs._write_checkpoints()
         elif chance < 0.3:

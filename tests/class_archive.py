@@ -64,7 +64,7 @@ def spark_home() -> Path:
 
 
 def _linked(jar: str, link: str) -> None:
-    """One file for both, or a copy of it on another file system."""
+    """Both names refer to one file, or to a copy if they lie on different file systems."""
     try:
         os.link(jar, link)
     except OSError:
@@ -89,7 +89,7 @@ def kafka_options() -> str:
 
 
 def _archive(folder: Path, name: str, jars: Path, make: Callable[[Path], None]) -> Path:
-    """In ``folder``, for these jars as they are now and this Java."""
+    """The archive in ``folder`` for the current state of these jars and this Java."""
     java = subprocess.run([find_java(), "-version"], capture_output=True, text=True, check=True).stderr
     digest = hashlib.sha256(f"{java}{jars}{jars.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     archive = folder / f"{name}-classes-{digest}.jsa"
@@ -102,7 +102,10 @@ def _archive(folder: Path, name: str, jars: Path, make: Callable[[Path], None]) 
 
 @contextmanager
 def _made_once(path: Path) -> Iterator[Path | None]:
-    """Where to make what is not there yet, by one process at a time; it takes its place at the end. Else None."""
+    """Yields the path to build at if ``path`` does not exist yet, else None.
+
+    One process at a time; renamed when done.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(f"{path.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -134,7 +137,7 @@ def _make_for_kafka(archive: Path) -> None:
 
 
 def main() -> None:
-    """A streaming query and a join, so that what tests load is loaded."""
+    """Runs a streaming query with a join, so that the classes that tests need are loaded."""
     spark = session("class archive", master="local[2]", settings=QUICK_START)
     spark.sparkContext.setLogLevel("OFF")
     with tempfile.TemporaryDirectory() as folder, Broker() as broker:

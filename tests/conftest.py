@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RunningBroker(Protocol):
-    """What tests need of a broker, whoever wrote it."""
+    """What tests need of either broker."""
 
     @property
     def bootstrap_servers(self) -> str: ...
@@ -51,7 +51,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.en
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What the import of all tests makes is there to the end: no garbage is looked for meanwhile, nor in it later."""
+    """Objects made while tests are imported live until the end: do not collect meanwhile, and skip them afterwards."""
     gc.disable()
     try:
         return (yield)
@@ -90,7 +90,9 @@ def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
 
 @pytest.fixture(scope="session")
 def spark_class_archive() -> Iterator[None]:
-    """Every JVM that Spark starts from here on loads its classes from an archive; folders of such tests ask for it."""
+    """Makes every JVM that Spark starts from here on load its classes from an archive; folders with such tests ask
+    for it.
+    """
     from tests import class_archive  # which needs PySpark: other tests run without it
 
     with pytest.MonkeyPatch.context() as patch:
@@ -101,7 +103,7 @@ def spark_class_archive() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(spark_class_archive: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One for all tests of this process; no test stops it."""
+    """One session for all tests of this process; no test stops it."""
     from tests.support.spark_session import shared_session  # which needs PySpark
 
     found = shared_session(tmp_path_factory.mktemp("warehouse"))
@@ -111,7 +113,7 @@ def spark(spark_class_archive: None, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session", autouse=True)
 def kafka_class_archive(request: pytest.FixtureRequest) -> Iterator[None]:
-    """And every JVM with Apache Kafka's classes, where any test here wants one."""
+    """The same for every JVM with Apache Kafka's classes, if any test of this run needs one."""
     if not any(item.get_closest_marker("kafka") for item in request.session.items):
         yield
         return
@@ -124,7 +126,7 @@ def kafka_class_archive(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def oncelog_broker() -> Iterator[RunningBroker]:
-    """Our broker, in memory, shared by the tests of this process."""
+    """Our broker in memory, shared by the tests of this process."""
     from oncelog import Broker
 
     with Broker() as broker:
@@ -133,7 +135,7 @@ def oncelog_broker() -> Iterator[RunningBroker]:
 
 @pytest.fixture(scope="session", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def broker(request: pytest.FixtureRequest) -> RunningBroker:
-    """Each broker in turn: what holds on ours must hold on Apache Kafka."""
+    """Each broker in turn: what holds on ours must hold on Apache Kafka too."""
     chosen: RunningBroker = request.getfixturevalue("oncelog_broker" if request.param == "oncelog" else "apache_kafka")
     return chosen
 

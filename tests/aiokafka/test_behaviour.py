@@ -1,4 +1,4 @@
-"""What a program that comes from aiokafka sees: values, callbacks and warnings as there."""
+"""What a program that was written for aiokafka sees: the same values, callbacks and warnings."""
 
 from __future__ import annotations
 

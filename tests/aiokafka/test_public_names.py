@@ -37,7 +37,7 @@ MODULES = [
 
 
 def public_names(module: Any) -> set[str]:
-    """What a module declares, or else defines itself."""
+    """The names that a module declares in ``__all__`` or, without one, defines itself."""
     if module.__name__ == "aiokafka.errors":  # __all__ leaves out half of the documented names
         return {
             name
@@ -85,7 +85,7 @@ def _classes() -> list[tuple[str, type[BaseException], type[BaseException]]]:
 
 
 def test_all_errors_are_exceptions_with_their_parents() -> None:
-    """Who catches a parent in aiokafka catches the same children here."""
+    """Code that catches a parent class in aiokafka must catch the same children here."""
     found = _classes()
     assert len(found) >= 106
     by_name = {name: ours for name, _, ours in found}
@@ -141,7 +141,7 @@ def test_methods_take_the_same_arguments(theirs: type, ours: type) -> None:
 
 @pytest.mark.parametrize(("theirs", "ours"), PAIRS, ids=lambda cls: cls.__name__)
 def test_settings_have_the_same_defaults(theirs: type, ours: type) -> None:
-    """Those that are values: not the client's name, nor aiokafka's own classes."""
+    """Defaults that are plain values; not the client's name or aiokafka's own classes."""
     mine = inspect.signature(ours).parameters
     for name, parameter in inspect.signature(theirs).parameters.items():
         if isinstance(parameter.default, (int, str, type(None))) and name != "client_id":

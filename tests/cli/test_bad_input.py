@@ -224,7 +224,7 @@ def test_a_partition_that_does_not_exist_is_named(served: Served, unique_name: s
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """An address where nothing listens."""
+    """An address on which nothing listens."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{unused.getsockname()[1]}"
@@ -282,7 +282,7 @@ def test_a_malformed_request_ends_its_own_connection_alone(
 
 @pytest.mark.parametrize("closed", ["0", "1", "2"])
 def test_a_standard_stream_that_is_closed_is_no_matter(closed: str) -> None:
-    """What was written to it was told as a mistake of ours."""
+    """A command that wrote to a closed stream reported an internal error."""
     script = f'exec {closed}>&-; exec "$0" completion bash'
     command = ["bash", "-c", script, ONCELOG]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -291,7 +291,7 @@ def test_a_standard_stream_that_is_closed_is_no_matter(closed: str) -> None:
 
 
 def test_a_broker_that_is_started_without_its_input_serves() -> None:
-    """Its first socket got the number 0, which ended the process."""
+    """The broker's first socket got descriptor 0, which ended the process."""
     script = 'exec 0<&- 2>&-; exec "$0" serve --listen 127.0.0.1:0'
     with subprocess.Popen(["bash", "-c", script, ONCELOG], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

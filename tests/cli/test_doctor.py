@@ -1,4 +1,4 @@
-"""``oncelog doctor`` and ``--version``: which parts run, what is missing, and what endangers a cluster."""
+"""``oncelog doctor`` and ``--version``: which parts work, what is missing, and what endangers a cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ main(["--version"])
 
 
 def doctor(*arguments: object) -> dict[str, list[dict[str, Any]]]:
-    """What it found, by check."""
+    """The findings by check."""
     found: dict[str, list[dict[str, Any]]] = {}
     for finding in call("doctor", "--json", *arguments).json:
         assert set(finding) == {"check", "status", "found", "todo"}
@@ -181,7 +181,7 @@ def test_a_checkpoint_needs_a_cluster() -> None:
 
 
 def here(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Finding]:
-    """What is found on this machine with this environment, the last finding of each check."""
+    """The findings on this machine with this environment; of each check, the last one."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     return {one.check: one for one in doctor_here.findings(None, Address.parse("127.0.0.1:0"))}

@@ -1,4 +1,4 @@
-"""What users of kcat and of Kafka's own tools type every day."""
+"""The options that users of kcat and of Kafka's own tools type every day."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cli.conftest import ONCELOG, Served, call, run
 
 @pytest.fixture
 def topic(served: Served, unique_name: str) -> str:
-    """Twenty records, a second apart from 1970 on (not at 0, which would mean now), in two partitions."""
+    """Twenty records in two partitions, a second apart, just after 1970 began (not at 0, which would mean now)."""
     served.run("topics", "create", unique_name, "--partitions", 2).done()
     producer = Producer({"bootstrap.servers": served.bootstrap_servers})
     for number in range(20):
@@ -113,7 +113,10 @@ def test_settings_are_shown_and_changed(served: Served, topic: str) -> None:
 
 @pytest.mark.parametrize("broker", [1, "default"])
 def test_a_brokers_setting_that_it_does_not_know_is_told(served: Served, broker: object) -> None:
-    """Apache Kafka takes it, since a plugin may know it; an operator's typo had no effect, and nothing said so."""
+    """Apache Kafka accepts an unknown setting, since a plugin may know it.
+
+    An operator's typo must not pass in silence.
+    """
     alter = ["configs", "alter", "broker", broker]
     for dry_run in (["--dry-run"], []):
         told = served.run(*alter, "--set-config", "log.retention.mss=1", *dry_run).done()

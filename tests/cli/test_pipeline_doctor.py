@@ -1,4 +1,6 @@
-"""``oncelog pipeline doctor`` against a broker: what it tells of a checkpoint, in text and in JSON, and its status."""
+"""``oncelog pipeline doctor`` against a broker: what it says about a checkpoint, in text and in JSON, and its
+status.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class RunningBroker(Protocol):
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Checkpoint:
-    """Batch 0 is planned and did not end."""
+    """Batch 0 is planned but has not ended."""
     (tmp_path / "metadata").write_text('{"id":"q"}')
     (tmp_path / "offsets").mkdir()
     (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":10}}')

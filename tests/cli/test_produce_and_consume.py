@@ -20,7 +20,7 @@ def topic(served: Served, unique_name: str) -> str:
 
 
 def _read(served: Served, topic: str) -> list[tuple[bytes | None, bytes | None, list[tuple[str, bytes]] | None]]:
-    """What a client that is not ours reads, read_committed."""
+    """What another client reads with read_committed."""
     settings = {"bootstrap.servers": served.bootstrap_servers, "group.id": "x", "isolation.level": "read_committed"}
     consumer = Consumer({**settings, "enable.partition.eof": True})
     consumer.assign([TopicPartition(topic, 0, 0)])

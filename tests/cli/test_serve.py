@@ -85,7 +85,7 @@ def test_a_listener_that_lacks_what_it_needs_is_refused(where: tuple[str, str], 
 
 
 def logged(broker: Served) -> dict[str, str]:
-    """The next line of its log."""
+    """The next line of the broker's log."""
     assert broker.process.stderr is not None
     entry: dict[str, str] = json.loads(broker.process.stderr.readline())
     return entry

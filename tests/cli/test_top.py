@@ -74,7 +74,7 @@ def test_ctrl_c_ends_it() -> None:
 
 
 class _Deletes:
-    """An admin under whom a group and a topic vanish as soon as they were listed."""
+    """An admin client that lists a group and a topic, both of which have vanished by the time they are described."""
 
     def __init__(self, admin: Admin, topic: str) -> None:
         self._admin = admin

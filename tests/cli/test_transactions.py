@@ -1,4 +1,4 @@
-"""``oncelog transactions`` and ``consume --show-transactions``, on transactions of a client that is not ours."""
+"""``oncelog transactions`` and ``consume --show-transactions``, on transactions of another client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def topic(served: Served, unique_name: str) -> str:
 
 
 def _fill(servers: str, unique_name: str) -> None:
-    """aborted, plain, committed, then an open transaction with a committed one and a plain record behind its start."""
+    """Writes aborted, plain and committed records, then an open transaction followed by a committed one and a plain
+    record.
+    """
 
     def producer(name: str) -> Producer:
         made = Producer({"bootstrap.servers": servers, "transactional.id": f"{unique_name}-{name}"})

@@ -1,4 +1,4 @@
-"""A partition without a leader, as a full disk leaves it: commands show the others, and do not wait for one."""
+"""A partition without a leader, as a full disk leaves it: commands show the others instead of waiting for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONE = "oncelog: without a leader, and so not looked at: t-1"
 
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Ask]:
-    """A command on a cluster whose topic t has lost the node of partition 1."""
+    """A command on a cluster in which partition 1 of topic t has lost its node."""
     with oncelog.Broker(nodes=2) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", replica_assignments={0: [1], 1: [2]})])

@@ -1,4 +1,4 @@
-"""What the client's tests share."""
+"""What the tests of the client share."""
 
 from __future__ import annotations
 

@@ -36,10 +36,13 @@ class Fault:
     api: int
     nth: int
     lose: str
-    """``answer``: the broker carries it out, nobody hears of it. ``request``: the broker never sees it. Both cut the
-    connection. ``silence``: the answer is swallowed and the connection stays."""
+    """``answer``: the broker carries the request out, but the client never hears of it.
+
+    ``request``: the broker never sees the request. Both cut the connection. ``silence``: the answer is swallowed and
+    the connection stays open.
+    """
     count: int = 1
-    """How many in a row."""
+    """How many requests in a row are affected."""
 
 
 @dataclass
@@ -48,18 +51,18 @@ class KafkaProxy:
 
     upstream: str
     without_transaction_v2: bool = False
-    """Hide the feature, so that clients take the older protocol."""
+    """Hide the feature, so that clients use the older protocol."""
     faults: list[Fault] = field(default_factory=list)
     requests: Counter[int] = field(default_factory=Counter)
     """Requests seen, by API key."""
     versions: dict[int, set[int]] = field(default_factory=dict)
     port: int = 0
     tls: ssl.SSLContext | None = None
-    """Clients come with TLS, which ends here."""
+    """If set, clients connect with TLS, which the proxy terminates."""
 
     async def __aenter__(self) -> Self:
         self.reading = asyncio.Event()
-        """Cleared, nothing that clients write is read any more."""
+        """While this is clear, the proxy reads nothing that clients write."""
         self.reading.set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
@@ -160,7 +163,7 @@ class KafkaProxy:
 
 
 def _acks(frame: bytes, version: int) -> int:
-    """``acks`` of a Produce request: behind header, client id and transactional id."""
+    """``acks`` of a Produce request, which follows the header, the client id and the transactional id."""
     at = 8
     (length,) = Struct(">h").unpack_from(frame, at)
     at += 2 + max(0, length)

@@ -1,4 +1,4 @@
-"""What the tests of the client share: topics, and reading back with a client that is not ours."""
+"""What the tests of the client share: topics, and reading back with another client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blocking face: producer, consumer, threads, forks, and the end of a program."""
+"""The blocking clients: producer, consumer, threads, forks, and the end of a program."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ def test_records_not_handed_out_are_not_committed(broker: RunningBroker, topic: 
 
 
 class Interrupting:
-    """The clients' loop; an interrupt comes the moment its next answer is there, before the program has it."""
+    """The clients' loop, which is interrupted at the moment its next answer arrives, before the program has received
+    it.
+    """
 
     def __init__(self, real: Background) -> None:
         self.real = real
@@ -243,7 +245,7 @@ else:
 def test_what_goes_on_when_the_main_thread_has_ended_goes_on_with_a_producer(
     broker: RunningBroker, topic: str, way: str
 ) -> None:
-    """It was closed as the main thread ended: the others were refused."""
+    """The producer used to be closed when the main thread ended, so the other threads' records were refused."""
     ended = _forgetful(GOES_ON_AFTER_ITS_MAIN_THREAD, broker.bootstrap_servers, topic, way)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert values(broker.bootstrap_servers, topic, 2) == [b"0", b"1", b"2"]
@@ -311,7 +313,7 @@ def _forgetful(script: str, servers: str, topic: str, way: str = "") -> subproce
 def test_a_callback_that_raises_keeps_no_other_record_from_being_told(
     broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It ended the connection, and the deliveries behind it in the batch never had an outcome."""
+    """The exception ended the connection, and later deliveries of the batch never got an outcome."""
 
     def fail(_: object) -> None:
         raise SystemExit("a mistake of the program")
@@ -325,7 +327,7 @@ def test_a_callback_that_raises_keeps_no_other_record_from_being_told(
 
 
 def test_what_a_partitioner_raises_is_the_outcome_of_its_record(broker: RunningBroker, topic: str) -> None:
-    """The delivery never had one, and the producer took in nothing behind it."""
+    """The delivery never got an outcome, and the producer accepted no later records."""
 
     def choose(key: bytes | None, partitions: list[int], available: list[int]) -> int:
         return {b"known": 1}[key or b""]

@@ -1,4 +1,4 @@
-"""The admin client through the blocking face."""
+"""The blocking admin client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that fail in every way: whoever has asked is answered, and in words that say what to do."""
+"""Connections that fail in every way: each request gets an answer or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def listening(handler: Handler) -> AsyncIterator[str]:
 
 
 class ScriptedBroker:
-    """Answers ApiVersions and Metadata once it may; keeps the keys of the requests it has read."""
+    """Answers ApiVersions and Metadata once it is allowed to; keeps the API keys of the requests that it has read."""
 
     def __init__(self) -> None:
         self.may_answer = asyncio.Event()

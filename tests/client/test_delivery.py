@@ -91,7 +91,7 @@ async def test_order_and_count_survive_faults_with_five_in_flight(
 async def test_after_a_gap_the_producer_resumes_from_the_batch_after_the_last_acknowledged(
     broker: RunningBroker, unique_name: str
 ) -> None:
-    """The first of several batches in flight is lost, the broker refuses those behind it as out of order."""
+    """The first of several batches in flight is lost, so the broker refuses the later ones as out of order."""
     await make_topic(broker.bootstrap_servers, unique_name, 2)
     async with KafkaProxy(broker.bootstrap_servers) as proxy:
         settings = {"bootstrap_servers": proxy.bootstrap_servers, "max_batch_size": 200, **FAST}
@@ -110,7 +110,7 @@ async def test_after_a_gap_the_producer_resumes_from_the_batch_after_the_last_ac
 
 @on_loop
 async def test_a_batch_that_expires_unsent_leaves_no_gap(broker: RunningBroker, unique_name: str) -> None:
-    """Whether the broker has an expired batch is unknown: the producer starts a new epoch and continues."""
+    """Nobody knows whether the broker has the expired batch, so the producer starts a new epoch and continues."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers) as proxy:
         settings = {"retry_backoff_ms": 20, "request_timeout_ms": 500, "delivery_timeout_ms": 5000}
@@ -176,7 +176,7 @@ async def test_record_beyond_max_request_size_is_refused_also_where_a_batch_has_
 async def test_records_sent_the_moment_their_topic_is_made_are_stored_once_and_in_order(
     broker: RunningBroker, unique_name: str
 ) -> None:
-    """Its leaders refuse the first batches; none of the later ones may be stored before them."""
+    """The leaders refuse the first batches; none of the later ones may be stored before them."""
     settings = {"bootstrap_servers": broker.bootstrap_servers, "max_batch_size": 300, "linger_ms": 0}
     partitions, rounds = 12, 3
     async with Producer(**settings, **FAST) as producer:

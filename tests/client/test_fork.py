@@ -1,4 +1,4 @@
-"""Blocking clients and ``os.fork``: the child has clients of its own, the parent's go on as if nothing had been."""
+"""Blocking clients and ``os.fork``: the child has clients of its own, and the parent's continue undisturbed."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_client_of_the_parent_says_so_at_each_use_and_sends_nothing_twice(brok
 
 
 def test_a_client_that_a_child_starts_first_is_not_its_own_childs(broker: RunningBroker, topic: str) -> None:
-    """As with workers that fork again: a record of the grandchild would wait for a loop that is not there."""
+    """Workers may fork again: a grandchild's record would wait for a loop that does not exist in that process."""
     script = """
 import os, sys
 from oncelog.client.blocking import Producer

@@ -1,4 +1,4 @@
-"""What we write others read and the other way round, with every codec, headers, nulls and timestamps."""
+"""Other clients read what we write and we read what they write, with every codec, headers, nulls and timestamps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.client.reading import make_topic, on_loop, read_back
 from tests.conftest import RunningBroker
 
 START_MS = time.time_ns() // 1_000_000
-"""Of now: records of 1970 go at the broker's first check of retention."""
+"""The timestamps are recent: the broker's first retention check would delete records from 1970."""
 
 CODECS = pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 RECORDS = [

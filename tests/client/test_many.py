@@ -302,7 +302,9 @@ async def test_without_acknowledgements_batches_are_told_at_once(
 async def test_without_acknowledgements_records_count_until_the_connection_has_taken_them(
     servers: str, unique_name: str
 ) -> None:
-    """They were told as sent while the client still had them: without bound, and lost when it was stopped."""
+    """The records were reported as sent while the client still held them: memory was unbounded, and a stop lost
+    them.
+    """
     name = TopicPartition(await make_topic(servers, unique_name), 0)
     rows = [b"x" * 10_000] * 3_000
     async with KafkaProxy(servers) as proxy, Consumer(bootstrap_servers=servers) as consumer:
@@ -349,7 +351,9 @@ async def test_without_acknowledgements_what_was_not_taken_goes_over_the_next_co
 
 @on_loop
 async def test_a_table_is_encoded_batch_by_batch_as_there_is_room(servers: str, unique_name: str) -> None:
-    """Not all of it before the first batch goes: the loop works meanwhile, and memory is bounded."""
+    """The table is not encoded as a whole before the first batch is sent, so the loop can work and memory is
+    bounded.
+    """
     name = await make_topic(servers, unique_name, 2)
     keys, values = [b"k%d" % (n % 7) for n in range(150_000)], [b"%d" % n for n in range(150_000)]
     table = pa.table({"key": keys, "value": values})
@@ -393,7 +397,7 @@ async def test_a_table_is_encoded_batch_by_batch_as_there_is_room(servers: str, 
 async def test_large_rows_in_many_chunks_are_put_together_few_at_a_time(
     servers: str, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So many bytes are copied at once, not only so many rows: 2 GiB of them would not even fit into a column."""
+    """The limit is on the bytes copied at once, not only on rows: 2 GiB would not even fit into a column."""
     name = await make_topic(servers, unique_name, 2)
     values = [b"%d" % n * 100 for n in range(1000)]
     chunks = [values[at : at + 7] for at in range(0, 1000, 7)]

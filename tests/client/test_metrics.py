@@ -1,4 +1,4 @@
-"""``metrics()`` of the clients: Kafka's groups and names, each on the generated page, and values that are so."""
+"""``metrics()`` of the clients: Kafka's groups and names, each on the generated page, with correct values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def servers() -> Iterator[str]:
 
 
 def _documented(group: str, topic: str) -> str:
-    """A group as the page calls it."""
+    """A group's name as the page writes it."""
     kind, point, of = group.partition(".")
     if not point:
         return kind

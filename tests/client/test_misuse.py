@@ -1,4 +1,4 @@
-"""Calls with the wrong things in them: refused at once, in one sentence, and nothing is left behind."""
+"""Calls with wrong arguments are refused at once in one sentence, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_blocking_producer_refuses_it_too(
 
 @on_loop
 async def test_a_topic_that_no_request_can_name_is_refused_and_holds_nothing_up(servers: str, unique_name: str) -> None:
-    """Half of a surrogate pair, as the operating system gives it for bytes that are no UTF-8."""
+    """Half of a surrogate pair, which is how the operating system passes bytes that are not UTF-8."""
     async with Producer(bootstrap_servers=servers) as producer:
         with pytest.raises(TypeError, match="UTF-8"):
             await producer.send_and_wait("\udcff", b"v")
@@ -294,7 +294,7 @@ def drop(held: list[Any]) -> None:
 
 
 def test_a_consumer_of_another_event_loop_is_refused_at_once(servers: str, unique_name: str) -> None:
-    """It waited forever: what wakes it runs on its own loop, which has ended."""
+    """The call waited forever, because only the consumer's own loop could wake it, and that loop had ended."""
 
     async def start() -> Consumer:
         consumer = Consumer(unique_name, bootstrap_servers=servers)

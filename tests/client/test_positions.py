@@ -1,4 +1,4 @@
-"""Back to what is committed: nothing that was not is passed over."""
+"""Back to the committed position: no uncommitted record is skipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import RunningBroker
 async def test_what_was_never_committed_is_read_again_after_an_abort(
     broker: RunningBroker, unique_name: str, protocol: str
 ) -> None:
-    """The position stayed behind the records of the aborted transaction: nobody copied them."""
+    """The position stayed after the records of the aborted transaction, so nobody copied them."""
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 6)

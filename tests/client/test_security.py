@@ -1,4 +1,4 @@
-"""Logging in and TLS against Apache Kafka: OAUTHBEARER, and stores as Java keeps them."""
+"""Logging in and TLS against Apache Kafka: OAUTHBEARER, and key stores in Java's formats."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.support.token_server import TokenServer, unsecured_token
 pytestmark = pytest.mark.kafka
 PASSWORD = "store-secret"
 SESSION_MS = 8000
-"""A twentieth of it, at least, is left for a renewal on a busy machine."""
+"""A busy machine gets at least a twentieth of the lifetime for a renewal."""
 
 
 class Stores:
-    """Key stores of a broker and a client that trust each other, made by Java's keytool."""
+    """Key stores of a broker and a client that trust each other, made with Java's keytool."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -125,7 +125,7 @@ def test_client_credentials_are_exchanged_for_a_token_in_both_of_kafkas_spelling
 
 
 def provided_token() -> str:
-    """What a user's module may hold."""
+    """What a user's module may contain."""
     return unsecured_token("somebody")
 
 
@@ -194,7 +194,7 @@ def test_java_stores_are_read(secure_kafka: ApacheKafka, stores: Stores, kind: s
 
 
 def test_sparks_source_and_sink_log_in_as_the_client_does(secure_kafka: ApacheKafka, stores: Stores) -> None:
-    """Their options are the client's settings behind ``kafka.``."""
+    """Their options are the client's settings with the prefix ``kafka.``."""
     tls = {"bootstrap.servers": secure_kafka.address("TLS"), "security.protocol": "SSL"}
     key, chain = stores.pem_identity()
     pem = {

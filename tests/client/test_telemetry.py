@@ -1,4 +1,4 @@
-"""Traces through records' headers, after OpenTelemetry's conventions for messaging."""
+"""Traces in records' headers, by OpenTelemetry's conventions for messaging."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.client.reading import make_topic, on_loop
 
 
 class Traces:
-    """What was traced; spans that have ended."""
+    """The spans that have ended."""
 
     def __init__(self) -> None:
         self._kept = InMemorySpanExporter()
@@ -54,7 +54,7 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
 
 
 def links(span: ReadableSpan) -> list[int]:
-    """The spans that it is linked to."""
+    """The spans that it links to."""
     return [link.context.span_id for link in span.links]
 
 

@@ -331,7 +331,7 @@ async def test_a_transaction_that_ends_while_hanging_ones_are_looked_for_is_none
 async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeated(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
-    """Whoever did as the timeout said, and called again, was told that no transaction was open."""
+    """A program that called again, as the timeout's message said, was told that no transaction was open."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, without_v2) as proxy,
@@ -360,7 +360,7 @@ async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeat
 async def test_an_end_that_is_under_way_when_the_producer_is_stopped_is_told(
     broker: RunningBroker, unique_name: str
 ) -> None:
-    """It waited for ``max.block.ms`` in vain."""
+    """The call waited in vain for ``max.block.ms``."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(END_TXN, 1, "silence")]) as proxy:
         producer = Producer(
@@ -387,7 +387,7 @@ async def test_an_end_that_is_under_way_when_the_producer_is_stopped_is_told(
 async def test_a_cancelled_end_comes_to_its_end_before_the_producer_stops(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
-    """Left halfway it kept readers of committed records waiting for the transaction's timeout."""
+    """A transaction left halfway blocked readers of committed records until the transaction's timeout."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, without_v2, [Fault(END_TXN, 1, "request")]) as proxy:
         async with Producer(

@@ -1,4 +1,6 @@
-"""A log that lost records over a crash: a consumer goes back to where it was cut instead of passing over (KIP-320)."""
+"""A log that lost records in a crash: a consumer returns to the offset of the cut instead of skipping records
+(KIP-320).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def node(request: pytest.FixtureRequest) -> Iterator[Node]:
 
 
 async def write(node: Node, *values: str) -> None:
-    """Each in a batch of its own."""
+    """Each record in its own batch."""
     async with Producer(bootstrap_servers=node.bootstrap_servers) as producer:
         for value in values:
             await producer.send_and_wait("t", value.encode())
@@ -38,7 +40,7 @@ async def read(consumer: Consumer, count: int) -> list[str]:
 
 
 def cut(node: Node, kept: int, of: int) -> None:
-    """What a power failure leaves of batches of one size."""
+    """What a power failure leaves of batches of equal size."""
     log: Path = max(partition_folder(node, "t").glob("*.log"))
     content = log.read_bytes()
     assert len(content) % of == 0

@@ -110,7 +110,7 @@ def test_the_producer_that_prepared_it_cannot_end_it_once_another_has_found_it(
 
 
 def test_a_zombie_that_has_not_prepared_cannot_prepare_more(enabled: Broker, unique_name: str) -> None:
-    """Its records to partitions that it has not written to are refused, so it never gets a token."""
+    """The zombie's records to new partitions are refused, so it never gets a token for them."""
     with Admin(bootstrap_servers=enabled.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 2, 1)])
     with producer(enabled, unique_name) as zombie:
@@ -217,7 +217,9 @@ def test_readers_of_committed_records_wait_before_it(enabled: Broker, unique_nam
 
 
 def test_a_cluster_without_it_is_told_apart(broker: RunningBroker, unique_name: str) -> None:
-    """oncelog without the setting, and Apache Kafka 4.3 as it is: nothing that an older version would abort is sent."""
+    """Covers oncelog without the setting and Apache Kafka 4.3 as it is: nothing is sent that an older broker would
+    abort.
+    """
     with Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name) as plain:
         plain.begin_transaction()
         plain.send_and_wait(unique_name, b"v")
@@ -271,7 +273,7 @@ def test_transaction_version_stays_while_a_database_has_yet_to_decide(unique_nam
 
 
 def test_it_is_a_right_of_its_own() -> None:
-    """WRITE on the transactional id is not enough, and without WRITE it is worth nothing."""
+    """WRITE on the transactional id is not enough, and this right is worth nothing without WRITE."""
     with oncelog_side({**COMMON, "transaction.two.phase.commit.enable": "true"}) as side:
         transactional_id, literal, allow = 5, 3, 3
         operations = {"write": 4, "two phase commit": 15}

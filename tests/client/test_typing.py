@@ -1,4 +1,4 @@
-"""What mypy --strict says about a user's program: nothing if it is right, and every slip if it is not."""
+"""What mypy --strict says about a user's program: nothing if it is right, an error for each mistake."""
 
 from __future__ import annotations
 

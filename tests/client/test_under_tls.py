@@ -1,4 +1,4 @@
-"""What a producer without acknowledgements has written over TLS lies under it until the system has taken it."""
+"""Under TLS, records sent without acknowledgements stay in the transport until the system has taken them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.security.certificates import Authority
 
 @on_loop
 async def test_stop_waits_until_the_system_has_taken_what_lies_under_tls(tmp_path: Path, unique_name: str) -> None:
-    """It was told as sent, and dropped."""
+    """The record was reported as sent and then dropped."""
     authority = Authority(tmp_path)
     ends = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ends.load_cert_chain(authority.issue("server").store)

@@ -1,4 +1,4 @@
-"""The clients on uvloop, whose transports are no subclasses of asyncio's: in the clear and over TLS."""
+"""The clients on uvloop, whose transports are not subclasses of asyncio's, with and without TLS."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def copy(servers: str, topic: str, **security: str) -> None:
 
 
 async def _has_arrived(servers: str, topic: str, end: int, **security: str) -> None:
-    """Without acknowledgements, what a busy broker has not begun when its client goes may be lost over TLS."""
+    """Without acknowledgements, TLS may lose what a busy broker has not started on when its client leaves."""
     async with Consumer(bootstrap_servers=servers, **security) as consumer:
         partition = TopicPartition(topic, 0)
         while (await consumer.end_offsets([partition]))[partition] < end:

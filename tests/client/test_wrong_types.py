@@ -1,6 +1,6 @@
-"""Every public method of every client with every argument in a wrong shape: told at once, in one sentence.
+"""Every public method of every client refuses every argument of a wrong type at once, in one sentence.
 
-The methods and their arguments are those that the classes have; a new kind of argument needs a row in ``WRONG``.
+The methods and their arguments are read from the classes; a new kind of argument needs a row in ``WRONG``.
 """
 
 from __future__ import annotations
@@ -148,14 +148,14 @@ WRONG: dict[str, list[Any]] = {
     "SentK": ["text", 5, 1.5, ["a"]],
     "SentV": ["text", 5, 1.5, ["a"]],
 }
-"""What is refused for each kind of argument, optional or not; None only where it is not."""
+"""The values that are refused for each kind of argument, optional or not; None only if None is not allowed."""
 FREE = {
     "bool",
     "timeout_ms of AIOKafkaAdminClient",
     "group_coordinator_id of AIOKafkaAdminClient",
     "token of AIOKafkaProducer",
 }
-"""What is not looked at: whatever is true or false, and what has no effect."""
+"""Arguments that are not checked: flags, which may be anything true or false, and those without effect."""
 
 RIGHT: dict[str, Any] = {
     "topic": TOPIC,
@@ -179,7 +179,7 @@ RIGHT: dict[str, Any] = {
 
 
 def _calls(client: Any) -> Iterator[tuple[str, str, list[Any]]]:
-    """Each method with each of its arguments, and what is no such thing."""
+    """Each method with each of its arguments and a value of the wrong type."""
     for name, method in inspect.getmembers(type(client), inspect.isfunction):
         if name.startswith("_"):
             continue
@@ -213,7 +213,7 @@ def _call(client: Any, name: str, wanted: str, wrong: Any) -> Any:
 
 
 def _refusal(call: Callable[[], Any]) -> str:
-    """What is wrong about how a call is refused; nothing if it is a sentence of the right kind."""
+    """What is wrong with the way a call is refused; empty if it is a sentence of the right kind."""
     try:
         result = call()
     except (TypeError, ValueError) as error:
@@ -225,7 +225,7 @@ def _refusal(call: Callable[[], Any]) -> str:
 
 
 _PYTHONS_OWN = re.compile(r"argument|object|unhashable|unpack|codec")
-"""Words of what Python says by itself about something deep in the client."""
+"""Words that Python's own message uses when something fails deep inside the client."""
 
 
 def _wrong_calls(client: Any) -> Iterator[tuple[str, Callable[[], Any]]]:

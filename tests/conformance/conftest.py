@@ -26,12 +26,12 @@ QUICK = {
     "producer.id.expiration.check.interval.ms": "100",
     "oncelog.flush.policy": "none",
 }
-"""Timeouts of a day or a week in seconds: enough that a busy machine does not forget in the middle of a test."""
+"""Timeouts of a day or a week become seconds, but enough of them that a busy machine does not expire state mid-test."""
 
 
 @pytest.fixture(scope="session")
 def oncelog_broker() -> Iterator[Node]:
-    """Our broker as users run it: a process, its data in a folder, synced before it is acknowledged."""
+    """Our broker as users run it: a process with a data folder that it syncs before it acknowledges."""
     with running_node("oncelog") as node:
         yield node
 
@@ -51,7 +51,7 @@ def topic(connection: Connection, unique_name: str) -> str:
 
 @pytest.fixture(scope="module")
 def shared_topic(broker: RunningBroker) -> str:
-    """A topic of one partition for the tests of a module that do not mind what others leave in it."""
+    """A topic of one partition, shared by the tests of a module that do not mind each other's records."""
     name = f"shared-{uuid.uuid4().hex[:12]}"
     with Connection(broker.bootstrap_servers) as opened:
         opened.create_topic(name)
@@ -60,6 +60,6 @@ def shared_topic(broker: RunningBroker) -> str:
 
 @pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def quick_node(request: pytest.FixtureRequest) -> Iterator[Node]:
-    """Each broker in turn with ``QUICK`` settings; no longer than needed, as they keep Kafka busy."""
+    """Each broker in turn with ``QUICK`` settings; only as long as needed, because these settings keep Kafka busy."""
     with running_node(request.param, QUICK) as node:
         yield node

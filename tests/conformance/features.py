@@ -1,4 +1,4 @@
-"""A broker's features (``transaction.version``, ``group.version``), told and set."""
+"""A broker's features (``transaction.version``, ``group.version``), described and set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UPGRADE, SAFE, UNSAFE = 1, 2, 3
 
 
 def finalized(connection: Connection, version: int = 4) -> tuple[int, dict[str, int]]:
-    """The epoch, and the levels of the two features as far as they are told."""
+    """The epoch, and the levels of the two features if the broker reports them."""
     answer = connection.ask(ApiVersionsRequest("conformance", "1"), version)
     levels = {row.name: row.max_version_level for row in answer.finalized_features if row.name in HIGHEST}
     return answer.finalized_features_epoch, levels
@@ -47,7 +47,7 @@ def set_transaction_version(bootstrap_servers: str, level: int) -> None:
 
 @contextmanager
 def node_of_transaction_version(kind: str, level: int) -> Iterator[Node]:
-    """A node for a while."""
+    """A node that runs for the length of the block."""
     with running_node(kind) as node:
         set_transaction_version(node.bootstrap_servers, level)
         yield node

@@ -1,4 +1,4 @@
-"""Brokers as processes on a folder: ours and Apache Kafka behind one face, to be killed, damaged and started again."""
+"""Brokers as processes on a folder: ours and Apache Kafka under one interface, to be killed, damaged and restarted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Node(Protocol):
 
 
 class OncelogNode:
-    """``oncelog serve`` as a child process, ended by its own process id."""
+    """``oncelog serve`` as a child process, ended by its process id."""
 
     def __init__(self, properties: Mapping[str, str] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="oncelog-conformance-"))
@@ -94,7 +94,7 @@ def new_node(kind: str, properties: Mapping[str, str] | None = None) -> Node:
 
 @contextmanager
 def running_node(kind: str, properties: Mapping[str, str] | None = None) -> Iterator[Node]:
-    """A node for a while."""
+    """A node that runs for the length of the block."""
     node = new_node(kind, properties)
     try:
         node.start()

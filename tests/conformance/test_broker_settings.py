@@ -1,4 +1,4 @@
-"""Settings of a broker that no broker knows: kept for plug-ins, never shown with their values."""
+"""Broker settings that no broker knows are kept for plug-ins, and their values are never shown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def alter(connection: Connection, resource: str, name: str, operation: int, valu
 
 
 def described(connection: Connection, resource: str, name: str) -> Any:
-    """Value, source, whether it is a secret, whether it is fixed, type, and the synonyms; None where it is not told."""
+    """Value, source, whether it is secret, whether it is read-only, type, and synonyms; None for what is not
+    reported.
+    """
     request = DescribeConfigsRequest([DescribeConfigsResource(BROKER, resource, [name])], include_synonyms=True)
     (result,) = connection.ask(request, 4).results
     assert result.error_code == 0
@@ -87,7 +89,7 @@ def test_what_no_broker_knows_is_kept_and_its_value_is_not_shown(
 
 
 def test_a_topics_setting_is_kept_for_a_broker_as_clients_ask(connection: Connection, broker_id: str) -> None:
-    """kafkajs' own tests do so, through the older AlterConfigs."""
+    """kafkajs' own tests do this through the older AlterConfigs."""
 
     def replace(**values: str) -> int:
         configs = [replacing.AlterableConfig(name.replace("_", "."), value) for name, value in values.items()]

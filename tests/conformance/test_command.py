@@ -1,4 +1,4 @@
-"""``oncelog conformance``: what it says of right and of wrong brokers, and that it leaves nothing behind."""
+"""``oncelog conformance``: what it reports about correct and incorrect brokers, and that it cleans up."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:
 
 
 def test_a_run_that_is_broken_off_while_a_member_joins_leaves_no_group() -> None:
-    """The group waits for more members, and is not empty until the one that asked is in and sent away."""
+    """The group waits for more members, and is empty only after the member that joined has been admitted and
+    removed.
+    """
 
     def break_off(bench: Bench) -> None:
         Member(bench.connection, bench.group(), instance="one").send_join()
@@ -104,7 +106,7 @@ def test_a_run_that_is_broken_off_while_a_member_joins_leaves_no_group() -> None
     "command", [["conformance"], ["lab", "all", "--html", "page.html"]], ids=["conformance", "lab"]
 )
 def test_a_command_that_is_ended_takes_away_what_it_has_made(command: list[str], three: str, tmp_path: Path) -> None:
-    """SIGTERM, as where a job is cancelled."""
+    """SIGTERM, which is what a cancelled job receives."""
     with oncelog.Admin(bootstrap_servers=three) as admin:
         before = set(admin.list_topics())
         process = subprocess.Popen(

@@ -1,4 +1,6 @@
-"""Checks 28 and 38: where a coordinator keeps what it knows, for brokers with 50 partitions of it on one node."""
+"""Checks 28 and 38: where a coordinator keeps its state, on brokers whose internal topic has 50 partitions on one
+node.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +58,6 @@ def test_add_offsets_adds_the_groups_partition(producer: Transactional, unique_n
 
 
 def test_offsets_are_taken_for_the_group_without_a_name(connection: Connection, topic: str) -> None:
-    """Not in the kit: a name that is not its own."""
+    """Not in the kit: the group's name is empty."""
     find_coordinator(connection, "", 0)
     assert commit(connection, "", {(topic, 0): 1}) == [0]

@@ -37,12 +37,12 @@ IDS = 3
 TRANSIENT = {19, 51}
 STUCK_AFTER_S = 5
 PATIENCE_S = 60
-"""Before one side alone is called stuck: it may only be slow."""
+"""Before this, a side is not called stuck: it may only be slow."""
 STUCK = "stuck"
 
 
 class Stuck(Exception):
-    """A marker of ours with a higher epoch keeps the coordinator's own one out, on both brokers: the sequence ends."""
+    """A marker of ours with a higher epoch makes both brokers refuse the coordinator's own, so the sequence ends."""
 
 
 def _seeds() -> range:
@@ -58,7 +58,7 @@ class Identity(NamedTuple):
 
 
 class Side:
-    """One of the two brokers: the same steps, in its own names of producer ids."""
+    """One of the two brokers, which runs the same steps with its own producer ids."""
 
     def __init__(self, bootstrap_servers: str, name: str) -> None:
         self.connection = Connection(bootstrap_servers)
@@ -93,7 +93,7 @@ class Side:
         return producer
 
     def settle(self, index: int, seconds: float = STUCK_AFTER_S) -> str:
-        """Wait until no marker of this id is on its way; the state."""
+        """Wait until no marker of this id is in flight; return the state."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             state = Transactional(self.connection, self.id(index)).describe()
@@ -279,7 +279,7 @@ class Side:
 
 
 class Driver:
-    """Chooses steps by the seed, knowing what the answers so far told."""
+    """Chooses steps by the seed and by the answers so far."""
 
     def __init__(self, seed: int, ours: Side, theirs: Side) -> None:
         self.chance = random.Random(seed)
@@ -305,7 +305,7 @@ class Driver:
         return mine
 
     def identity(self, index: int) -> Identity | None:
-        """Mostly the current one of an id, sometimes another or a changed one."""
+        """Mostly the id's current stamp, sometimes another one or a changed one."""
         current = self.current[index]
         if current is None or (self.known and self.chance.random() < 0.08):
             return self.chance.choice(self.known) if self.known else None
@@ -343,7 +343,7 @@ class Driver:
         del self.history[-observed:]
 
     def _observe(self) -> int:
-        """Compare all that can be seen; how many lines of the history that made."""
+        """Compare everything visible; returns how many lines of history that gave."""
         before = len(self.history)
         for what in ("watermarks", "producers", "transactions"):
             self.both(what)

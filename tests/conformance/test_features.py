@@ -1,4 +1,4 @@
-"""UpdateFeatures, and what transactions and groups do at each level, on brokers of these tests' own."""
+"""UpdateFeatures, and how transactions and groups behave at each level, on brokers that belong to these tests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def producer_id(unique_name: str) -> str:
 
 
 def values_logged(connection: Connection, transactional_id: str) -> list[tuple[int, int, int, int]]:
-    """Of each value of an id: its version, the state, the producer's epoch and the client's transaction version."""
+    """For each value of an id: its version, the state, the producer's epoch and the client's transaction version."""
     found = []
     for batch in connection.fetch("__transaction_state", 0, 0).batches:
         for record in batch.records():
@@ -68,7 +68,7 @@ def values_logged(connection: Connection, transactional_id: str) -> list[tuple[i
 
 
 def epochs(connection: Connection, topic: str) -> list[tuple[str, int]]:
-    """Of each batch: what it is, and its producer's epoch."""
+    """For each batch: its kind and its producer's epoch."""
     batches = connection.fetch(topic, 0, 0).batches
     return [(batch.marker()[0] if batch.is_control else "data", batch.epoch) for batch in batches]
 
@@ -120,7 +120,7 @@ def test_a_downgrade_does_not_raise_a_level(connection: Connection, how: int) ->
 
 
 def told(connection: Connection, levels: dict[str, int]) -> tuple[int, dict[str, int]]:
-    """What is finalized once it is that: Kafka's controller answers before its broker knows of a change."""
+    """Wait until the levels are finalized: Kafka's controller answers before its broker knows of a change."""
     return eventually(lambda: found if (found := finalized(connection))[1] == levels else None, 60)
 
 

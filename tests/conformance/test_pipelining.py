@@ -1,4 +1,4 @@
-"""Several requests on one connection before the first answer: handled as if one came after the other."""
+"""Several requests on one connection before the first answer are handled as if each were sent after the last answer."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_pipelined_inits_each_get_an_epoch(connection: Connection, unique_name: 
 
 
 def test_answers_leave_in_the_order_of_the_requests(connection: Connection, topic: str) -> None:
-    """A fetch that waits holds back what was sent behind it."""
+    """A waiting fetch holds back the answers to later requests."""
     pid = new_pid(connection)
     begin = now_ms()
     waiting = connection.send_fetch({(topic, 0): Position(0)}, max_wait_ms=300)

@@ -1,4 +1,6 @@
-"""Frames, versions and features: what a client finds before it sends its first record, and what ends its connection."""
+"""Frames, versions and features: what a client learns before it sends its first record, and what ends its
+connection.
+"""
 
 from __future__ import annotations
 
@@ -231,7 +233,7 @@ def test_unknown_tags_are_passed_over(connection: Connection, shared_topic: str)
 
 @pytest.mark.parametrize("version", [1, 4, 8, 12, 13])
 def test_bytes_behind_a_request_are_passed_over(connection: Connection, shared_topic: str, version: int) -> None:
-    """librdkafka 2.16 asks for all topics so, in flexible versions: a null array, then three bytes too many."""
+    """In flexible versions librdkafka 2.16 asks for all topics with a null array followed by three bytes too many."""
     body = (
         MetadataRequest(topics=None, allow_auto_topic_creation=False).encode(version) if version >= 4 else b"\xff" * 4
     )
@@ -248,7 +250,9 @@ def test_bytes_behind_a_request_are_passed_over(connection: Connection, shared_t
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_bytes_leave_the_broker_well(connection: Connection, shared_topic: str, seed: int) -> None:
-    """Requests of every API with random bodies: answered or cut off, and the broker serves the next client."""
+    """Requests of every API with random bodies are answered or end the connection, and the broker serves the next
+    client.
+    """
     chance = random.Random(seed)
     offered = sorted(ranges(connection).items())
     for key, (low, high) in offered:

@@ -227,7 +227,7 @@ def test_a_timestamp_of_long_ago_is_accepted_and_limited_by_setting(connection: 
 
 
 def _with(data: bytes, at: int, layout: str, value: int) -> bytes:
-    """The batch with one field changed and its CRC made right."""
+    """The batch with one field changed and its CRC corrected."""
     from crc32c import crc32c
 
     changed = bytearray(data)
@@ -305,7 +305,7 @@ def _batches_with_faults() -> dict[str, bytes]:
 
 
 def varied(data: bytes, by: int) -> bytes:
-    """A record (shorter than 64 bytes) that says it is longer or shorter than it is."""
+    """A record (shorter than 64 bytes) that claims to be longer or shorter than it is."""
     return bytes([data[0] + 2 * by]) + data[1:]
 
 
@@ -361,7 +361,7 @@ UNNAMED = {
     "lz4 that is none": INVALID_RECORD,
     "zstd that is none": INVALID_RECORD,
 }
-"""Apache Kafka trips over these: UNKNOWN_SERVER_ERROR. We say what is wrong; to a producer both are fatal."""
+"""Apache Kafka fails on these with UNKNOWN_SERVER_ERROR. We say what is wrong; for a producer both errors are fatal."""
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -483,7 +483,7 @@ def test_a_set_larger_than_a_segment_is_refused(connection: Connection, unique_n
 
 
 def outcome(connection: Connection, topic: str, data: bytes | None, version: int = 11) -> tuple[object, list[int]]:
-    """The error and the indexes of wrong records, or "closed"."""
+    """The error and the indexes of the wrong records, or "closed"."""
     with connection.another() as other:
         try:
             answer = other.produce(topic, data, version=version)
@@ -493,7 +493,7 @@ def outcome(connection: Connection, topic: str, data: bytes | None, version: int
 
 
 def test_a_marker_of_no_producer_is_refused(connection: Connection, topic: str) -> None:
-    """An operator's WriteTxnMarkers with producer id -1 left a control batch of nobody in the log."""
+    """WriteTxnMarkers with producer id -1, sent by an operator, left a control batch without a producer in the log."""
     assert connection.list_offset(topic).offset == 0
     assert write_marker(connection, topic, -1, 0) == Error.UNKNOWN_SERVER_ERROR
     assert connection.list_offset(topic).offset == 0

@@ -25,7 +25,7 @@ SMALL = {"segment_bytes": 1048576}
 """The smallest segments that Apache Kafka 4 allows."""
 GROUP = "offsets-in-a-transaction"
 OTHER_COUNTS = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
-"""For topics that are made from then on: those that exist keep their partitions, and what lies there its owner."""
+"""For topics created from then on; existing ones keep their partitions, and the records in them keep their owner."""
 PAD = bytes(300_000)
 ROUNDS = 9
 
@@ -95,14 +95,16 @@ def write_everything(life: Life) -> None:
 
 
 def write_by_time(connection: Connection) -> None:
-    """Seven seconds of record time apart: every second batch is more than segment.ms after its segment's first."""
+    """The batches are seven seconds of record time apart, so every second one is more than segment.ms after its
+    segment began.
+    """
     start = 1_700_000_000_000
     for step in range(6):
         assert connection.produce("by-time", batch(b"%d" % step, timestamp=start + 7000 * step)).error == 0
 
 
 def write_segments(life: Life) -> None:
-    """Aborted and committed transactions over several segments, one aborted segments after it began."""
+    """Aborted and committed transactions across several segments; one was aborted segments after it began."""
     connection = life.connection
     long_, brief = (Transactional(connection, name).init() for name in ("long", "brief"))
     long_.send("segments", b"aborted in the end")

@@ -27,7 +27,7 @@ def upsertion(user: str, mechanism: int = SHA_256, iterations: int = 4096) -> Sc
 
 
 def alter(connection: Connection, *changes: ScramCredentialDeletion | ScramCredentialUpsertion) -> dict[str, int]:
-    """The error of each user."""
+    """Each user's error."""
     request = AlterUserScramCredentialsRequest(
         deletions=[change for change in changes if isinstance(change, ScramCredentialDeletion)],
         upsertions=[change for change in changes if isinstance(change, ScramCredentialUpsertion)],
@@ -38,7 +38,7 @@ def alter(connection: Connection, *changes: ScramCredentialDeletion | ScramCrede
 
 
 def described(connection: Connection, users: list[str] | None) -> dict[str, Any]:
-    """Of each user the mechanisms with their iterations, or the error."""
+    """Each user's mechanisms with their iterations, or the error."""
     request = DescribeUserScramCredentialsRequest(None if users is None else [UserName(user) for user in users])
     answer = connection.ask(request, 0)
     assert answer.error_code == 0

@@ -1,4 +1,4 @@
-"""What the only node of a cluster tells of its quorum, and of SASL and tokens where its listener knows no SASL."""
+"""What the only node of a cluster says about its quorum, and about SASL and tokens if its listener has no SASL."""
 
 from __future__ import annotations
 

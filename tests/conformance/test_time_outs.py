@@ -44,7 +44,7 @@ def test_check_25_an_idle_producer_is_forgotten_after_its_time(connection: Conne
 
 
 def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: Connection, topic: str) -> None:
-    """Whoever sends old records is forgotten soon, and what it repeats then is stored again."""
+    """A producer that sends old records is forgotten soon; what it repeats after that is stored again."""
     now_ms = time.time_ns() // 1_000_000
     late, early = new_pid(connection), new_pid(connection)
     assert connection.produce(topic, batch(b"a", pid=early, epoch=0, sequence=0, timestamp=now_ms + 600_000)).error == 0

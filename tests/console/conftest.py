@@ -1,4 +1,4 @@
-"""The console in a real browser: one Chromium for all of these tests, a console for each cluster."""
+"""The console in a real browser: one Chromium for all of these tests, and one console for each cluster."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ OPTIONS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-backg
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 SECONDS = 90
 PATIENT = {"default.api.timeout.ms": "90000", "request.timeout.ms": "90000"}
-"""A busy machine is no defect."""
+"""Generous, because a busy machine is no defect."""
 expect.set_options(timeout=SECONDS * 1000)
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium, of this machine. Closed behind these tests: its driver keeps an event loop in this thread."""
+    """This machine's Chromium.
+
+    It is closed after these tests, because its driver keeps an event loop in this thread.
+    """
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser here: none of {', '.join(BROWSERS)} is on the PATH (make setup installs Chromium)")
@@ -35,7 +38,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A visitor of their own, in a zone that is not UTC."""
+    """A fresh browser context in a time zone that is not UTC."""
     with browser.new_context(locale="en-US", timezone_id="Asia/Kathmandu", viewport=VIEWPORT) as visitor:
         visitor.set_default_timeout(SECONDS * 1000)
         yield visitor
@@ -43,7 +46,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
-    """A page that runs no script but the console's, and whose script has no error."""
+    """A page that runs no script except the console's, and in which no script fails."""
     opened = context.new_page()
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))

@@ -1,4 +1,4 @@
-"""Every page by keyboard alone, and as a screen reader is told it: names, roles, landmarks, headings, contrast."""
+"""Every page by keyboard alone, and as a screen reader presents it: names, roles, landmarks, headings, contrast."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PAGES = {
 }
 NAMED = {"link", "button", "textbox", "searchbox", "combobox", "checkbox", "radio", "spinbutton", "image", "table",
          "navigation", "progressbar", "meter"}  # fmt: skip
-"""Roles that mean nothing to who cannot see, unless they have a name."""
+"""Roles that mean nothing to a blind user unless they have a name."""
 FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
 SEEN = f"""() => [...document.querySelectorAll("{FOCUSABLE}")].filter((one) =>
     one.checkVisibility({{ visibilityProperty: true }}) && !one.disabled)"""
@@ -56,7 +56,7 @@ NOTE = f"""() => {{
   }});
 }}"""
 MOST_TABS = 30
-"""On one page: what follows in longer tables is rows of the same kind."""
+"""Per page; longer tables only repeat rows of the same kind."""
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 FROM_THE_TOP = """() => {
   document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute("tabindex");
@@ -66,7 +66,7 @@ FOUND_WRONG = (Path(__file__).parent / "found_wrong.js").read_text()
 
 @pytest.fixture(scope="module")
 def filled(oncelog_console: RunningConsole, oncelog_broker: RunningBroker) -> Iterator[RunningConsole]:
-    """A console with a topic that has records of every fate, one transaction of which is open, and a group."""
+    """A console with a topic whose records have every possible fate, one open transaction among them, and a group."""
     servers = oncelog_broker.bootstrap_servers
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(TOPIC, 1)])
@@ -82,7 +82,7 @@ def filled(oncelog_console: RunningConsole, oncelog_broker: RunningBroker) -> It
 
 
 def tree(context: BrowserContext, page: Page) -> list[dict[str, Any]]:
-    """What a screen reader is given."""
+    """What a screen reader receives."""
     session = context.new_cdp_session(page)
     nodes: list[dict[str, Any]] = session.send("Accessibility.getFullAXTree")["nodes"]
     session.detach()
@@ -94,7 +94,7 @@ def tree(context: BrowserContext, page: Page) -> list[dict[str, Any]]:
 
 
 def visit(page: Page, address: str) -> None:
-    """Open a page, and wait for the parts that it asks for when it is drawn."""
+    """Open a page and wait for the parts that it loads afterwards."""
     page.goto(address)
     expect(page.locator("h1")).to_be_visible()
     expect(page.locator("[hx-trigger=load]")).to_have_count(0)
@@ -150,7 +150,7 @@ def test_the_first_tab_skips_to_the_content(page: Page, filled: RunningConsole) 
 
 
 def press_until(page: Page, selector: str) -> None:
-    """Tab until something has the focus."""
+    """Press Tab until the element has the focus."""
     for _ in range(200):
         if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
             return

@@ -1,4 +1,4 @@
-"""What a page does with data that means harm, and with a broker that is not there, dies, or refuses."""
+"""What a page does with malicious data, and with a broker that is missing, dies or refuses."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_questions_that_make_no_sense_are_answered_in_words(
 
 
 class Process:
-    """Our broker, to be killed."""
+    """Our broker, which the test may kill."""
 
     def __init__(self, port: int, data: Path) -> None:
         command = [str(ONCELOG), "serve", "--listen", f"127.0.0.1:{port}", "--data", str(data), "--json"]

@@ -1,4 +1,4 @@
-"""What protects a visitor and the cluster: hosts, forms, cookies, headers, the token, and that it only reads."""
+"""What protects a visitor and the cluster: hosts, forms, cookies, headers, the token, and read-only access."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ask(
 
 
 def visit(console: RunningConsole) -> tuple[str, str]:
-    """A cookie, and the secret of its forms."""
+    """A cookie, and the secret that its forms carry."""
     first = ask(console, "GET", "/topic/create")
     found = re.search(r'name="csrf" value="([^"]+)"', first.text)
     assert found

@@ -1,4 +1,4 @@
-"""A transaction that no coordinator knows: found behind the page, and ended by who is told first what follows."""
+"""A transaction that no coordinator knows: the page finds it, and a user who was told the consequences can end it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def broker() -> Iterator[oncelog.Broker]:
 
 @pytest.fixture
 def topic(broker: oncelog.Broker, unique_name: str) -> str:
-    """Two records of a transaction that hangs, and one behind them that waits."""
+    """Two records of a hanging transaction, and a later one that waits for it."""
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1)])
     leave_hanging(broker.bootstrap_servers, unique_name, b"lost", b"too")

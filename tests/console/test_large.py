@@ -28,7 +28,7 @@ BATCHES = 100
 
 
 async def fill(servers: str, topic: str) -> None:
-    """Ten million records: a hundred times the same packed batch. The last batch has a record of its own at its end."""
+    """Ten million records: the same compressed batch a hundred times. The last batch ends with a record of its own."""
     same = [Record(n, 1_767_225_600_000 + n, b"k", b'{"n":1}') for n in range(IN_BATCH)]
     batch = encode_batch(same, compression=Compression.ZSTD)
     last = encode_batch([*same[:-1], Record(IN_BATCH - 1, same[-1].timestamp, b"needle", b'{"n":2}')],
@@ -80,7 +80,7 @@ STATIC = re.compile(rb'(/static/[^"\s]+)')
 
 
 def test_every_page_is_light(console: RunningConsole) -> None:
-    """The document and every file that it names, nothing packed and nothing kept from before."""
+    """The document and every file that it names, uncompressed and with an empty cache."""
 
     def fetched(path: str) -> bytes:
         try:

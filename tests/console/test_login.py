@@ -1,4 +1,4 @@
-"""Visitors of a cluster that asks who they are: they log in with their own credentials, and have their own rights."""
+"""Visitors of a cluster that requires a login: they log in with their own credentials and have their own rights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTEN = "PLAINTEXT://127.0.0.1:0,CLIENTS://127.0.0.1:0"
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[oncelog.Broker]:
-    """Everybody is a super user on the first listener; the second asks for a login."""
+    """Everybody is a super user on the first listener; the second one requires a login."""
     protocols = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CLIENTS:SASL_PLAINTEXT"}
     with oncelog.Broker(listen=LISTEN, settings={**COMMON, **protocols}) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers.split(",")[0]) as admin:

@@ -49,7 +49,9 @@ def show(page: Page, console: RunningConsole) -> Open:
 
 @pytest.fixture
 def producer(broker: RunningBroker, stack: ExitStack, unique_name: str) -> Producer:
-    """One with the transactional id ``tx-`` and the test's name; what it left open is aborted behind the test."""
+    """A transactional producer with the id ``tx-`` and the test's name; what it leaves open is aborted after the
+    test.
+    """
     made = Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=f"tx-{unique_name}")
     return stack.enter_context(made)
 

@@ -1,4 +1,4 @@
-"""What the console says of transactions on which a database decides, and before it ends one by force."""
+"""What the console says about transactions that a database decides, also before somebody ends one by force."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A damaged record in an internal topic costs the groups or transactional ids of its own partition their coordinator.
+"""A damaged record in an internal topic only costs the groups or transactional ids of its partition their
+coordinator.
 
-The broker starts, everybody else is served, and the log says which partition it is. The same where an internal topic is
-deleted: its coordinator goes, a new one begins with nothing.
+The broker starts, everybody else is served, and the log names the partition. The same holds if an internal topic is
+deleted: its coordinator goes, and a new one starts empty.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def no_length(stored: bytes, _: Batch) -> bytes:
 
 
 def a_value_that_ends_early(_: bytes, damaged: Batch) -> bytes:
-    """A sound batch, but what is in it was never written by a coordinator."""
+    """A sound batch whose contents no coordinator ever wrote."""
     return batch(b"\x00", key=damaged.records()[0].key, base_offset=damaged.base_offset, leader_epoch=0)
 
 
@@ -65,7 +66,7 @@ DAMAGES: Mapping[int, Callable[[bytes, Batch], bytes]] = {
     1: no_length,
     2: a_value_that_ends_early,
 }
-"""By partition; the last one is left as it is."""
+"""By partition; the last one is left intact."""
 
 
 def coordinated(client: Connection) -> None:
@@ -75,7 +76,7 @@ def coordinated(client: Connection) -> None:
 
 
 def init(client: Connection, name: str) -> tuple[Error, int, int]:
-    """What InitProducerId answers, with what it gives."""
+    """What InitProducerId answers, with the producer id that it gives."""
     request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000)
     answer = client.ask_until(request, 4, lambda found: found.error_code != Error.CONCURRENT_TRANSACTIONS)
     return Error(answer.error_code), answer.producer_id, answer.producer_epoch

@@ -1,4 +1,4 @@
-"""A full disk and failing syncs, met by real clients: what cannot be kept is refused, and a restart heals.
+"""A full disk and failing syncs as real clients meet them: what cannot be stored is refused, and a restart heals.
 
 The full disk is a limit on the size of the process's files (``RLIMIT_FSIZE``): the operating system itself refuses the
 write, halfway if need be. A failing sync is injected below the broker.
@@ -56,7 +56,7 @@ def transactional(servers: str, name: str) -> Producer:
 
 
 def committed_values(servers: str, topic: str) -> list[bytes | None]:
-    """Everything below the last stable offset, which has to be the end of the log."""
+    """Everything below the last stable offset, which must be the end of the log."""
     settings = client_settings(servers) | {"group.id": "reader", "enable.partition.eof": True}
     place = TopicPartition(topic, 0, 0)
     uncommitted = Consumer(settings | {"isolation.level": "read_uncommitted"})
@@ -81,7 +81,7 @@ def committed_values(servers: str, topic: str) -> list[bytes | None]:
 
 
 def is_done(call: Callable[[float], object], timeout_s: float) -> bool:
-    """Whether a transactional call got through; False where its error says to repeat it."""
+    """Whether a transactional call succeeded; False if its error says to repeat it."""
     try:
         call(timeout_s)
     except KafkaException as error:
@@ -170,7 +170,7 @@ def test_a_commit_that_finds_no_room_is_decided_after_the_restart(node: ServePro
 
 @pytest.mark.parametrize("full", ["__transaction_state", "results"])
 def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(node: ServeProcess, full: str) -> None:
-    """What the restart recovered still waits for its sync (``commit``); the end of a transaction finds no room."""
+    """What the restart recovered still waits for its sync (``commit``), and the end of a transaction finds no space."""
     txn_id = "t" * (20_000 if full == "__transaction_state" else 10)
     with Connection(node.bootstrap_servers) as client:
         for topic in ("results", "other"):
@@ -205,7 +205,7 @@ def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(node: Se
 
 
 class FailingSyncs:
-    """Syncs of files below ``failing`` fail."""
+    """Makes syncs of files below ``failing`` fail."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.failing: str | None = None

@@ -27,7 +27,7 @@ def quick_spark(spark_class_archive: None) -> None:
 
 @pytest.fixture(scope="session")
 def flights() -> list[Flight]:
-    """All flights in scheduled order."""
+    """All flights, in the order of their scheduled departure."""
     return read_flights()
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def demo(folder: Path, *options: str) -> dict[str, Any]:
-    """Run it; its JSON result, which it gives with exit status 0 only when the topics are exact."""
+    """Run the demo; returns its JSON result, which comes with exit status 0 only if the topics are exact."""
     run = subprocess.run(
         [sys.executable, "-m", "oncelog", "demo", "--flights", str(FLIGHTS), "--data", str(folder), "--json", *options],
         capture_output=True,
@@ -64,7 +64,7 @@ def assert_not_compared(result: dict[str, Any]) -> None:
 
 
 def assert_rival_doubles(result: dict[str, Any]) -> None:
-    """Spark's own sink under the same kills: at least once, as it says."""
+    """Spark's own sink under the same kills delivers at least once, as it says."""
     rival = result["sparks_own_sink"]
     assert rival["missing"] == ""
     assert rival["duplicates"] > 0
@@ -73,7 +73,7 @@ def assert_rival_doubles(result: dict[str, Any]) -> None:
 
 
 def assert_commands_show_the_aborted_record(result: dict[str, Any], report: str) -> None:
-    """The report's commands, run as they stand there."""
+    """Runs the report's commands exactly as they are printed."""
     found = re.search(r"<pre>(.*?)</pre>", report, re.DOTALL)
     assert found is not None
     serve, show = (shlex.split(html.unescape(line)) for line in found[1].splitlines())

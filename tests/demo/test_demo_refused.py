@@ -1,4 +1,4 @@
-"""What the demo refuses, before it starts Spark, in one sentence."""
+"""What the demo refuses before it starts Spark, in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data of the demo, as its files have it."""
+"""The demo's data as its files contain it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killing a process of the demo ends what it started, and is told apart from one that ends by itself."""
+"""Killing a process of the demo also ends what it started, and is not confused with a process that ends by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof finds what is wrong: each kind of difference, put into the topics on purpose."""
+"""The proof finds every kind of difference that is put into the topics on purpose."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def prove(broker: RunningBroker, prefix: str, truth: Truth, tamper: Tamper) -> T
 
 
 def nothing(rows: list[Row]) -> None:
-    """Leave it as it should be."""
+    """Restore the correct state."""
 
 
 def duplicate(rows: list[Row]) -> None:

@@ -1,4 +1,4 @@
-"""What the demo takes for the truth, against numbers worked out by hand."""
+"""The demo's expected results, against numbers worked out by hand."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ PIPED = re.compile(r"(?:(?P<before>[^|]*)\| )?oncelog (?P<words>[^|<>]*)")
 
 
 def _printed(line: str) -> str:
-    """What a command line prints; one that ends in our command saves a process."""
+    """What a command line prints; if it ends in our command, that runs without a process of its own."""
     piped = PIPED.fullmatch(line)
     if piped is None:
         ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
@@ -106,7 +106,7 @@ def _printed(line: str) -> str:
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:
-    """Commands with what they print."""
+    """Commands with their output."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, shown = part.partition("\n")
         yield line, shown
@@ -194,7 +194,7 @@ def test_commands_of_other_blocks_exist_with_their_options(
 
 
 def test_messages_name_commands_that_exist() -> None:
-    """Whoever reads what to do next copies it into a shell."""
+    """Users copy the next step from a message into their shell."""
     context = click.Context(command)
     found = {name: command.get_command(context, name) for name in command.list_commands(context)}
     groups = {name: one.commands for name, one in found.items() if isinstance(one, click.Group)}
@@ -208,7 +208,7 @@ def test_messages_name_commands_that_exist() -> None:
 
 
 def _parse(group: click.Command, name: str, words: list[str], parent: click.Context | None = None) -> None:
-    """Fail where click would refuse the words; nothing is run."""
+    """Fails if click would refuse the words; nothing is run."""
     with group.make_context(name, list(words), parent=parent) as context:
         if isinstance(group, click.Group):
             rest = [*context._protected_args, *context.args]
@@ -218,14 +218,14 @@ def _parse(group: click.Command, name: str, words: list[str], parent: click.Cont
 
 
 def test_programs_that_start_a_query_wait_for_it() -> None:
-    """A script that ends behind ``start()`` ends the query, with status 0 and nothing written."""
+    """A script that ends right after ``start()`` ends the query, with status 0 and nothing written."""
     whole = [example for example in EXAMPLES if example.language == "python" and "= session(" in example.text]
     assert whole
     assert not [e.name for e in whole if ".start()" in e.text and ".awaitTermination()" not in e.text]
 
 
 def test_rows_of_tables_stand_below_a_heading() -> None:
-    """A blank line inside a table makes its other rows text."""
+    """After a blank line inside a table, the remaining rows are plain text."""
     ruler = re.compile(r"\|(?: *:?-+:? *\|)+")
     for page in PAGES:
         text = FENCED.sub("", page.read_text(encoding="utf-8"))
@@ -235,7 +235,7 @@ def test_rows_of_tables_stand_below_a_heading() -> None:
 
 
 def test_no_page_says_a_thing_twice() -> None:
-    """A section that a merge has doubled, with the figures of two days."""
+    """A merge can duplicate a section, with the figures of two days."""
     for page in PAGES:
         text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
         headings = re.findall(r"^#{2,3} (.*)", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The documentation's site is built, and MkDocs finds no dead link, no missing page and no reference to nothing."""
+"""The documentation site builds, and MkDocs finds no dead link, missing page or broken reference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
 
 
 def test_the_workflows_run_what_is_there() -> None:
-    """Every path of the project that a step of a workflow names exists."""
+    """Every path of the project that a workflow step names exists."""
     steps = [
         word
         for path in (ROOT / ".github" / "workflows").glob("*.yml")

@@ -1,4 +1,4 @@
-"""Every error that the page for Spark's troubles quotes is one that the code raises, or Spark or a broker."""
+"""Every error that the troubleshooting page for Spark quotes can really be raised, by our code, Spark or a broker."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SPARKS_OWN = {
     "Python worker failed to connect back",
     "Multiple streaming queries are concurrently using ...",
 }
-"""Of Spark's JVM, names where it has given them; those of PySpark are in its own file."""
+"""Errors of Spark's JVM that have names; those of PySpark are in a file of its own."""
 _GAP = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def quoted() -> list[str]:
-    """What stands between backticks in the first column of the tables."""
+    """The text between backticks in the first column of the tables."""
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
     return [text for row in rows for text in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
 

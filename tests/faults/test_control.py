@@ -33,7 +33,7 @@ def control() -> Iterator[FaultControl]:
 
 @pytest.fixture(scope="module")
 def idle_control() -> Iterator[FaultControl]:
-    """For tests that make no fault."""
+    """For tests that inject no fault."""
     running = FaultControl(Faults(), "127.0.0.1", 0)
     yield running
     running.stop()
@@ -165,7 +165,9 @@ def test_whoever_goes_before_the_answer_is_not_told_of(
     ],
 )
 def test_pages_of_other_sites_make_no_faults(idle_control: FaultControl, headers: dict[str, str]) -> None:
-    """A browser lets any page send a POST to this machine, and one whose name is made to point here read, too."""
+    """Browsers let any page send a POST to this machine, and a page whose name resolves to it can read the answers,
+    too.
+    """
     asked = urllib.request.Request(
         f"http://{idle_control.address}/faults",
         b'{"fault": "lose_answer Produce"}',
@@ -248,7 +250,7 @@ def test_a_wrong_fault_is_refused_before_anything_listens() -> None:
 
 
 def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
-    """``oncelog serve --faults``: what a test in any language does, here with Python's HTTP client."""
+    """``oncelog serve --faults``: what tests in any language do, here with Python's HTTP client."""
     command = [sys.executable, "-m", "oncelog", "serve", "--listen", "127.0.0.1:0", "--nodes", "3", "--json"]
     command += ["--data", str(tmp_path), "--faults", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Faults inside the embedded broker, each with clients that know nothing of it."""
+"""Faults inside the embedded broker, each with clients that know nothing about them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def broker() -> Iterator[oncelog.Broker]:
 
 
 def committed(broker: oncelog.Broker, count: int, topic: str = "t") -> list[bytes | None]:
-    """What a read_committed consumer of librdkafka reads, and that no more comes."""
+    """What librdkafka reads with read_committed, and that nothing more arrives."""
     consumer = ConfluentConsumer(
         {
             "bootstrap.servers": broker.bootstrap_servers,
@@ -72,7 +72,7 @@ def test_a_lost_acknowledgement_doubles_nothing(broker: oncelog.Broker) -> None:
 
 
 def test_without_idempotence_it_is_there_twice(broker: oncelog.Broker) -> None:
-    """The bug that the fault finds."""
+    """The bug that the fault reveals."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": False, "acks": 1}
     producer = ConfluentProducer(settings)
     with broker.faults.lose_answer("Produce", topic="t"):
@@ -96,7 +96,7 @@ def test_a_client_in_a_black_hole_gives_up(broker: oncelog.Broker) -> None:
 
 
 def test_held_markers_hold_readers_back(broker: oncelog.Broker) -> None:
-    """What the literature calls a hanging transaction: committed, answered, and invisible."""
+    """The transaction is committed and answered but invisible: what the literature calls a hanging transaction."""
     producer = transactional(broker)
     with broker.faults.hold_markers(topic="t") as fault:
         producer.begin_transaction()
@@ -126,7 +126,7 @@ def test_markers_lost_and_repeated_change_nothing(broker: oncelog.Broker, kind: 
 @pytest.mark.parametrize("nodes", [1, 3])
 @pytest.mark.parametrize("after", ["prepare", "first-marker", "markers", "AddPartitionsToTxn", "EndTxn"])
 def test_a_coordinator_that_crashes_is_taken_over(after: str, nodes: int) -> None:
-    """All or nothing in every partition, and the producer continues."""
+    """Every partition has all or nothing, and the producer continues."""
     with oncelog.Broker(nodes=nodes, settings=QUICK) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", num_partitions=3, replication_factor=nodes)])

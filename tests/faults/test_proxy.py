@@ -1,4 +1,4 @@
-"""Every fault with clients that are not ours, in front of our broker and of Apache Kafka."""
+"""Every fault with other people's clients, in front of our broker and of Apache Kafka."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_without_faults_nothing_changes(proxy: FaultProxy, broker: RunningBroker
 def test_a_lost_acknowledgement_doubles_without_idempotence(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
-    """At least once, and what it costs (A5)."""
+    """Delivery at least once, and its price (A5)."""
     producer = producer_of(proxy, enable_idempotence=False, acks="all")
     with proxy.faults.lose_answer("Produce", topic=topic) as fault:
         producer.produce(topic, b"once?")
@@ -106,7 +106,7 @@ def test_an_error_is_answered_and_the_request_never_arrives(
 def test_requests_out_of_order_are_mended_by_an_idempotent_producer(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
-    """Ours and Java's send again what was refused (A8); librdkafka gives up there, on every broker."""
+    """Our client and Java's resend what was refused (A8); librdkafka gives up there, on every broker."""
     with oncelog.Producer(bootstrap_servers=proxy.bootstrap_servers, retry_backoff_ms=10) as producer:
         producer.send_and_wait(topic, b"0")
         with proxy.faults.reorder("Produce", topic=topic, times=3) as fault:

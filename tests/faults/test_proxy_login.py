@@ -1,4 +1,4 @@
-"""A proxy in front of brokers that ask for a login: the clients' own passes, or the proxy's is guarded by a secret."""
+"""A proxy before brokers that require a login: the clients' logins pass through, or a secret guards the proxy's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin as its users meet it: a test file of their own, run by pytest in a process of its own."""
+"""The pytest plugin as its users meet it: their test file, run by pytest in a separate process."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_p
 
 
 def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
-    """A partition that met a full disk stops until a restart, and with it every transactional id that it holds."""
+    """A partition that met a full disk stops until a restart, and with it every transactional id that it stores."""
     with Embedded({}) as shared:
         with Connection(shared.bootstrap_servers) as client:
             find_coordinator(client, "x", TRANSACTION)
@@ -163,7 +163,9 @@ def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
 
 
 def test_a_broker_that_a_test_has_stopped_serves_the_next_one() -> None:
-    """At another port: the admin client that the fixtures keep asked at the old one, and waited a minute each time."""
+    """After a restart at another port, the fixtures' admin client asked at the old one and waited a minute each
+    time.
+    """
     with Embedded({}) as shared:
         shared.create_topic("t")
         shared.broker.stop()
@@ -209,7 +211,7 @@ def test_pytest_does_not_pay_for_the_plugin_before_it_is_used(module: str) -> No
 
 
 def test_the_package_is_imported_as_it_was_installed(tmp_path: Path) -> None:
-    """Pytest marks all modules of a plugin's distribution for rewriting: seconds, in every new environment."""
+    """Pytest rewrites all modules of a plugin's distribution: that costs seconds in every new environment."""
     (tmp_path / "marking.py").write_text('import pytest\n\npytest.register_assert_rewrite("oncelog")\n')
     source = """
 import sys

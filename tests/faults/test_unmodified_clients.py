@@ -1,4 +1,4 @@
-"""Every fault, with two clients that know nothing of it: confluent-kafka and aiokafka."""
+"""Every fault, with two unmodified clients: confluent-kafka and aiokafka."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SYNCED = {"oncelog.flush.policy": "commit", "group.initial.rebalance.delay.ms": 
 
 
 class Client(Protocol):
-    """What the tests do with a client: all calls wait for their outcome."""
+    """What the tests do with a client; all calls wait for their result."""
 
     def __init__(self, servers: str, transactional_id: str | None = None, *, gives_up: bool = False) -> None: ...
 
@@ -40,7 +40,7 @@ class Client(Protocol):
     def end(self, *, commit: bool) -> None: ...
 
     def read(self, group: str, count: int, between: Callable[[], object]) -> list[bytes]:
-        """Values that a member of a group reads; ``between`` is called after the first one."""
+        """Values that a group member reads; ``between`` is called after the first one."""
         ...
 
     def close(self) -> None: ...
@@ -160,7 +160,7 @@ def broker() -> Iterator[oncelog.Broker]:
 
 
 def committed(broker: oncelog.Broker) -> list[bytes | None]:
-    """All that a reader of committed records is given."""
+    """Everything that a read_committed consumer receives."""
     servers, where = broker.bootstrap_servers, TopicPartition("t", 0)
     with Consumer(bootstrap_servers=servers, isolation_level="read_committed") as consumer:
         consumer.assign([where])
@@ -232,7 +232,7 @@ def test_held_markers(broker: oncelog.Broker, kind: type[Client]) -> None:
 
 @pytest.mark.parametrize("fault", ["lose_marker", "repeat_marker", "prepare", "first-marker", "markers", "EndTxn"])
 def test_what_happens_between_the_phases(broker: oncelog.Broker, kind: type[Client], fault: str) -> None:
-    """The last four: the coordinator dies after that."""
+    """The last four cases: the coordinator dies afterwards."""
     client = kind(broker.bootstrap_servers, "x")
     for value, commit in ((b"a", True), (b"b", False), (b"c", True)):
         markers = fault.endswith("_marker")
@@ -284,7 +284,7 @@ def test_a_forgotten_producer(broker: oncelog.Broker, kind: type[Client]) -> Non
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[oncelog.Broker]:
-    """One with a data folder."""
+    """A broker with a data folder."""
     with oncelog.Broker(tmp_path, settings=SYNCED, faults=True) as broker:
         yield broker
 

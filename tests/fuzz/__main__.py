@@ -1,7 +1,7 @@
 """The long form: ``python -m tests.fuzz --seconds 60`` for each target, one process, progress and a count of inputs.
 
-Guided by coverage where atheris is installed, by changes from a seed alone elsewhere (or with ``--blind``). An input
-that breaks a target is written to ``tests/fuzz/corpus/found``, where the short form runs it forever.
+Guided by coverage if atheris is installed, else (or with ``--blind``) by changes drawn from a seed. An input that
+breaks a target is written to ``tests/fuzz/corpus/found``, and the short form runs it from then on.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def run_blind(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, bool]:
-    """In this process, for so long or so many; progress each ten seconds."""
+    """Fuzz in this process for the given time or number of inputs; shows progress every ten seconds."""
     from tests.fuzz.blind import KEPT, find, inputs, tell
 
     started = said = time.monotonic()
@@ -77,7 +77,7 @@ def run_blind(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, 
 
 
 def run_guided(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, bool]:
-    """In a process of its own, which libFuzzer ends at the first finding."""
+    """Fuzz in a process of its own, which libFuzzer ends at the first finding."""
     with tempfile.TemporaryDirectory(prefix="oncelog-fuzz-") as folder:
         corpus, crash = Path(folder, "corpus"), Path(folder, "crash")
         corpus.mkdir()
@@ -101,7 +101,7 @@ def run_guided(target: Target, seed: int, seconds: int, runs: int) -> tuple[int,
 
 
 def _follow(target: Target, process: subprocess.Popen[str]) -> int:
-    """Show progress, and all that is not libFuzzer's own chatter; the number of inputs."""
+    """Show progress and everything else except libFuzzer's own chatter; returns the number of inputs."""
     count, said = 0, time.monotonic()
     assert process.stdout is not None
     for line in process.stdout:

@@ -1,4 +1,4 @@
-"""Inputs from a seed: the corpus first, then changes of it, and new ones where the target can make them."""
+"""Inputs from a seed: first the corpus, then changed and, if the target can generate them, new inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEW_INPUTS = 0.25
 
 
 KEPT = 250
-"""Inputs that one session takes."""
+"""How many inputs one session takes."""
 
 
 class Finding(NamedTuple):
@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 
 def find(target: Target, batch: Sequence[bytes]) -> Finding | None:
-    """Feed all to one session; what broke it, made as short as a few tries can."""
+    """Feed all inputs to one session; returns what broke it, made as short as a few tries allow."""
     session = target.session()
     fed: list[bytes] = []
     try:
@@ -48,7 +48,7 @@ def _failure(target: Target, sequence: Sequence[bytes]) -> Exception | None:
 
 
 def _shortened(target: Target, fed: Sequence[bytes]) -> tuple[bytes, ...]:
-    """The last input alone where that is enough, else without every part that is not needed."""
+    """The last input alone if that is enough, else the inputs without every part that is not needed."""
     if _failure(target, fed[-1:]) is not None:
         return (fed[-1],)
     left, size = list(fed), max(1, len(fed) // 2)
@@ -66,7 +66,7 @@ def _shortened(target: Target, fed: Sequence[bytes]) -> tuple[bytes, ...]:
 
 
 def inputs(target: Target, seed: int) -> Iterator[bytes]:
-    """Without end; the same for the same seed and corpus."""
+    """An endless stream; the same for the same seed and corpus."""
     corpus = target.corpus
     yield from corpus
     random = Random(f"{target.name} {seed}")

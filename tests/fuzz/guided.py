@@ -12,11 +12,11 @@ with atheris.instrument_imports(include=["oncelog"]):
     from tests.fuzz.targets import TARGETS
 
 NEW_INPUTS = 0.1
-"""How many inputs are made again where the target can make them; the others are changes of the corpus."""
+"""The share of inputs that are generated, if the target can; the others are changes of the corpus."""
 
 
 def fuzz(name: str, flags: Sequence[str]) -> None:
-    """Fuzz until libFuzzer's flags say that it is enough, or an input breaks the target; ends the process."""
+    """Fuzz until libFuzzer's flags end it or an input breaks the target; ends the process."""
     (target,) = (target for target in TARGETS if target.name == name)
     generate = target.generate
 

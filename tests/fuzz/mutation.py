@@ -1,4 +1,4 @@
-"""Changed inputs without a coverage tool: what a fuzzer does to bytes, from a seed, so that a run can be repeated."""
+"""Mutations without a coverage tool: what a fuzzer does to bytes, drawn from a seed so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _set(random: Random, data: bytearray, _corpus: Sequence[bytes], _tokens: Seq
 
 
 def _number(random: Random, data: bytearray, _corpus: Sequence[bytes], _tokens: Sequence[bytes]) -> None:
-    """A number of 2, 4 or 8 bytes, big-endian: an edge, or the one that is there and a little more or less."""
+    """A big-endian number of 2, 4 or 8 bytes: an edge value, or the present one plus or minus a little."""
     size = random.choice((2, 4, 8))
     if len(data) < size:
         return

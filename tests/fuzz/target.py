@@ -1,4 +1,4 @@
-"""What is fuzzed: a function that takes any bytes and raises only where the code under test breaks a promise."""
+"""What is fuzzed: a function that takes any bytes and raises only if the code under test breaks a promise."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST_BYTES = 16 * 1024
 
 
 class Session(Protocol):
-    """One broker, or two, that inputs are fed to; an exception, or a failed ``assert``, is a finding."""
+    """One broker, or two, that inputs are fed to; an exception or a failed ``assert`` is a finding."""
 
     def feed(self, data: bytes) -> None: ...
 
     def end(self) -> None:
-        """Stop, and look whether all is as it should be."""
+        """Stop, and check that everything is as it should be."""
 
 
 class Single:
@@ -30,7 +30,7 @@ class Single:
         self.feed = run
 
     def end(self) -> None:
-        """There is nothing to end."""
+        """Nothing needs ending."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Target:
     short: int = 2000
 
     def run(self, *sequence: bytes) -> None:
-        """Feed these inputs to a session of their own."""
+        """Feed these inputs to a new session."""
         session = self.session()
         for data in sequence:
             session.feed(data)
@@ -64,7 +64,7 @@ class Target:
 
     @property
     def found_path(self) -> Path:
-        """Inputs that once broke it, each with a line that says what it broke."""
+        """Inputs that once broke the target, each with a line that says what it broke."""
         return FOUND / f"{self.name}.hex"
 
     @cached_property
@@ -77,7 +77,9 @@ class Target:
 
 
 def read_inputs(path: Path) -> list[tuple[bytes, ...]]:
-    """One sequence of inputs a line, in hexadecimal with commas between; a line that begins with # is a remark."""
+    """One sequence of inputs per line, in hexadecimal and separated by commas; a line that begins with # is a
+    comment.
+    """
     if not path.exists():
         return []
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
@@ -85,12 +87,12 @@ def read_inputs(path: Path) -> list[tuple[bytes, ...]]:
 
 
 def said(refusal: Exception, secret: str = "") -> None:
-    """A refusal says something, and never a secret."""
+    """A refusal has a message, and the message contains no secret."""
     text = str(refusal)
     assert text
     assert not secret or secret not in text
 
 
 def one_at_a_time(run: Callable[[bytes], None]) -> Callable[[], Session]:
-    """The sessions of what keeps nothing."""
+    """The session of a target that keeps nothing between inputs."""
     return lambda: Single(run)

@@ -1,4 +1,4 @@
-"""The short form of `make fuzz`: a few seconds for each target, from one seed, and every input that once broke one."""
+"""The short form of `make fuzz`: a few seconds for each target from one seed, and every input that once broke one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_what_once_broke_it_does_no_more(target: Target) -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_corpus_is_what_its_makers_make(target: Target) -> None:
-    """Else what it was made from has changed: `python -m tests.fuzz --write-corpus` writes it again."""
+    """If it fails, the corpus is older than its generators: `python -m tests.fuzz --write-corpus` writes it again."""
     assert [data for (data,) in read_inputs(target.path)] == sorted(
         set(target.seeds()), key=lambda data: (len(data), data)
     )

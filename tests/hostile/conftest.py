@@ -13,7 +13,7 @@ from tests.support.crash_rounds.node import ServeProcess
 
 
 class Node(ServeProcess):
-    """The broker's process as these tests look at it."""
+    """The broker's process as these tests observe it."""
 
     def __init__(self, folder: Path, settings: dict[str, str]) -> None:
         super().__init__(folder, settings)
@@ -23,14 +23,14 @@ class Node(ServeProcess):
         return Connection(self.bootstrap_servers, timeout_s=timeout_s)
 
     def memory_bytes(self) -> int:
-        """What the process has of the machine's memory."""
+        """How much of the machine's memory the process uses."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
         raise AssertionError("the process has no memory")
 
     def check_neighbour(self) -> None:
-        """Another client makes a topic, writes to it and reads it back."""
+        """Another client creates a topic, writes to it and reads it back."""
         self.check_alive()
         with self.connect() as neighbour:
             self._topics += 1

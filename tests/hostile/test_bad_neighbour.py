@@ -1,6 +1,6 @@
-"""While one process sends the worst that one client can, another's records are delivered, kept and read.
+"""While one process sends the worst that a client can send, another's records are accepted, stored and read.
 
-Times are for ``python -m benchmarks.neighbour``, which also compares with Apache Kafka; this is its short form.
+``python -m benchmarks.neighbour`` measures the times, also of Apache Kafka; this is its short form.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A process without a file descriptor left refuses what needs one; nothing goes offline, and later all is as before."""
+"""A process without free file descriptors refuses what needs one; nothing goes offline, and later all is as before."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_new_clients_are_served_beside_a_produce_to_more_partitions_than_descrip
 
 
 def check_all_read(node: Node, refused: list[int]) -> None:
-    """What was acknowledged is there, and nothing twice."""
+    """Every acknowledged record exists, and none twice."""
     with Connection(node.bootstrap_servers) as client:
         for index, error in enumerate(refused):
             values = client.read_committed("t", partition=index)

@@ -1,4 +1,4 @@
-"""Clients that send a byte now and then: they keep no memory that others wait for, and no connection forever."""
+"""Clients that send a byte now and then: they take no memory that others wait for, and keep no connection forever."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MB = 1024 * 1024
 
 @contextlib.contextmanager
 def dripping(*connections: Connection, drop: bytes = b"\0") -> Iterator[None]:
-    """A byte twice a second on each; what a connection of which nothing is left thinks of it does not matter."""
+    """Sends a byte on each, twice a second; what a connection that no longer exists thinks of it does not matter."""
     done = threading.Event()
 
     def drip() -> None:

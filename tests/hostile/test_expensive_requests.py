@@ -1,4 +1,4 @@
-"""Requests that ask for much: their own client waits, others have their turns between the pieces."""
+"""Expensive requests: their own client waits, and others have their turns between the pieces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_millions_of_keys_in_one_request_are_refused(node: Node, request_of: obj
 
 
 def test_as_many_keys_as_an_admin_client_may_have_are_answered(node: Node) -> None:
-    """As Apache Kafka does: all transactional ids of a large broker at once."""
+    """As Apache Kafka does: an admin client may ask for all transactional ids of a large broker at once."""
     keys = [f"a-transactional-id-{number:010}" for number in range(100_000)]
     with node.connect() as client:
         found = client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=keys), 4)
@@ -72,7 +72,7 @@ def test_topics_made_by_a_long_metadata_request_are_all_there_and_all_go(node: N
 
 
 def test_expressions_that_would_never_end_are_answered_and_a_stop_is_honoured(tmp_path: Path) -> None:
-    """Both APIs that take one, where there is something to match."""
+    """Both APIs that take an expression, with something to match it against."""
     node = Node(tmp_path, {})
     node.start()
     try:
@@ -111,7 +111,7 @@ def test_a_fetch_of_many_partitions_that_waits_is_answered_when_there_is_enough(
 
 
 def test_more_partitions_and_connections_than_descriptors(tmp_path: Path) -> None:
-    """Partitions are all there after kill -9 and stay there whatever connects; refused connections come again."""
+    """All partitions are there after kill -9 and stay, whatever connects; refused connections succeed later."""
     node = Node(tmp_path, {})
     node.prefix = ("prlimit", "--nofile=256:256")
     node.start()

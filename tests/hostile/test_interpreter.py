@@ -1,4 +1,4 @@
-"""While a batch of very many records is looked at, other threads go on: the loop's is one of them."""
+"""While a batch of very many records is checked, other threads run, and the loop's thread is one of them."""
 
 from __future__ import annotations
 

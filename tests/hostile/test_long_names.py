@@ -1,7 +1,7 @@
 """Every text of every request as long as its field allows: an answer that repeats it may not fit into its own field.
 
-Such a request is answered or ends its own connection; that it met what no rule foresees would be in the log, and other
-connections are served in any case. The fields come from the schema, so that a new API is among them.
+Such a request is answered or ends its own connection, the log shows no unforeseen failure, and other connections are
+served in any case. The fields come from the schema, so that a new API is included.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST = "n" * 32_767
 
 
 class OneOfEach(RandomSource):
-    """Arrays of one element, nothing null, every tagged field there."""
+    """Arrays of one element, no nulls, every tagged field present."""
 
     def integer(self, low: int, high: int) -> int:
         return 0 if (low, high) == (0, 1) else 1

@@ -205,7 +205,7 @@ def test_slow_reader_of_a_deleted_topic_keeps_no_stop_from_success(tmp_path: Pat
 
 
 def test_a_long_commit_is_carried_out_though_its_client_is_gone(node: Node) -> None:
-    """As Apache Kafka does with what it received whole."""
+    """As Apache Kafka carries out what it received whole."""
     with node.connect() as client:
         client.create_topic("left", partitions=1000)
         client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["leaving"]), 4)
@@ -237,7 +237,7 @@ def test_a_header_of_millions_of_tags_is_refused_at_once(node: Node, api_key: in
 
 
 def test_many_half_read_requests_take_no_more_than_they_may(tmp_path: Path) -> None:
-    """Each of 30 connections sends 100,000 names of no characters at once: some 1 GB, read side by side."""
+    """Each of 30 connections sends 100,000 empty names at once: together about 1 GB if all were read side by side."""
     node = Node(tmp_path, {"queued.max.request.bytes": str(64 * MB), "socket.request.max.bytes": str(8 * MB)})
     node.start()
     try:

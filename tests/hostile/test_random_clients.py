@@ -1,4 +1,4 @@
-"""Many clients that send at random, read slowly or go away: who stays gets each answer once, in order."""
+"""Many clients that send at random, read slowly or disconnect: those that stay get each answer once, in order."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Client:
             self._out = b"".join(self.request() for _ in range(self.rng.choice([1, 1, 1, 3])))
 
     def go_on(self, *, reads: bool) -> None:
-        """Send and read a piece; an answer out of its order, or the connection's end, is an error."""
+        """Send and read a piece; an answer out of order, or the end of the connection, is an error."""
         with contextlib.suppress(BlockingIOError):
             self._out = self._out[self.socket.send(self._out[: self.rng.choice([50, 100_000])]) :]
         if not reads:

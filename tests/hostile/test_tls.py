@@ -1,4 +1,4 @@
-"""Handshakes that never end, or never begin: others are served beside them, and nothing of them stays."""
+"""Handshakes that never end, or never begin: others are served meanwhile, and nothing remains of the handshakes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def connections(broker: oncelog.Broker) -> int:
 
 
 def greeted(broker: oncelog.Broker, authority: Path) -> str | None:
-    """The version of TLS that a sound client agrees on."""
+    """The version of TLS that a well-behaved client agrees on."""
     context = ssl.create_default_context(cafile=str(authority))
     host, port = broker.bootstrap_servers.split(":")
     with (
@@ -89,7 +89,7 @@ def test_a_handshake_that_is_broken_off_leaves_nothing(broker: tuple[oncelog.Bro
 
 
 def test_a_peer_that_has_tls_answer_and_does_not_read_is_cut_off(broker: tuple[oncelog.Broker, Path]) -> None:
-    """Each attempt to renegotiate is refused with 29 bytes, which wait for as long as the socket is full."""
+    """Each attempt to renegotiate is refused with 29 bytes, which wait in memory while the socket is full."""
     running, authority = broker
     host, port = running.bootstrap_servers.split(":")
     plain = socket.socket()
@@ -109,7 +109,7 @@ def test_a_peer_that_has_tls_answer_and_does_not_read_is_cut_off(broker: tuple[o
 
 
 def refuse_to_renegotiate(nodes: Nodes, times: int) -> None:
-    """What OpenSSL does for each ClientHello on a connection that is there."""
+    """What OpenSSL does for each ClientHello on an established connection."""
     for connection in nodes.server.connected():
         assert isinstance(connection, TlsConnection)
         connection._tls._outgoing.write(bytes(29 * times))

@@ -68,7 +68,7 @@ PUBLIC = (
     (r"assert producer\._closed", "with pytest.raises(ProducerClosed): await producer.send(self.topic, b'late')"),
     (r"(?m)^ +self\.assert\w+\(producer\.(_sender\._acks|_txn_manager)\b.*$", ""),
 )
-"""Looks behind the public names, and what says the same in public, or nothing where the rest of the test says it."""
+"""Looks behind the public names, and the public equivalent, or nothing if the rest of the test already checks it."""
 HELPERS = """
 import asyncio, contextlib
 from oncelog.aiokafka.errors import ProducerClosed
@@ -135,7 +135,7 @@ def is_ours(module: str, name: str) -> bool:
 
 
 def with_our_imports(text: str) -> str:
-    """The text of a test with the names that we have taken from us."""
+    """The text of a test with the names that come from ``oncelog.aiokafka``."""
     lines = text.splitlines()
     imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
     for node in sorted(imports, key=lambda found: -found.lineno):

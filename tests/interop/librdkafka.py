@@ -65,7 +65,7 @@ def build() -> Path:
 
 
 def passes(tests: Path, number: str, servers: str) -> bool:
-    """Run one test; what it told is beside its program."""
+    """Run one test; its output lies beside its program."""
     libraries = ":".join(str(tests.parent / name) for name in ("src", "src-cpp"))
     environment = {"LD_LIBRARY_PATH": libraries, "TEST_KAFKA_VERSION": "4.3.1", "TESTS": number}
     settings = tests / "test.conf"
@@ -89,7 +89,7 @@ def passes(tests: Path, number: str, servers: str) -> bool:
 
 @contextmanager
 def three_brokers(*, kafka: bool) -> Iterator[str]:
-    """Their bootstrap servers."""
+    """The bootstrap servers of three nodes."""
     if not kafka:
         with Broker(nodes=3, settings=SETTINGS) as broker:
             yield broker.bootstrap_servers

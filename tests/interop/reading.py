@@ -1,4 +1,4 @@
-"""Reading back with a client that is not ours."""
+"""Reading back with another client."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 
 def consumed_values(bootstrap_servers: str, topic: str, partition: int = 0) -> list[bytes | None]:
-    """What librdkafka reads of a partition, read_committed, from its start to the last stable offset."""
+    """What librdkafka reads of a partition with read_committed, from its start to the last stable offset."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,

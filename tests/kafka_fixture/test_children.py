@@ -40,7 +40,7 @@ input()
 
 @contextmanager
 def killed(program: str, *arguments: str) -> Iterator[list[object]]:
-    """What the program has printed, before its end by SIGKILL behind the block."""
+    """What the program prints before SIGKILL ends it after the block."""
     command = [sys.executable, "-c", program, *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None

@@ -1,4 +1,7 @@
-"""The browser is that of the console's tests. Fixtures of a package are those of its conftest: closed behind it."""
+"""The browser of the console's tests.
+
+A package-scoped fixture belongs to its conftest's package and is closed after it.
+"""
 
 from __future__ import annotations
 

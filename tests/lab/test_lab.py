@@ -1,4 +1,6 @@
-"""``oncelog lab``: each flow keeps its promises, on our broker and on Apache Kafka, and is drawn from what was seen."""
+"""``oncelog lab``: each flow keeps its promises on our broker and on Apache Kafka, and is drawn from what was
+observed.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,7 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_drawings_of_the_docs_are_current(name: str) -> None:
-    """But for a request that is put off and repeated, which is a matter of time."""
+    """Except for requests that are deferred and repeated, which depend on timing."""
     kept = {text for text in texts((FOLDER / f"lab-{name}.svg").read_text()) if not text.isdecimal()}
     fresh = {text for text in texts(draw(run(FLOWS[name]))) if not text.isdecimal()}
     timely = {"CONCURRENT_TRANSACTIONS", "InitProducerId transfer-1"}

@@ -1,4 +1,4 @@
-"""A broker that has seen everything that its metrics speak of."""
+"""A broker that has experienced everything that its metrics describe."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
 
 
 def _write(connection: Connection) -> None:
-    """Three records of an idempotent producer, one of them twice, one that is fenced, and one that is corrupt."""
+    """Three records of an idempotent producer, one of them sent twice, one record that is fenced, and one that is
+    corrupt.
+    """
     made = connection.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), 4)
     pid = made.producer_id
     for sequence in (0, 1):

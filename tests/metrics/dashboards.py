@@ -164,4 +164,4 @@ ELSEWHERE = {
     "kafka_network_requestmetrics_deprecatedrequestspersec_": "there once a request of a deprecated version came, of "
     "which Apache Kafka 4.3 serves none",
 }
-"""Names, or how they begin, that no Apache Kafka 4.3 broker has, and where they come from."""
+"""Names, or prefixes of names, that no Apache Kafka 4.3 broker has, and where they come from."""

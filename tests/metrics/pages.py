@@ -1,4 +1,4 @@
-"""Scraping, for tests: the page of a broker as samples."""
+"""Scraping for tests: a broker's page as samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Page:
         self.names = {sample.name for sample in self.samples}
 
     def value(self, name: str, **labels: str) -> float:
-        """Of the one sample that has these labels, whatever others it has."""
+        """The value of the one sample that has these labels, whatever other labels it has."""
         (found,) = self.values(name, **labels)
         return found
 

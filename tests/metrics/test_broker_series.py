@@ -1,4 +1,4 @@
-"""What a running broker says of itself."""
+"""What a running broker says about itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.metrics.dashboards import CONFLUENT, ELSEWHERE, STRIMZI
 from tests.metrics.pages import Page, scrape
 
 SEEN_LATER = {"oncelog_defects_total"}
-"""Only a defect makes it."""
+"""Only a defect produces this series."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The endpoint: who asks wrongly, who is slow, and what it says of a broker that is not well."""
+"""The endpoint: malformed requests, slow clients, and what it says about a broker that is unwell."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def broker() -> object:
 
 
 def ask(broker: oncelog.Broker, request: bytes) -> bytes:
-    """What the endpoint answers to bytes; empty where it hangs up."""
+    """What the endpoint answers to these bytes; empty if it hangs up."""
     address = broker.metrics_address
     with socket.create_connection((address.host, address.port), timeout=120) as connection:
         connection.sendall(request)

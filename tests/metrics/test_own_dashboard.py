@@ -1,4 +1,4 @@
-"""Our dashboard and alert rules: Prometheus' own tool takes them where it is installed, and every series is there."""
+"""Our dashboard and alert rules: Prometheus' own tool accepts them if it is installed, and every series exists."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ GRAFANAS = {"$__rate_interval": "5m", "$__interval": "1m", "$__range": "1h"}
 
 @pytest.mark.parametrize(("where", "expression"), [*expressions()])
 def test_every_expression_is_promql(where: str, expression: str) -> None:
-    """Parsed as Prometheus parses it, Grafana's own variables filled in; ``label_values`` is Grafana's question."""
+    """Parsed as Prometheus does, with Grafana's variables filled in; ``label_values`` is Grafana's own function."""
     asked = re.fullmatch(r"label_values\((.+), *\w+\)", expression)
     text = asked[1] if asked else expression
     for name, value in GRAFANAS.items():
@@ -100,7 +100,9 @@ def test_every_expression_is_promql(where: str, expression: str) -> None:
 
 
 def test_the_rules_file_holds_what_prometheus_takes_and_nothing_else() -> None:
-    """The keys of Prometheus' ``rulefmt``, durations as it reads them, templates with its functions' braces closed."""
+    """The keys of Prometheus' ``rulefmt``, durations as it reads them, and templates in which its functions' braces
+    close.
+    """
     told = yaml.safe_load(RULES.read_text())
     assert set(told) == {"groups"}
     names = [group["name"] for group in told["groups"]]

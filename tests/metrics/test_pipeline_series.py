@@ -1,4 +1,4 @@
-"""What a run of pipelines says of itself."""
+"""What a run of pipelines says about itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mirror does, and what it refuses, one rule at a time; between two of our brokers."""
+"""What a mirror does and what it refuses, one rule at a time, between two of our brokers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Clusters:
         return Mirror(self.source, self.target, settings, self.said.append)
 
     async def check_equal(self) -> None:
-        """Readers of A and of B are given the same records, timestamps included."""
+        """Readers of A and of B receive the same records, timestamps included."""
         here, there = [await committed(address, (self.topic,)) for address in self.addresses]
         assert without_offsets(here) == without_offsets(there)
 
@@ -62,7 +62,7 @@ class Clusters:
         return mirror
 
     async def mirrored(self, **more: Any) -> Mirror:
-        """A mirror that has carried everything over."""
+        """A mirror that has copied everything."""
         mirror = await self.started(**more)
         await caught_up(mirror)
         return mirror
@@ -77,7 +77,7 @@ class Clusters:
         return [seen.value for seen in contents[TopicPartition(self.topic, partition)]]
 
     async def transaction(self, producer: Producer, *values: bytes) -> None:
-        """One that has each value on both partitions, and is not ended."""
+        """A transaction that has each value on both partitions and has not ended."""
         await producer.begin_transaction()
         for value in values:
             for number in range(2):
@@ -269,7 +269,7 @@ def test_topic_recreated_on_the_source_is_stopped_and_others_go_on(play: Callabl
 def test_topic_that_goes_while_it_is_asked_for_is_dropped(
     play: Callable[[Flow], None], monkeypatch: pytest.MonkeyPatch, asked_before: int
 ) -> None:
-    """Between the look at all topics and a question about its offsets."""
+    """The topic goes between the listing of all topics and a question about its offsets."""
 
     async def flow(made: Clusters) -> None:
         list_offsets, questions = made.source.list_offsets, itertools.count()

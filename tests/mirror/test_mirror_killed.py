@@ -1,4 +1,6 @@
-"""Killed at any point and started again, a mirror loses, doubles, splits and reorders nothing: ours, Apache Kafka."""
+"""A mirror that is killed at any point and restarted loses, doubles, splits and reorders nothing: ours, Apache
+Kafka.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mirror between clusters that encrypt and ask who it is, with no more rights than its page names."""
+"""A mirror between clusters that encrypt and require a login, with no more rights than its page names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ON_TARGET = [
 def secured(
     authority: Authority, protocol: str, rights: list[tuple[AclResourceType, str, PatternType, Operation]]
 ) -> Iterator[tuple[str, str]]:
-    """A broker: where everybody may do everything, and where ``mirror`` may do what ``rights`` say."""
+    """A broker on which everybody may do everything, or on which ``mirror`` may do what ``rights`` says."""
     settings = {
         "listeners": "OPEN://127.0.0.1:0,ASKING://127.0.0.1:0",
         "listener.security.protocol.map": f"OPEN:PLAINTEXT,ASKING:{protocol}",

@@ -1,4 +1,4 @@
-"""What a broker in memory is told for its users, who are tests."""
+"""What a broker in memory says for its users, who write tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several nodes in one process, as clients see them: unmodified clients, raw requests, and what becomes of records."""
+"""Several nodes in one process as clients see them: unmodified clients, raw requests, and the fate of records."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_without_unclean_elections_the_last_one_in_sync_is_waited_for(broker: on
 
 
 def test_transactions_go_on_while_nodes_are_killed_and_coordinators_move(broker: oncelog.Broker) -> None:
-    """librdkafka, transactional, over six partitions: each record once and in order, whatever became of the nodes."""
+    """librdkafka, transactional, over six partitions: each record once and in order, whatever happens to the nodes."""
     make_topic(broker, partitions=6)
     producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "x"})
     producer.init_transactions()
@@ -193,7 +193,7 @@ def test_transactions_go_on_while_nodes_are_killed_and_coordinators_move(broker:
 
 
 def test_a_producer_that_was_isolated_is_not_believed_twice(broker: oncelog.Broker) -> None:
-    """aiokafka's idempotent producer loses its leader in the middle: it sends again, and nothing is there twice."""
+    """aiokafka's idempotent producer loses its leader in the middle and resends; no record is there twice."""
     make_topic(broker)
 
     async def run() -> list[bytes]:

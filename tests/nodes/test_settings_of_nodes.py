@@ -1,4 +1,4 @@
-"""Dynamic settings of one node among several, and of every one, as Apache Kafka tells them apart."""
+"""Dynamic settings of one node among several, and of all nodes, told apart as Apache Kafka does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def described(admin: Admin, node: str, name: str) -> tuple[str | None, str]:
 
 
 def refused(broker: oncelog.Broker, topic: str) -> bool:
-    """Whether the leader takes 5,000 bytes for too many."""
+    """Whether the leader refuses 5,000 bytes as too many."""
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         error = producer.send(topic, b"x" * 5000).exception(60)
     assert error is None or (isinstance(error, KafkaError) and error.error is Error.MESSAGE_TOO_LARGE)

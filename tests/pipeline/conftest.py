@@ -31,7 +31,7 @@ class PipelineCommand:
     """``oncelog pipeline run`` in a folder of its own."""
 
     def __init__(self, folder: Path, java: Mapping[str, str]) -> None:
-        """:param java: where there is a JVM for its session; empty: it starts one of its own, as users do."""
+        """:param java: environment with the JVM for the session; empty: the run starts one of its own, as users do."""
         self.folder = folder
         self._java = java
 
@@ -43,7 +43,7 @@ class PipelineCommand:
     def run(
         self, *arguments: str, environment: Mapping[str, str] | None = None, global_options: tuple[str, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
-        """To its end, again if the machine was too busy for Spark; the caller looks at the exit status."""
+        """Run to the end, once more if the machine was too busy for Spark; the caller checks the exit status."""
         command = [sys.executable, "-m", "oncelog", *global_options, "pipeline", "run", *arguments]
         printed = ""
         while True:
@@ -61,7 +61,7 @@ class PipelineCommand:
                 return ended
 
     def refused(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
-        """The one sentence with which it refuses."""
+        """The single sentence with which the run refuses."""
         run = self.run(*arguments, environment=environment)
         assert run.returncode == 1, run.stdout + run.stderr
         lines = [line for line in run.stderr.splitlines() if not line.startswith("the embedded broker listens")]
@@ -72,7 +72,7 @@ class PipelineCommand:
 
 @pytest.fixture(scope="session")
 def warm_java(quick_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What tells PySpark of a JVM that is there already: a run in it works half as long as one that starts its own."""
+    """Points PySpark to a JVM that already runs: a run in it takes half as long as one that starts its own."""
     folder = tmp_path_factory.mktemp("warm-java")
     with pytest.MonkeyPatch.context() as patch, (folder / "log").open("wb") as log:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -86,7 +86,7 @@ def warm_java(quick_spark: None, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 def pipeline(tmp_path: Path, warm_java: dict[str, str]) -> PipelineCommand:
-    """In a JVM that is there."""
+    """In a running JVM."""
     return PipelineCommand(tmp_path, warm_java)
 
 

@@ -1,4 +1,4 @@
-"""Malformed records, several sources and sinks, and rows that name their topic: each batch one transaction."""
+"""Malformed records, several sources and sinks, and rows that name their topic: each batch is one transaction."""
 
 from __future__ import annotations
 

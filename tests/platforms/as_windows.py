@@ -1,7 +1,7 @@
-"""What Windows' Python lacks, taken away, so that oncelog takes the ways that it takes there.
+"""Removes what Windows' Python lacks, so that oncelog behaves as it does there.
 
-For a process of its own, before it imports oncelog: modules look at import. The names are those that CPython's
-documentation marks as Unix only and that oncelog uses, or could.
+For a process of its own, before it imports oncelog, because modules check at import. The names are those that CPython's
+documentation marks as Unix only and that oncelog uses or could use.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOT_IMPORTABLE = ("fcntl", "resource", "pwd", "grp", "termios", "uvloop")
 
 
 class _Absent:
-    """An attribute that is not there, though a base class has it."""
+    """An attribute that does not exist, although a base class has it."""
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
         raise AttributeError("no such attribute on this system")
@@ -38,7 +38,7 @@ def _refuse(*_: object, **__: object) -> NoReturn:
 
 
 def _without_sockets(duplicate: Callable[[int], int]) -> Callable[[int], int]:
-    """On Windows the number of a socket is no file descriptor."""
+    """On Windows the number of a socket is not a file descriptor."""
 
     def dup(descriptor: int) -> int:
         if str(Path(f"/proc/self/fd/{descriptor}").readlink()).startswith("socket:"):
@@ -49,7 +49,7 @@ def _without_sockets(duplicate: Callable[[int], int]) -> Callable[[int], int]:
 
 
 def become_windows() -> None:
-    """Take it all away from this process; on Windows there is nothing to take."""
+    """Remove it all from this process; on Windows there is nothing to remove."""
     if sys.platform == "win32":
         return
     for name in NOT_IMPORTABLE:

@@ -1,4 +1,4 @@
-"""The ways that a broker on a folder takes on macOS, and what happens when a sync fails in a way nobody foresaw."""
+"""What a broker on a folder does on macOS, and what happens when a sync fails in a way nobody foresaw."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ F_FULLFSYNC = 51
 
 @pytest.fixture
 def full_syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """macOS: no ``fdatasync``, no MSG_MORE, and F_FULLFSYNC, whose calls are kept."""
+    """macOS: no ``fdatasync``, no MSG_MORE, and F_FULLFSYNC, whose calls are recorded."""
     calls: list[int] = []
 
     def control(descriptor: int, command: int) -> int:

@@ -1,4 +1,6 @@
-"""What lies in a data folder: a damaged file is mended or refused with its name at start, and internal records too."""
+"""The contents of a data folder: a damaged file is repaired, or refused by name at the start; so are internal
+records.
+"""
 
 from __future__ import annotations
 
@@ -131,9 +133,9 @@ def _started(files: dict[str, bytes]) -> Admin:
 
 
 def run_file(data: bytes) -> None:
-    """Two bytes choose the file, and whether the stop was clean; the rest is its content.
+    """Two bytes choose the file, and whether the stop was clean; the rest is the file's content.
 
-    Either the broker says what is wrong, or it starts, serves and stops.
+    The broker either says what is wrong, or starts, serves and stops.
     """
     if len(data) < 2:
         return
@@ -164,7 +166,7 @@ def run_file(data: bytes) -> None:
 
 
 def _read(log: PartitionLog) -> None:
-    """What a clean stop vouched for is not read at start: damage is told by whoever reads it."""
+    """Files that a clean stop vouched for are not read at the start: damage is reported when somebody reads them."""
     try:
         list(log.batches(log.log_start_offset))
     except OncelogError as error:
@@ -194,7 +196,7 @@ def file_contents() -> Iterator[bytes]:
 
 
 def _pairs(data: bytes) -> Iterator[tuple[bytes, bytes | None]]:
-    """Keys and values behind lengths of two bytes; a value of length 65535 is none."""
+    """Keys and values, each after a length of two bytes; the length 65535 means null."""
     while len(data) >= 4:
         key_size, value_size = int.from_bytes(data[:2], "big"), int.from_bytes(data[2:4], "big")
         key, data = data[4 : 4 + key_size], data[4 + key_size :]
@@ -214,11 +216,10 @@ def _paired(pairs: list[tuple[bytes, bytes | None]]) -> bytes:
 
 
 class Coordinating:
-    """A coordinator reads records, or answers that it cannot; what it read it can describe, expire and stop.
+    """A coordinator reads records, or answers that it cannot; what it has read it can describe, expire and stop.
 
-    Nine days pass with each input.
-
-    The first byte chooses the topic, and whether the records are a transaction's; then keys and values.
+    Nine days pass with each input. The first byte chooses the topic, and whether the records belong to a transaction;
+    then come keys and values.
     """
 
     def __init__(self) -> None:
@@ -272,7 +273,7 @@ def _decoded(key: bytes, value: bytes | None) -> None:
 
 
 def _record(name: str, seed: str) -> tuple[bytes, bytes | None]:
-    """A key and a value of one kind of record, from its table."""
+    """A key and a value of one kind of record, drawn from its table."""
     key_name, value_name = f"{name}Key", f"{name}Value"
     source = LikelySource(seed)
     version_of_key = MESSAGES[key_name].versions.low

@@ -1,6 +1,6 @@
-"""Requests that are read in the smallest pieces, with everything between them that others may do.
+"""Requests that are read in the smallest pieces, with everything that others may do between the pieces.
 
-Whatever ends in between, a connection or a topic, all others are served, who is still there is answered or knows why,
+Whichever connection or topic ends in between, all others are served, every remaining client gets an answer or an error,
 and no memory stays counted.
 """
 
@@ -16,12 +16,12 @@ from tests.fuzz.targets.wire import NAMES, TOPICS, FuzzChannel, Harness, new_req
 from tests.unit.broker.apis_admin.conftest import RecordingChannel
 
 FREQUENT = 12
-"""About so many pieces go by between two disturbances."""
+"""About how many pieces lie between two disturbances."""
 
 
 @contextmanager
 def smallest_pieces() -> Iterator[None]:
-    """Every request is a long one, and every element is a piece."""
+    """Every request counts as long, and every element is a piece of its own."""
     with (
         patch("oncelog.broker.broker.READ_AT_ONCE_BYTES", 0),
         patch("oncelog.protocol.wire.ELEMENTS_IN_A_PIECE", 1),

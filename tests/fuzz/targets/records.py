@@ -38,7 +38,7 @@ UNBOUND = -(2**63), 2**63 - 1
 
 
 def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The result, or what was refused in which words."""
+    """The result, or the refusal and its message."""
     try:
         return call(*arguments)
     except CorruptBatch as refusal:
@@ -46,7 +46,7 @@ def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def with_crc(batch: bytes) -> bytes:
-    """The batch with the CRC of its bytes: a change behind it is not what a reader stops at."""
+    """The batch with its CRC recomputed, so that a reader does not stop at the CRC."""
     if len(batch) < HEADER_SIZE_BYTES:
         return batch
     end = max(HEADER_SIZE_BYTES, min(len(batch), int.from_bytes(batch[8:12], "big", signed=True) + 12))
@@ -165,7 +165,7 @@ def compressed() -> Iterator[bytes]:
 
 
 SHAPES = {False: 7, True: 9}
-"""The version of Produce in which a run is scanned: neither flexible nor flexible."""
+"""The versions of Produce in which a run is scanned: a non-flexible and a flexible one."""
 
 
 def _shape(version: int) -> ProduceShape:
@@ -180,7 +180,7 @@ SHAPE_OF = {flexible: _shape(version) for flexible, version in SHAPES.items()}
 
 
 def run_scan(data: bytes) -> None:
-    """The first byte: whether the version is flexible, and whether CRCs are mended."""
+    """The first byte says whether the version is flexible, and whether CRCs are recomputed."""
     if not data:
         return
     flexible, mends = bool(data[0] & 1), bool(data[0] & 2)
@@ -197,7 +197,7 @@ def run_scan(data: bytes) -> None:
 
 
 def _mend(buffer: bytearray, batch_at: int) -> None:
-    """The CRC of each request's batch, as far as sizes lead from one to the next."""
+    """Recompute the CRC of each request's batch, as far as sizes lead from one to the next."""
     start = 0
     for _ in range(8):
         size = int.from_bytes(buffer[start : start + 4], "big", signed=True)

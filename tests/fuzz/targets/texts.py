@@ -17,7 +17,7 @@ PASSWORD = "alice-secret"
 
 
 def run_properties(data: bytes) -> None:
-    """A properties file is read and its settings taken, or refused with the setting's name."""
+    """A properties file is read and its settings are accepted, or refused with the setting's name."""
     text = data.decode("utf-8", "replace")
     try:
         values = load_properties(text)

@@ -1,4 +1,4 @@
-"""Messages and requests: any frame is answered, or ends its own connection, and the others are served afterwards."""
+"""Messages and requests: every frame is answered or ends its own connection, and the others are served afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ MOST_STEPS = 100_000
 
 
 class Failures(logging.Handler):
-    """What the broker logs with an exception: a handler met what no rule foresees. Each target begins with none."""
+    """What the broker logs with an exception: a handler met a case that no rule covers.
+
+    Each target begins with none.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -60,7 +63,10 @@ KINDS = [kind for key in sorted(SERVED) for kind in (request_type(key), response
 
 
 def run_message(data: bytes) -> None:
-    """Two bytes choose message and version. What can be read is written and read again as it was, in pieces too."""
+    """Two bytes choose message and version.
+
+    What can be read is written and read again without change, in pieces too.
+    """
     if len(data) < 2:
         return
     kind = KINDS[data[0] % len(KINDS)]
@@ -77,7 +83,7 @@ def run_message(data: bytes) -> None:
 
 
 def _read(decode: Callable[[], tuple[Message, int]]) -> tuple[Message, int] | str:
-    """Message and end, or why there is none."""
+    """The message and where it ends, or why there is none."""
     try:
         return decode()
     except MalformedMessage as error:
@@ -129,7 +135,7 @@ class LikelySource(RandomSource):
 
 
 def likely(source: Any, item: Field) -> Any:
-    """A value that gets deep: names, ids and batches that the broker knows."""
+    """A value that gets deep into the code: names, ids and batches that the broker knows."""
     random: Random = source.random
     if item.type == "uuid" and random.random() < 0.8:
         return TOPIC_IDS[0]
@@ -164,7 +170,7 @@ def new_requests(random: Random) -> bytes:
 
 
 def frames_in(data: bytes) -> Iterator[bytes]:
-    """As a connection cuts them: size and frame; what is left at the end is a frame too."""
+    """As a connection splits them: size and frame; the bytes left over at the end form a frame too."""
     for _ in range(MOST_FRAMES):
         size = int.from_bytes(data[:4], "big")
         if len(data) <= 4:
@@ -174,7 +180,7 @@ def frames_in(data: bytes) -> Iterator[bytes]:
 
 
 class Harness:
-    """A broker with topics, another connection, and every answer that is owed; two hours pass after each input."""
+    """A broker with topics, another connection, and every answer that is due; two hours pass after each input."""
 
     def __init__(self) -> None:
         FAILURES.seen.clear()
@@ -240,7 +246,7 @@ class FuzzChannel(RecordingChannel):
 
 
 class TwoWays:
-    """The general way and runs come to the same, whatever lies in the buffer."""
+    """The general path and the path for runs give the same result, whatever the buffer holds."""
 
     def __init__(self) -> None:
         FAILURES.seen.clear()
@@ -301,7 +307,9 @@ def _mechanisms() -> dict[str, Any]:
 
 
 class Logins:
-    """Frames of one connection each: without password or token nobody gets in, and nothing else passes before."""
+    """One frame per connection: without a password or token nobody gets in, and no other request is served before
+    that.
+    """
 
     def __init__(self) -> None:
         FAILURES.seen.clear()

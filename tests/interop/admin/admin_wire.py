@@ -67,7 +67,7 @@ class Connection:
 
 
 def comparable(value: Any, name: str = "") -> Any:
-    """An answer as plain values: identities, addresses and sizes of volumes are told apart from none only."""
+    """An answer as plain values: of identities, addresses and volume sizes only whether they are set."""
     if isinstance(value, Struct):
         return {slot: comparable(getattr(value, slot), slot) for slot in value.__slots__}
     if isinstance(value, list):

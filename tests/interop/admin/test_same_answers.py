@@ -146,7 +146,7 @@ class Pair:
             time.sleep(0.02)
 
     def make(self, name: str, count: int = 1, **overrides: str) -> None:
-        """A topic on both, visible on both."""
+        """A topic on both brokers, visible on both."""
         settings = [create.CreatableTopicConfig(key.replace("_", "."), value) for key, value in overrides.items()]
         request = create.CreateTopicsRequest([create.CreatableTopic(name, count, 1, [], settings)], 10_000, False)
         for connection in (self.ours, self.kafka):
@@ -187,7 +187,7 @@ def _create(*topics: Any, validate_only: bool = False) -> Message:
 
 class TestCreateTopics:
     def check(self, pair: Pair, *topics: Any, validate_only: bool = False, version: int = 4) -> Any:
-        """Version 4 has no topic ids in its answer, in which the two differ."""
+        """Version 4 has no topic ids in its answer, and the two brokers' ids differ."""
         return pair.change(_create(*topics, validate_only=validate_only), version)
 
     def test_an_existing_or_repeated_name_is_refused(self, pair: Pair) -> None:
@@ -487,7 +487,7 @@ class TestDescribeConfigs:
         pair.read(_describe(kind, name))
 
     def test_every_broker_property_is_described_with_kafkas_default_type_and_sources(self, pair: Pair) -> None:
-        """But for what the nodes were started with, and the replication factors that suit one node."""
+        """Except for what the nodes were started with, and the replication factors that suit a single node."""
         described = []
         for connection in (pair.ours, pair.kafka):
             answer: Any = connection.call(_describe(BROKER, "1"), 4)
@@ -928,7 +928,7 @@ class TestSecurity:
 
 
 def _found() -> Iterator[Any]:
-    """Requests that random ones led to: parts that are empty or named twice, checks in another order."""
+    """Requests that random testing led to: parts that are empty or named twice, and checks in a different order."""
     no, twice = "fr-no", "fr-there"
     yield (
         fetch_request.FetchRequest(

@@ -1,4 +1,4 @@
-"""A data folder that Apache Kafka wrote is served as it is: topics, overrides, records; producer ids go on."""
+"""A data folder that Apache Kafka wrote is served as it is: topics, overrides and records; producer ids continue."""
 
 from __future__ import annotations
 

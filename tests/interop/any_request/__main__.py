@@ -32,7 +32,7 @@ NOT_ASKED: Final = frozenset(
         *(ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS, ApiKey.DESCRIBE_ACLS),
     }
 )
-"""They change what all others mean, need a login or an authorizer, or tell of the node itself."""
+"""APIs that change what all others mean, need a login or an authorizer, or describe the node itself."""
 CHANGES: Final = frozenset(
     {
         *(ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS, ApiKey.ALTER_CONFIGS),
@@ -40,7 +40,7 @@ CHANGES: Final = frozenset(
         ApiKey.ALTER_PARTITION_REASSIGNMENTS,
     }
 )
-"""Of metadata: Apache Kafka answers before its broker knows of them."""
+"""Metadata errors: Apache Kafka answers before its broker knows of a change."""
 WRITES_MARKERS: Final = frozenset({ApiKey.INIT_PRODUCER_ID, ApiKey.END_TXN, ApiKey.WRITE_TXN_MARKERS})
 OFTEN: Final = {
     ApiKey.CONSUMER_GROUP_HEARTBEAT: 6,
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 class Pair:
-    """Both brokers under one sequence."""
+    """Both brokers under one sequence of requests."""
 
     def __init__(self, ours: Broker, kafka: ApacheKafka, seed: int, asked: Counter[str], seen: Counter[str]) -> None:
         now_ms = int(time.time() * 1000) - 100_000
@@ -132,14 +132,14 @@ class Pair:
             until(lambda: all(side.transactions_rest() for side in self.sides))
 
     def _settle(self) -> None:
-        """What one knows, the other knows."""
+        """Tell each the names that the other knows."""
         until(lambda: self.ours.topics_now() == self.kafka.topics_now())
         for side in self.sides:
             side.learn_topics()
 
 
 def is_known(key: ApiKey, version: int, request: Any) -> bool:
-    """Whether Apache Kafka answers it by accident, or not at all, or it would take the sequence's ground away."""
+    """Whether Apache Kafka answers it by accident or not at all, or whether it would end the sequence."""
     match key:
         case ApiKey.ADD_PARTITIONS_TO_TXN:
             return version > 3  # from brokers alone; without a transaction there is no answer
@@ -172,7 +172,7 @@ def _is_transient(answer: Any) -> bool:
 
 
 def _differences(ours: Any, kafka: Any, path: str = "") -> Iterator[str]:
-    """Where two answers part, the first first."""
+    """Where two answers differ, the first difference first."""
     if isinstance(ours, dict) and isinstance(kafka, dict):
         for name in ours:
             yield from _differences(ours[name], kafka.get(name), f"{path}.{name}")

@@ -30,7 +30,7 @@ LEAST_NAMED = 100
 class Side:
     """:ivar now_ms: the same time for the records of both brokers.
 
-    :ivar topic_ids: those that each name has had last; of a deleted topic too.
+    :ivar topic_ids: the last id of each name, also of deleted topics.
     """
 
     def __init__(self, bootstrap_servers: str, now_ms: int) -> None:
@@ -102,19 +102,19 @@ class Side:
         until(lambda: self._ask(InitProducerIdRequest("first", 60_000), 4).error_code == 0)
 
     def topics_now(self) -> list[tuple[str, int, list[int]]]:
-        """Names, numbers of partitions and their leaders."""
+        """Names, partition counts and leaders."""
         answer = self._ask(MetadataRequest(None), 12)
         return sorted((t.name, len(t.partitions), [p.leader_id for p in t.partitions]) for t in answer.topics)
 
     def transactions_rest(self) -> bool:
-        """Whether no marker is on its way."""
+        """Whether no marker is in flight."""
         answer = self._ask(ListTransactionsRequest(), 0)
         return not any("Prepare" in state.transaction_state for state in answer.transaction_states)
 
     # -- answers
 
     def comparable(self, answer: Any, name: str = "") -> Any:
-        """An answer as plain values in names that both brokers share."""
+        """An answer as plain values, with names that both brokers share."""
         if isinstance(answer, Struct):
             return {slot: self.comparable(getattr(answer, slot), slot) for slot in answer.__slots__}
         if isinstance(answer, list):
@@ -151,7 +151,7 @@ class Side:
 
 
 def until(so: Callable[[], bool]) -> None:
-    """Wait for a condition; it may be slow, but not never."""
+    """Wait for a condition; it may take long, but not forever."""
     deadline = time.monotonic() + PATIENCE_S
     while not so():
         if time.monotonic() > deadline:

@@ -1,7 +1,7 @@
-"""Values for the fields of any request: mostly of things that there are, by the names that each broker gave them.
+"""Values for the fields of any request: mostly names of things that exist, as each broker named them.
 
-Two sources with the same seed choose the same values for both brokers, where ids differ: what a broker named itself is
-chosen by the order in which it appeared.
+Two sources with the same seed choose the same values for both brokers. Where ids differ because a broker made them up,
+they are chosen by the order in which they appeared.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 class Sender(ABC):
-    """A producer; with a transactional id ``begin``, ``commit``, ``abort`` and ``send_offsets`` work."""
+    """A producer; with a transactional id, ``begin``, ``commit``, ``abort`` and ``send_offsets`` work."""
 
     @abstractmethod
     def begin(self) -> None: ...
@@ -37,7 +37,7 @@ class Sender(ABC):
     def send(self, topic: str, value: bytes, partition: int = 0) -> None: ...
     @abstractmethod
     def flush(self) -> None:
-        """Return once everything sent is acknowledged; raises where something is refused."""
+        """Returns once everything sent is acknowledged; raises if something is refused."""
 
     @abstractmethod
     def send_offsets(self, topic: str, offsets: dict[int, int], membership: Any) -> None: ...
@@ -50,7 +50,7 @@ class Sender(ABC):
 
 
 class Member(ABC):
-    """A consumer of one topic in a group, that starts at the committed offset or else the beginning."""
+    """A consumer of one topic in a group that starts at the committed offset or, without one, at the beginning."""
 
     @abstractmethod
     def poll(self) -> list[Read]:
@@ -134,7 +134,9 @@ class ConfluentSender(Sender):
         self._producer.abort_transaction(WAIT_S)
 
     def close(self) -> None:
-        """Nothing: its last reference ends a producer, and a fenced one's own close() raises what commit() raised."""
+        """Nothing: dropping the last reference ends a producer, and a fenced one's close() would raise what commit()
+        raised.
+        """
 
 
 class ConfluentMember(Member):
@@ -290,7 +292,7 @@ class KafkaPython(Client):
 
 
 class Loop:
-    """An event loop in a thread, that blocking code gives coroutines to."""
+    """An event loop in a thread; blocking code hands coroutines to it."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

@@ -1,4 +1,4 @@
-"""Apache Kafka's command line tools, unmodified, against our broker: what `tests/interop/admin` does not run.
+"""Apache Kafka's command line tools, unmodified, against our broker: those that `tests/interop/admin` does not run.
 
 All of them but one run in one JVM.
 """
@@ -40,7 +40,7 @@ class Tools:
         self._process = process
 
     def run(self, name: str, *arguments: str, stdin: str = "", connect: bool = True) -> str:
-        """What the tool printed; it must succeed."""
+        """What the tool printed; the tool must succeed."""
         server = ("--bootstrap-server", self.servers) if connect else ()
         request = {"class": f"org.apache.kafka.tools.{name}", "arguments": [*server, *arguments], "input": stdin}
         assert self._process.stdin is not None
@@ -73,7 +73,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory, kafka_jars: Path) -> Iterato
 
 
 def rows(table: str) -> list[list[str]]:
-    """The cells of a table that a tool printed, its heading first."""
+    """The cells of a table that a tool printed, the heading first."""
     return [line.split() for line in table.splitlines() if line.strip()]
 
 

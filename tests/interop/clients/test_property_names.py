@@ -1,4 +1,4 @@
-"""Every property of Java's clients is told what becomes of it as a ``kafka.*`` option of Spark."""
+"""For every property of Java's clients, the Spark option ``kafka.*`` of that name is either used or explained."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_property_has_either_an_effect_or_a_reason() -> None:
 
 
 WORDS = {"earliest", "executor", "false", "latest", "none", "source"}
-"""Texts in the connector's class that are no options."""
+"""Texts in the connector's class that are not options."""
 
 
 def texts_of(data: bytes) -> set[str]:

@@ -57,7 +57,7 @@ def client(request: pytest.FixtureRequest, servers: str) -> Iterator[Client]:
 
 @pytest.fixture
 def make_topic(admin: Admin, unique_name: str) -> MakeTopic:
-    """Creates a topic of so many partitions; the names begin with the test's unique name."""
+    """Creates a topic with the given number of partitions; the names begin with the test's unique name."""
     made: list[str] = []
 
     def make(partitions: int) -> str:
@@ -69,7 +69,9 @@ def make_topic(admin: Admin, unique_name: str) -> MakeTopic:
 
 
 def gather(members: list[Member], count: int) -> list[list[Read]]:
-    """What each member reads until they read so many records in all, and nothing more in one more round."""
+    """What each member reads until together they have read the given number of records, and nothing more in another
+    round.
+    """
     seen: list[list[Read]] = [[] for _ in members]
 
     def poll() -> bool:
@@ -231,7 +233,7 @@ def is_stale_member(error: Exception) -> bool:
 
 @pytest.mark.parametrize("client", [name for name in CLIENTS if name != "aiokafka"], indirect=True, scope="module")
 def test_member_that_left_cannot_commit_offsets_in_a_transaction(client: Client, make_topic: MakeTopic) -> None:
-    """Not on aiokafka, which sends the group's name only: there is nothing to fence by."""
+    """Not on aiokafka, which sends only the group's name: there is nothing to fence by."""
     topic = make_topic(1)
     with closing(client.sender(topic)) as sender:
         left = client.member(topic, topic)

@@ -1,4 +1,4 @@
-"""Programs that work while three brokers are disturbed; each knows in the end what has to be in the log."""
+"""Programs that work while three brokers are disturbed; at the end each knows what the log must contain."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PATIENT = {
     "transaction_timeout_ms": 60_000,
 }
 PACE_S = 0.2
-"""Between steps: what is tested is the cluster's trouble, not its speed."""
+"""Pause between steps: the cluster's trouble is tested, not its speed."""
 
 
 class Actor(threading.Thread):
-    """Works until it is told to end; what went wrong is raised by :meth:`end`."""
+    """Works until it is told to end; :meth:`end` raises what went wrong."""
 
     def __init__(self, servers: str, topic: str) -> None:
         super().__init__(daemon=True)
@@ -52,11 +52,11 @@ class Actor(threading.Thread):
         self.pause()
 
     def pause(self) -> None:
-        """Wait a little, but not when it is to end."""
+        """Wait a little, unless it is to end."""
         self._ending.wait(PACE_S)
 
     def await_steps(self, count: int) -> None:
-        """Until it has come ``count`` steps further."""
+        """Wait until it has advanced by ``count`` steps."""
         with self._moved:
             wanted = self.steps + count
             assert self._moved.wait_for(lambda: self.steps >= wanted or self._failure is not None, 600), self
@@ -72,7 +72,7 @@ class Actor(threading.Thread):
 
 
 class Sender(Actor):
-    """An idempotent producer: one value after the other, to the partition of its number."""
+    """An idempotent producer: one value after another, each to the partition that its number gives."""
 
     def work(self) -> None:
         with Producer(bootstrap_servers=self.servers, **{**PATIENT, "transaction_timeout_ms": None}) as producer:  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ class Transactions(Actor):
 
 
 def member(servers: str, group: str, topic: str) -> Consumer:
-    """Reads what is committed, and commits by hand alone."""
+    """Reads what is committed, and commits only by hand."""
     return Consumer(
         topic,
         bootstrap_servers=servers,
@@ -161,7 +161,7 @@ class Reader(Actor):
 
 
 class Copy(Actor):
-    """Reads one topic and writes another, positions and records in one transaction."""
+    """Reads one topic and writes another, with positions and records in one transaction."""
 
     def __init__(self, servers: str, source: str, topic: str) -> None:
         super().__init__(servers, topic)

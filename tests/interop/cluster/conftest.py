@@ -1,4 +1,4 @@
-"""Three real Apache Kafka nodes, each test its own."""
+"""Three real Apache Kafka nodes for each test."""
 
 from __future__ import annotations
 

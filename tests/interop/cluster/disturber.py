@@ -1,4 +1,4 @@
-"""Troubles of three brokers, one at a time: killed, stopped, paused, robbed of leaders and replicas."""
+"""Troubles for three brokers, one at a time: killed, stopped, paused, deprived of leaders and replicas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def every_round(part: int) -> list[tuple[str, int]]:
 
 
 class Disturber:
-    """Brings one trouble after the other; ``busy`` waits until everybody has come further."""
+    """Causes one trouble after another; ``busy`` waits until every program has advanced."""
 
     def __init__(self, cluster: KafkaCluster, admin: Admin, busy: Callable[[], None]) -> None:
         self._cluster, self._admin, self._busy = cluster, admin, busy
@@ -50,7 +50,7 @@ class Disturber:
         process.kill() if how == "kill" else process.stop()
 
     def _take_replicas(self, node: int, *, kill: bool) -> None:
-        """All replicas of a node go, and are copied again; it may die meanwhile."""
+        """All replicas of a node are removed and copied again; the node may die meanwhile."""
         number = node + 1
         others = dict.fromkeys((n for n in range(1, NODES + 1) if n != number), None)
         self._place(spread(self._replicas(), others, NODES - 1))
@@ -73,7 +73,7 @@ class Disturber:
         eventually(lambda: not self._admin.list_partition_reassignments(), PATIENCE_S)
 
         def lead() -> bool:
-            """Once is not enough: a node that was late for the controller leads nothing, and gets nothing back."""
+            """Repeated, because a node that was late for the controller leads nothing and is given nothing back."""
             others = [name for name, leader, _, _ in self._partitions() if leader != wanted[name][0]]
             if others:
                 self._admin.elect_leaders(others)

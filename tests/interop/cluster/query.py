@@ -1,7 +1,8 @@
-"""A streaming query without Spark: the shipped source and both ways of the shipped sink, around a checkpoint on disk.
+"""A streaming query without Spark: the shipped source and both ways of the shipped sink, around a checkpoint on
+disk.
 
-Spark's part is what it does here: write a batch's plan down, run the batch, repeat it where it failed, write down that
-it has ended. The writers' way runs each writer in a thread.
+Spark's part is done here: write down a batch's plan, run the batch, repeat it if it failed, write down that it has
+ended. The writers' way runs each writer in a thread.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Query(Actor):
         )
         self.repeated = 0
         self.read = 0
-        """Rows of batches that have ended."""
+        """Rows of the batches that have ended."""
 
     def work(self) -> None:
         number = 0
@@ -84,7 +85,7 @@ class Query(Actor):
             self.step()
 
     def _batch(self, number: int, stream: StreamReader, start: Json, end: Json) -> bool:
-        """Whether the batch is in; all of it is done again where anything failed, as Spark does."""
+        """Whether the batch is in; if anything fails, all of it is run again, as in Spark."""
         try:
             ranges = [task.value for task in stream.partitions(start, end)]
             rows = {item.partition.partition: list(self._rows(item)) for item in ranges}
@@ -118,7 +119,7 @@ class Query(Actor):
     def _by_writers(
         self, cluster: SparkCluster, planned: Planned, what: BatchWrite, rows: dict[int, list[bytes]]
     ) -> None:
-        """As ``spark/executors.py``: fence and decide, have each partition's owner write, end."""
+        """Like ``spark/executors.py``: fence and decide, have each partition's owner write, end."""
         with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
             decision = open_batch(what, engine, ignore, now_ms)
             if isinstance(decision, Skip):

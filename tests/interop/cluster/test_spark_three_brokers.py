@@ -1,7 +1,7 @@
-"""Pipelines on Spark over three real brokers in trouble, and drivers that are killed with them: both ways of the sink.
+"""Pipelines on Spark over three real brokers in trouble, whose drivers are killed too: both ways of the sink.
 
-One pipeline writes by its driver, one by its executors, each keeping the partition of a row. What was sent is there
-once, in its order, in both.
+One pipeline writes through its driver, one through its executors; each keeps the partition of a row. Both topics
+contain every record that was sent, once and in order.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def by_executors(rows):
     return rows.select("key", "value", "partition")
 """
 KILL_DRIVER_EVERY = 3
-"""Rounds."""
+"""How many rounds."""
 
 
 class Pipelines(Actor):
-    """``oncelog pipeline run`` as a supervisor runs it: started again where it has ended, or was killed."""
+    """``oncelog pipeline run`` as a supervisor runs it: restarted when it has ended or was killed."""
 
     def __init__(self, servers: str, folder: Path) -> None:
         super().__init__(servers, "")
@@ -63,7 +63,7 @@ class Pipelines(Actor):
         self.batches: Counter[str] = Counter()
         self.paths: Counter[tuple[str, str]] = Counter()
         self.ended: list[str] = []
-        """What it said where it ended by itself."""
+        """What the run printed if it ended by itself."""
 
     def work(self) -> None:
         while not self.ending:
@@ -106,13 +106,13 @@ class Pipelines(Actor):
             self._moved.notify_all()
 
     def kill(self) -> None:
-        """The driver and its JVM, at once."""
+        """Kill the driver and its JVM at once."""
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def give_up(self) -> None:
-        """No more of it, however the test ended."""
+        """Kill what is left of it, however the test ended."""
         self._ending.set()
         self.kill()
         self.join(60)

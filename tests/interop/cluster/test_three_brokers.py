@@ -28,14 +28,16 @@ logger = logging.getLogger(__name__)
 
 ENDED = ("Empty", "CompleteCommit", "CompleteAbort")
 LOOK_EVERY = 6
-"""Rounds after which everything is looked at while all go on."""
+"""Rounds after which everything is checked while all programs continue."""
 
 
 @pytest.mark.parametrize("part", range(6))
 def test_nothing_is_lost_doubled_or_out_of_order(
     cluster: KafkaCluster, admin: Admin, tmp_path: Path, part: int
 ) -> None:
-    """108 rounds in six parts of 18: each trouble comes to each node once in a part, in another order."""
+    """108 rounds in six parts of 18: in each part every trouble happens to every node once, each time in another
+    order.
+    """
     servers = cluster.bootstrap_servers
     admin.create_topics([NewTopic(name, PARTITIONS, NODES) for name in ("sent", "transactions", "copied", "rows")])
     sender, transactions = Sender(servers, "sent"), Transactions(servers, "transactions")
@@ -65,7 +67,7 @@ def test_nothing_is_lost_doubled_or_out_of_order(
 
 
 def look(servers: str, sender: Sender, transactions: Transactions) -> None:
-    """What has to be there by now is there, once and in order."""
+    """Everything that must be there by now is there, once and in order."""
     acknowledged, committed = sender.steps * 10, set(transactions.committed)
     committed.discard(max(committed, default=0))  # its markers may come after the answer, the others' have
     sent = by_partition(servers, "sent")
@@ -105,7 +107,7 @@ def check_transactions(admin: Admin, servers: str, transactions: Transactions, r
 
 
 def check_copies(servers: str, sender: Sender, copy: Copy, query: Query) -> None:
-    """What was copied is what was sent, once the copies have come to its end."""
+    """The copy equals the source, once the copies have reached its end."""
     sent = by_partition(servers, "sent")
     eventually(lambda: query.read >= sender.steps * 10, PATIENCE_S)
     query.end()

@@ -1,4 +1,4 @@
-"""``oncelog reassign --throttle`` on three real brokers: copies wait, and what throttled them is gone in the end."""
+"""``oncelog reassign --throttle`` on three real brokers: copies wait, and the throttles are removed at the end."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 BATCH = bytes(500_000)
 BATCHES = 60
 SLOW = 50_000
-"""Bytes a second: the copies would take ten minutes."""
+"""Bytes per second: at this rate the copies would take ten minutes."""
 TOPIC, BROKERS = ConfigResource(ConfigResourceType.TOPIC, "t"), ConfigResource(ConfigResourceType.BROKER, "")
 REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 
 
 def settings(admin: Admin) -> list[str | None]:
-    """Throttled replicas of the topic, and the rates; None where they are not set."""
+    """Throttled replicas of the topic, and the rates; None for those that are not set."""
     found = [
         admin.describe_configs([resource], names=names)[resource].get(name)
         for resource, names in ((TOPIC, REPLICAS), (BROKERS, RATES))

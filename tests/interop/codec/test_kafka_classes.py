@@ -121,7 +121,9 @@ def write_outcome(message: Message, version: int) -> str:
 
 
 def as_kafka_json(value: Any, struct: StructDef, version: int) -> dict[str, Any]:
-    """The struct as Kafka's ``JsonConverter`` prints it: only present fields, tagged ones only if not the default."""
+    """The struct as Kafka's ``JsonConverter`` prints it: only present fields, and tagged ones only if they differ
+    from the default.
+    """
     empty = type(value)()
     result: dict[str, Any] = {}
     for item in struct.fields:

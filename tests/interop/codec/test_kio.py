@@ -70,7 +70,7 @@ def value_kio_can_hold(source: Source, item: Field) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value of ``kio`` in the form in which the messages here hold it."""
+    """A value of ``kio`` in the form in which our messages hold it."""
     match value:
         case enum.Enum():
             return value.value
@@ -84,7 +84,7 @@ def plain(value: Any) -> Any:
 
 
 def assert_same_values(ours: Any, theirs: Any, where: str) -> int:
-    """Compare every field that both have; how many that were."""
+    """Compare every field that both have; returns how many there were."""
     if isinstance(ours, Struct):
         compared = 0
         for name in ours.__slots__:

@@ -73,7 +73,7 @@ def run(
     timeout_s: int = 300,
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The standard output of a command that must succeed; ``more``: variables for it."""
+    """The standard output of a command that must succeed; ``more``: additional environment variables."""
     environment = {**os.environ, "GOFLAGS": "-mod=mod", **more}
     done = subprocess.run(
         [str(part) for part in command],

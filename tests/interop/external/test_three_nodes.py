@@ -1,8 +1,9 @@
-"""Others' tests that want three brokers, against three nodes of ours: franz-go's own, and kafkajs while leaders move.
+"""Other projects' tests that need three brokers, against three nodes of ours: franz-go's, and kafkajs while leaders
+move.
 
-franz-go's module carries its tests, which take a cluster from their environment; `make soak` runs them, against three
-real Apache Kafkas, too. kafkajs publishes none, so that its flows are ours, in `make interop`. librdkafka's own:
-``python -m tests.interop.librdkafka``.
+franz-go's module includes its tests, which take a cluster from their environment; `make soak` runs them, against three
+real Apache Kafkas, too. kafkajs publishes none, so those flows are ours, in `make interop`. librdkafka's own: ``python
+-m tests.interop.librdkafka``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def three() -> Iterator[Broker]:
 
 @pytest.fixture(params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Three nodes of ours, and three Apache Kafkas: what fails on both is the suite's."""
+    """Three nodes of ours, and three Apache Kafkas: what fails on both is the suite's fault."""
     if request.param == "oncelog":
         yield request.getfixturevalue("three").bootstrap_servers
         return

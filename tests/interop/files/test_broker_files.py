@@ -41,7 +41,7 @@ COMPLAINTS = (
 
 
 class Written:
-    """A folder that the broker left, and what its consumers had read from it."""
+    """A folder that the broker left, and what its consumers had read."""
 
     def __init__(self, data: Path, values: dict[int, list[bytes | None]]) -> None:
         self.data = data

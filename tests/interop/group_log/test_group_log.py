@@ -82,7 +82,7 @@ UNORDERED = {
     "partitions",
     "groups",
 }
-"""Lists whose order is that of Java's hash tables, or of what Kafka looked at first."""
+"""Lists whose order follows Java's hash tables, or what Kafka looked at first."""
 TIMES = {"current_state_timestamp", "commit_timestamp", "assignment_timestamp", "timestamp", "expire_timestamp"}
 IGNORED = {"throttle_time_ms", "error_message", "version"}
 
@@ -108,13 +108,13 @@ class Side:
         return {topic.name: topic.topic_id for topic in answer.topics}
 
     def ask(self, message: Message, version: int) -> Any:
-        """Ask, note the answer, and give it."""
+        """Send a request, note the answer, and return it."""
         answer = self.connection.ask(message, version)
         self.told.append((type(message).__name__, version, self.plain(answer)))
         return answer
 
     def later(self, message: Message, version: int) -> Callable[[], Any]:
-        """Ask on a connection of its own; the call waits for the answer."""
+        """Send a request on a connection of its own; the returned call waits for the answer."""
         connection = self.connection.another()
         self._opened.append(connection)
         correlation_id = connection.send(message.API_KEY, version, message.encode(version))
@@ -130,7 +130,7 @@ class Side:
         return answer
 
     def plain(self, value: Any, name: str = "") -> Any:
-        """What can be compared with the other side."""
+        """The parts that can be compared with the other side."""
         if isinstance(value, Struct):
             return {n: self.plain(getattr(value, n), n) for n in value.__slots__ if n not in IGNORED}
         if isinstance(value, list):
@@ -198,7 +198,7 @@ class Side:
         )
 
     def joined(self, version: int = 9, **options: Any) -> Any:
-        """A member's own way in: twice, where it has to; the last answer."""
+        """How a member joins: twice if it has to; returns the last answer."""
         answer = self.ask(self.join("", version, **options), version)
         if answer.error_code == Error.MEMBER_ID_REQUIRED:
             answer = self.ask(self.join(answer.member_id, version, **options), version)
@@ -312,7 +312,7 @@ class Side:
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[tuple[Node, Node]]:
-    """Ours and Kafka's, with the topics and the offsets topic made."""
+    """Our broker and Kafka, with the topics and the offsets topic created."""
     both = (new_node("oncelog", SETTINGS), new_node("kafka", SETTINGS))
     try:
         for node in both:
@@ -429,7 +429,7 @@ def static_members(side: Side) -> None:
 
 @script
 def a_static_member_is_taken_over_while_it_waits(side: Side) -> None:
-    """Whoever waits for the group hears at once that another one has its name; with every later request again."""
+    """A waiting member learns at once that another one has taken its name, and again with every later request."""
     ask, connection = side.ask, side.connection
     lead = side.joined()
     ask(side.sync(lead.member_id, 1, {lead.member_id: b""}), 5)
@@ -803,7 +803,9 @@ def differences(ours: Any, kafkas: Any, place: str = "") -> Iterator[tuple[str, 
 
 
 def sorted_runs(rows: list[Any]) -> list[Any]:
-    """Neighbours of one type in a fixed order, since the order of members within a batch means nothing."""
+    """Records of one type next to each other in a fixed order, since the order of members within a batch means
+    nothing.
+    """
     runs: list[list[Any]] = []
     for row in rows:
         if runs and runs[-1][0][0] == row[0] and row[0].startswith("ConsumerGroup"):
@@ -814,6 +816,6 @@ def sorted_runs(rows: list[Any]) -> list[Any]:
 
 
 def test_requests_of_a_version_do_not_carry_what_it_does_not_know() -> None:
-    """The scripts would hide a field that a version drops; the codec must refuse it."""
+    """The scripts would hide a field that a version drops, so the codec must refuse it."""
     with pytest.raises(UnsupportedField):
         HeartbeatRequest("g", 1, "m", "i").encode(2)

@@ -1,7 +1,7 @@
-"""Groups move between us and Apache Kafka with their partition of ``__consumer_offsets``: nothing of them is lost.
+"""Groups move between our broker and Apache Kafka with their partition of ``__consumer_offsets``, without any loss.
 
-One side is given groups of every kind, stopped, and its segment put in the place of the other's. The other must tell
-the same of every group: state, generation or epoch, members, offsets, and which offsets a transaction holds back.
+One side is given groups of every kind and stopped, and its segment replaces the other's. The other side must report the
+same about every group: state, generation or epoch, members, offsets, and which offsets a transaction holds back.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SESSION_MS = 300_000
 
 
 def start(node: Node, *, first: bool = True) -> None:
-    """Run until both coordinators answer; the first time, make the topics."""
+    """Run until both coordinators answer; the first run creates the topics."""
     node.start()
     with Connection(node.bootstrap_servers) as connection:
         for topic, partitions in TOPICS.items() if first else ():
@@ -95,7 +95,7 @@ def fill(node: Node) -> None:
 
 
 def described(node: Node) -> dict[str, Any]:
-    """What the broker tells of the groups, without what belongs to its topics."""
+    """What the broker says about the groups, except what belongs to its own topics."""
     told: dict[str, Any] = {}
     with Connection(node.bootstrap_servers) as connection:
         rows = connection.ask_until(ListGroupsRequest(), 5, lambda a: not a.error_code).groups
@@ -131,7 +131,7 @@ def described(node: Node) -> dict[str, Any]:
 
 @pytest.fixture
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Node, Node]]:
-    """The one that writes and the one that takes over."""
+    """The side that writes and the side that takes over."""
     nodes = [new_node(kind, ONE_PARTITION) for kind in request.param]
     try:
         yield nodes[0], nodes[1]
@@ -141,7 +141,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Node, Node]]:
 
 
 def take_over(source: Path, target: Path) -> None:
-    """Put one partition's records into another one's folder, which keeps its identity and rebuilds the rest."""
+    """Copy one partition's records into another's folder, which keeps its identity and rebuilds the rest."""
     for old in target.iterdir():
         if old.name.startswith("0000") or old.name == "leader-epoch-checkpoint":
             old.unlink()

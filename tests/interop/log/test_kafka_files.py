@@ -58,7 +58,7 @@ def write_ours(root: Path) -> PartitionLog:
 
 
 def committed_values(log: PartitionLog) -> list[bytes | None]:
-    """What a read_committed consumer is given below the last stable offset."""
+    """What a read_committed consumer receives below the last stable offset."""
     aborted = sorted((first, pid) for pid, first in log.aborted_transactions(0, log.last_stable_offset))
     active: set[int] = set()
     values: list[bytes | None] = []
@@ -116,7 +116,7 @@ class Written:
 
 
 def produce(bootstrap_servers: str) -> None:
-    """Transactions of two producers, every third aborted, and plain records, more than one segment of them."""
+    """Transactions of two producers, every third aborted, and plain records: more than a segment of them."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     new = NewTopic(TOPIC, 1, 1, config={"segment.bytes": str(SEGMENT_BYTES)})
     admin.create_topics([new])[TOPIC].result(120)

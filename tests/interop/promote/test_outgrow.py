@@ -1,6 +1,6 @@
 """From one node to three, as ``docs/how-to/outgrow.md`` says; then the first one is killed and never comes back.
 
-A transaction that was begun on our broker is committed on the two nodes that are left.
+A transaction that was begun on our broker is committed on the remaining two nodes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SENT = [b"%d" % number for number in range(20)]
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[list[ApacheKafka]]:
-    """Not started; the first is for the promoted folder."""
+    """Nodes that are not started yet; the first one is for the promoted folder."""
     first = ApacheKafka(tmp_path / "1", heap="256m")
     found = [first]
     try:
@@ -75,7 +75,7 @@ def read_on(servers: str, count: int) -> list[bytes | None]:
 
 
 def voters(connection: Connection) -> int:
-    """How many controllers decide."""
+    """How many controllers vote."""
     topics = [TopicData("__cluster_metadata", [PartitionData(0)])]
     answer = connection.ask(DescribeQuorumRequest(topics), 2)
     return len(answer.topics[0].partitions[0].current_voters)

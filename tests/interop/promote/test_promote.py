@@ -62,7 +62,7 @@ AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 @dataclass
 class Before:
-    """What a client of our broker knew when it was stopped."""
+    """What a client of our broker knew when the broker was stopped."""
 
     data: Path
     digest: dict[str, str]
@@ -149,7 +149,7 @@ def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="module")
 def kafka(before: Before, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
-    """Apache Kafka on what ``promote`` made."""
+    """Apache Kafka on the folder that ``promote`` made."""
     folder = tmp_path_factory.mktemp("kafka")
     node = ApacheKafka(folder)
     done = promote(before.data, folder / "node", "--listen", node.bootstrap_servers, "--controller", node.controller)
@@ -169,7 +169,7 @@ def promote(data: Path, target: Path, *words: str) -> dict[str, Any]:
 
 
 def wait_for_leader(connection: Connection, topic: str, partition: int) -> None:
-    """Until the node that just started leads the partition for every request."""
+    """Wait until the node that just started leads the partition for every request."""
     eventually(lambda: connection.fetch(topic, 0, partition).error == 0)
     eventually(lambda: connection.list_offset(topic, -1, partition).error_code == 0)
 
@@ -246,7 +246,7 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
 
 
 def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_stamp(tmp_path: Path) -> None:
-    """Kafka has neither a timeout for it nor a way for a later producer to end it; whoever has its stamp can."""
+    """Kafka has no timeout for it, and no later producer can end it; only the holder of its stamp can."""
     node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})
     node.start()
     try:
@@ -289,7 +289,7 @@ def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_stamp(tmp_path: Pa
 
 def _wait_for_files(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
     def there() -> int:
-        """``os.walk`` passes over what is renamed while it looks."""
+        """``os.walk`` skips files that are renamed while it looks."""
         return sum(len(files) for _, _, files in os.walk(folder))
 
     eventually(lambda: process.poll() is not None or there() >= count or None)

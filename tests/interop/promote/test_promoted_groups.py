@@ -1,4 +1,4 @@
-"""What waits in groups and coordinators when a folder is promoted, and how Apache Kafka continues with it.
+"""What groups and coordinators had pending when a folder was promoted, and how Apache Kafka continues with it.
 
 Groups of both protocols, positions that wait for their transaction, the marker of a Spark query, a decided transaction
 without its markers, and one that hangs.
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.kafka
 
 IN = TopicPartition("in", 0)
 SETTINGS = {"transaction.partition.verification.enable": False, "group.initial.rebalance.delay.ms": 0}
-"""Without verification a stray batch may begin a transaction of which no coordinator knows."""
+"""Without verification a stray batch may begin a transaction that no coordinator knows."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Promoted:
     checkpoint: Path
     pending: Transactional
     hanging: int
-    """Producer id of the transaction that hangs."""
+    """Producer id of the hanging transaction."""
 
     @property
     def servers(self) -> str:
@@ -53,7 +53,7 @@ class Promoted:
 
 
 def read_on(servers: str, group: str, protocol: str, most: int) -> list[bytes | None]:
-    """The next values of the group, committed behind each."""
+    """The group's next values, each committed after it is read."""
     with Consumer(
         IN.topic,
         bootstrap_servers=servers,
@@ -177,7 +177,7 @@ def test_positions_wait_for_their_transaction_and_are_committed_with_it(promoted
 
 
 def test_a_query_goes_on_from_its_checkpoint(promoted: Promoted) -> None:
-    """Its checkpoint says that batch 0 is not finished; the marker in the log says that it is in."""
+    """Its checkpoint says that batch 0 is not finished; the marker in the log says that the batch is in."""
     connection = Connection(promoted.servers)
     wait_for_leader(connection, "out", 0)
     assert spark_batch(promoted.servers, promoted.checkpoint, 0) is Outcome.SKIPPED

@@ -1,6 +1,7 @@
-"""A secured broker is promoted: Kafka starts with what was written, and the same clients go on with the same logins.
+"""A secured broker is promoted: Kafka starts with what was written, and the same clients continue with the same
+logins.
 
-SCRAM and PLAIN over TLS at one listener, client certificates at another; rights, super users and quotas. The
+SCRAM and PLAIN over TLS on one listener, client certificates on another; rights, super users and quotas. The
 certificate is renewed before Kafka starts, under the same name.
 """
 
@@ -40,7 +41,7 @@ BOB = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_bob
 
 @dataclass
 class Places:
-    """Where clients are told to go, before and after."""
+    """The address that clients are told to use, before and after."""
 
     authority: Authority
     certificate: Identity
@@ -105,7 +106,7 @@ def allow(user: str, kind: AclResourceType, name: str, operation: Operation) -> 
 
 
 def write(where: Places) -> None:
-    """What clients do before: rights, a quota, and a transactional producer of alice's."""
+    """What clients do before: grant rights, set a quota, and start a transactional producer of alice's."""
     with Admin(**where.login("admin", PASSWORDS["admin"])) as admin:
         admin.create_topics([NewTopic("orders", 1), NewTopic("hidden", 1)])
         admin.create_acls(
@@ -128,7 +129,7 @@ def say(where: Places, value: bytes) -> None:
 
 
 def read_on(where: Places) -> bytes | None:
-    """The next value of the group, by a client that is not ours."""
+    """The group's next value, read by another client."""
     consumer = confluent_kafka.Consumer(
         {
             **where.librdkafka("alice"),
@@ -150,7 +151,7 @@ def read_on(where: Places) -> bytes | None:
 
 @pytest.fixture(scope="module")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
-    """Kafka on what was promoted, at the addresses that our broker had."""
+    """Kafka on the promoted folder, at the addresses that our broker had."""
     folder = tmp_path_factory.mktemp("secured")
     found = places(folder)
     users = [f"{MECHANISM}=[name={user},password={password}]" for user, password in PASSWORDS.items()]

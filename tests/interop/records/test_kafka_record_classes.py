@@ -1,4 +1,4 @@
-"""Record batches against Apache Kafka's own classes: what one side writes the other reads, and both judge alike."""
+"""Record batches against Apache Kafka's own classes: each side reads what the other writes, and both judge alike."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNKNOWN_SERVER_ERROR = -1
 
 
 class Oracle:
-    """Kafka's classes in a process of their own, one line a question."""
+    """Kafka's classes in a process of their own; one line is one question."""
 
     def __init__(self, jars: Path) -> None:
         command = ["java", "-cp", f"{jars}/*", str(Path(__file__).parent / "RecordsOracle.java")]
@@ -82,7 +82,7 @@ def record_text(record: Record) -> str:
 
 
 def as_java_reads(data: bytes | bytearray | memoryview) -> str:
-    """What the oracle's ``read`` should print, from this package's reading."""
+    """What the oracle's ``read`` should print, according to this package."""
     out = []
     for position, header in iter_headers(data):
         fields: list[object] = [
@@ -391,12 +391,12 @@ def numbered(data: bytes | bytearray | memoryview) -> bool:
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
 def test_changed_record_areas_are_judged_as_kafka_judges_them(oracle: Oracle, codec: Compression) -> None:
-    """Random changes inside records, with a right CRC.
+    """Random changes inside records, with a correct CRC.
 
-    Where Kafka's verdict is a failure of its own (UNKNOWN_SERVER_ERROR), ours is INVALID_RECORD. Kafka does not
-    compare the length of a packed record with what it holds. Offsets that are not 0, 1, 2, ... are stored by Kafka
-    as they are when the batch is not packed, and make it fail when it is (LogValidator wants to mend them but has
-    skipped the keys); ours mends both.
+    If Kafka's verdict is a failure of its own (UNKNOWN_SERVER_ERROR), ours is INVALID_RECORD. Kafka does not compare
+    the length of a compressed record with its contents. Kafka stores offsets other than 0, 1, 2, ... unchanged if the
+    batch is not compressed, and fails on them if it is (LogValidator means to correct them but has skipped the keys);
+    we correct both.
     """
     source = random.Random(15)
     records = [record._replace(value=b"v" * 9, headers=record.headers[:1]) for record in random_records(source, 6)]

@@ -1,4 +1,4 @@
-"""The table of Java's client settings is that of Apache Kafka's own classes."""
+"""The table of Java's client settings agrees with Apache Kafka's own classes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One properties file with listeners, TLS, logins, ACLs and limits starts our broker and Apache Kafka, unchanged.
 
-Clients then have the same settings too, and are let in and refused alike.
+Clients also use the same settings for both, and both admit and refuse the same ones.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def listens(config: Path) -> bool:
 
 
 def version(address: str, authority: Authority, chosen: ssl.TLSVersion) -> str | None:
-    """Of TLS, that a client without a certificate agrees on which has only that one; None if it is refused."""
+    """The TLS version that a client without a certificate agrees on if it has only that one; None if it is refused."""
     context = ssl.create_default_context(cafile=str(authority.certificate))
     context.minimum_version = context.maximum_version = chosen
     host, _, port = address.rpartition(":")

@@ -62,7 +62,7 @@ TIMEOUT_MS = 60_000
 START_MS = 1_700_000_000_000
 """When our side begins."""
 PARTITIONS_AT = 2 + 8 + 2 + 4 + 1
-"""Where version 1 of a value holds the number of topics plus one, or 0 for null."""
+"""Fields that in version 1 of a value hold the number of topics plus one, or 0 for null."""
 
 
 class Answer(NamedTuple):
@@ -71,7 +71,9 @@ class Answer(NamedTuple):
 
 
 class Side(ABC):
-    """A coordinator that is asked through requests, ours or Kafka's; each waits until what it began is complete."""
+    """A coordinator that is asked through requests, ours or Kafka's; each call waits until what it began is
+    complete.
+    """
 
     @abstractmethod
     def ask(self, key: ApiKey, version: int, request: Message) -> Any: ...
@@ -139,7 +141,7 @@ class Side(ABC):
         return _answer(response)
 
     def init_many(self, transactional_id: str, count: int) -> Answer:
-        """``init`` without a stamp ``count`` times; the last answer."""
+        """Sends ``init`` without a stamp ``count`` times; the last answer."""
         for _ in range(count - 1):
             self.init(transactional_id, NO_PRODUCER, 5)
         return self.init(transactional_id, NO_PRODUCER, 5)
@@ -178,7 +180,7 @@ class Node(Side):
         return self.receive(key, version)
 
     def init_many(self, transactional_id: str, count: int) -> Answer:
-        """In flights of many requests: a node answers the requests of a connection one after the other."""
+        """Many requests in flight at once: a node answers the requests of a connection one after the other."""
         answer = self.init(transactional_id, NO_PRODUCER, 5)
         request = InitProducerIdRequest(transactional_id, TIMEOUT_MS)
         left = count - 1
@@ -202,7 +204,7 @@ class Node(Side):
         return data
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """A topic whose partitions have a leader when this returns."""
+        """A topic whose partitions have leaders when this returns."""
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         self.ask(ApiKey.CREATE_TOPICS, 5, CreateTopicsRequest(topics=[topic]))
 
@@ -308,7 +310,7 @@ def abort(who: int, version: int = 4, shift: int = 0) -> Step:
 def run(
     side: Side, transactional_id: str, script: Sequence[Step], first: Sequence[Answer | list[Error]] = ()
 ) -> list[Answer | list[Error]]:
-    """Every answer, those that were there at ``first`` included."""
+    """Every answer, including those that ``first`` holds."""
     answers: list[Answer | list[Error]] = list(first)
     stamps: list[ProducerIdAndEpoch] = [answer.stamp for answer in first if isinstance(answer, Answer)]
     for step in script:
@@ -333,7 +335,7 @@ def run(
 
 
 class Comparable(NamedTuple):
-    """A record with producer ids by their order of appearance and times reduced to what is the same everywhere."""
+    """A record with producer ids by their order of appearance, and times reduced to what is the same everywhere."""
 
     version: int
     txn: Txn
@@ -390,7 +392,7 @@ def normalized(answers: Sequence[Answer | list[Error]], numbers: dict[int, int])
 
 @contextmanager
 def connected(bootstrap_servers: str, data_folder: Path) -> Iterator[Node]:
-    """A connection to a node that coordinates and has the topic of the tests."""
+    """A connection to a node that coordinates and has the tests' topic."""
     side = Node(bootstrap_servers, data_folder)
     side.create_topic(TOPIC, 3)
     side.coordinate()
@@ -423,7 +425,7 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def compare(node: Side, script: Sequence[Step], use_up_epochs: bool = False) -> None:
-    """Run the script on both, with a new id each time, whose producer has the last epoch already where asked."""
+    """Run the script on both sides, each time with a new id; on request its producer already has the last epoch."""
     transactional_id = f"t-{uuid.uuid4().hex[:12]}"
     ours = OurSide()
     first: list[list[Answer | list[Error]]] = [[], []]
@@ -489,7 +491,9 @@ LAST_EPOCH_SCRIPTS: dict[str, list[Step]] = {
 
 
 def _last_epoch_case(name: str) -> Any:
-    """To use up an id's epochs takes 32,767 requests: for `make test` on Apache Kafka one kind of client each."""
+    """Using up an id's epochs takes 32,767 requests, so `make test` runs each script with one kind of client on
+    Apache Kafka.
+    """
     marks = [pytest.mark.kafka] if name.endswith("client") else [pytest.mark.kafka, pytest.mark.soak]
     return pytest.param("kafka", name, marks=marks)
 
@@ -635,7 +639,7 @@ def test_lists_and_descriptions_are_the_same(node: Node) -> None:
 
 
 def _listed(states: Sequence[Any]) -> list[tuple[str, str]]:
-    """Of the ids of this test; the node has those of other tests as well."""
+    """The records of this test's ids; the node also has those of other tests."""
     return [(s.transactional_id, s.transaction_state) for s in states if s.transactional_id.startswith("list-")]
 
 

@@ -27,12 +27,14 @@ class Size(NamedTuple):
     seconds_of_transactions: float
     megabytes_not_flushed: int
     seconds_of_requests: float
+    bytes_before_requests: int
+    """What is written and removed before each cell of raw requests."""
     cell: str = ""
     """Of raw requests only cells whose name holds this."""
 
 
-FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000, 4)
-QUICK = Size(300_000, 50_000, 500, 0.6, 100, 0.5)
+FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000, 4, 6_000_000_000)
+QUICK = Size(300_000, 50_000, 500, 0.6, 100, 0.5, 0)
 
 _topics = 0
 

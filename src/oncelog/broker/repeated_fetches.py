@@ -15,6 +15,7 @@ from oncelog.broker.partition import Partition
 from oncelog.broker.repeated_requests import RepeatedRequests
 from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.log.results import LogRead
+from oncelog.log.transaction_index import AbortedTxn
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.fetch_request import FetchRequest
@@ -37,6 +38,7 @@ _OFFSETS: Final = Struct(">qqq")
 _MARKS: Final = (-0x5A5A_0001_7E57_0003, -0x5A5A_0001_7E57_0004, -0x5A5A_0001_7E57_0005)
 _ABORTED: Final = Struct(">qqx")
 _NOT_ASKED: Final = b"\0"
+_NONE_ABORTED: Final = uvarint(1)
 _ENDS: Final = b"\0\0\0"
 """Tags of the partition, its topic and the answer."""
 READ_HERE_BYTES: Final = 2048
@@ -129,7 +131,8 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         (offset,) = _INT64.unpack_from(buffer, start + known.pattern.gap_at)
         partition = known.partition
         log = partition.log
-        upper = partition.readable_to(known.bound)
+        stable = log.last_stable_offset
+        upper = stable if known.bound is IsolationLevel.READ_COMMITTED else log.high_watermark
         if log.failed is not None or known.leader_epoch not in (-1, partition.leader_epoch):
             return None
         if not log.log_start_offset <= offset < upper:
@@ -141,8 +144,7 @@ class RepeatedFetches(RepeatedRequests[_Known]):
             if isinstance(read, Error) or not read.size_bytes or read.size_bytes < known.min_bytes:
                 return None
             if known.bound is IsolationLevel.READ_COMMITTED:
-                entries = log.aborted_transactions(offset, read.upper_bound_offset)
-                aborted = uvarint(len(entries) + 1) + b"".join([_ABORTED.pack(*entry) for entry in entries])
+                aborted = _aborted(log.aborted_entries(offset, read.upper_bound_offset))
         except (StorageError, CorruptLogError):
             return None
         partition.reads += 1
@@ -152,7 +154,7 @@ class RepeatedFetches(RepeatedRequests[_Known]):
             _INT32.pack(known.given_bytes + len(aborted) + len(length) + read.size_bytes),
             buffer[start + CORRELATION_AT : start + CORRELATION_AT + _CORRELATION_BYTES],
             known.head,
-            _OFFSETS.pack(log.high_watermark, log.last_stable_offset, log.log_start_offset),
+            _OFFSETS.pack(log.high_watermark, stable, log.log_start_offset),
             aborted,
             known.tail,
             length,
@@ -177,3 +179,9 @@ class RepeatedFetches(RepeatedRequests[_Known]):
             self._records.clear()
         self._records[partition] = read, data
         return data
+
+
+def _aborted(entries: list[AbortedTxn]) -> bytes:
+    if not entries:
+        return _NONE_ABORTED
+    return uvarint(len(entries) + 1) + b"".join([_ABORTED.pack(*entry[:2]) for entry in entries])

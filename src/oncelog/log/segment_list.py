@@ -147,7 +147,8 @@ class SegmentList:
         """See ``PartitionLog.aborted_transactions``."""
         found: list[AbortedTxn] = []
         for number in range(self.number_of(offset), len(self._segments)):
-            if self._segments[number].transaction_index.collect(offset, upper_bound_offset, found):
+            index = self._segments[number].transaction_index
+            if index.entries and index.collect(offset, upper_bound_offset, found):
                 break
         return found
 

@@ -1,8 +1,8 @@
 """Which worker of ``make test`` runs which file, and when; ``tests.scheduler`` asks.
 
-Two cores are busy all the time if tests that work (Spark) run beside tests that wait (most others), and no file is long
-at the end. So two workers take the files with Spark sessions and share those sessions among them, one has the browser,
-and the others take the rest; each takes the longest first, and helps the others when its own are done.
+Two cores stay busy if tests that compute (Spark) run beside tests that wait (most others), and if no long file starts
+late. So two workers take the files with Spark sessions and share those sessions among them, one has the browser, and
+the others take the rest. Each worker starts with its longest file, and helps the others when its own are done.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 SPARK = ("spark/", "pipeline/", "demo/test_demo.py", "security/test_clients.py")
 BROWSER = ("console/",)
 OWN = (SPARK, SPARK, BROWSER)
-"""What the first workers take first."""
+"""The files that the first workers prefer."""
 
 SECONDS = {
     "demo/test_demo.py": 400,
@@ -90,16 +90,16 @@ SECONDS = {
     "mirror/test_mirror_killed.py": 10,
     "interop/codec/test_kafka_classes.py": 10,
 }
-"""How long the files took, in a run of all on two cores, where it was ten seconds or more; others are begun after."""
+"""How many seconds the files took in a run of all on two cores, if ten or more; the other files start later."""
 
 
 def turn(file: str) -> int:
-    """By this the files are begun; its path in ``tests``."""
+    """The sort key of a file, given by its path in ``tests``."""
     return -SECONDS.get(file, 0)
 
 
 def choice(waiting: Iterable[str], worker: int) -> str:
-    """Of the files that wait, the first of those that the worker would rather have than any other."""
+    """The first of the waiting files that this worker prefers to all others."""
     own = OWN[worker] if worker < len(OWN) else ()
 
     def foreign(path: str) -> int:

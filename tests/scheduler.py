@@ -1,4 +1,4 @@
-"""pytest-xdist's own way to give files to workers, but which file is next is said by ``tests.schedule``."""
+"""pytest-xdist's distribution of files among workers, except that ``tests.schedule`` chooses the next file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests import schedule
 
 
 class ByKind(LoadFileScheduling):
-    """A file to a worker, of its kind: a worker that takes the place of one that crashed has that one's."""
+    """Gives each worker a file of its kind: a worker that replaces a crashed one inherits the crashed one's kind."""
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)

@@ -1,4 +1,6 @@
-"""A cut of the mirror splits no transaction, whatever was looked at when, and gets to the end when all is over."""
+"""A cut of the mirror splits no transaction, whenever each partition was looked at, and reaches the end when all is
+over.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class World:
         self.transactions = 0
 
     def step(self, *, begins: bool = True) -> bool:
-        """Something happens; whether anything did."""
+        """Do something; returns whether anything was done."""
         random = self.random
         if begins and random.random() < 0.2:
             name = random.choice(self.names)
@@ -81,7 +83,7 @@ class World:
         return True
 
     def look(self) -> dict[TopicPartition, int]:
-        """Ends of the partitions, each at a moment of its own."""
+        """The ends of the partitions, each at a moment of its own."""
         ends = {}
         for name in self.random.sample(self.names, len(self.names)):
             for _ in range(self.random.choice((0, 0, 2, 12))):
@@ -144,7 +146,7 @@ def go(
     bounded: bool,
     still_at_work: bool,
 ) -> None:
-    """A round: two looks, a scan that begins after them, a cut, and what is above it is looked at again."""
+    """One round: two looks, a scan that begins after them, a cut; what lies above the cut is looked at again."""
     look = world.look if still_at_work else world.ends
     samples.append(Sample(look(), look()))
     decided = samples[-1].before
@@ -161,7 +163,7 @@ def go(
 @given(st.integers(0, 2**48))
 @settings(max_examples=50)
 def test_newer_protocol_never_waits_for_what_is_over(seed: int) -> None:
-    """Whatever else continues: with no transaction open at the first look, the cut is that look."""
+    """Whatever else continues: if no transaction is open at the first look, the cut is that look."""
     world = World(Random(seed))
     for writer in world.writers:
         writer.bumps = True

@@ -1,7 +1,7 @@
-"""The files under ``deploy`` to copy: what can be known of them without a container or a cluster.
+"""The files to copy under ``deploy``: what can be checked of them without a container or a cluster.
 
-Every command of ours in them is read by the command itself, every property of Kafka's is one, versions are the
-project's, topics are those of the pipeline, and a cluster of three keeps two copies of all that exactly-once needs.
+Every command of ours in them is read by the command itself, every property is one of Kafka's, versions are the
+project's, topics are the pipeline's, and a cluster of three keeps two copies of all that exactly-once needs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def our_commands() -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("words", [pytest.param(words, id=" ".join(words[:3])) for words in our_commands()])
 def test_every_command_is_one_of_ours(words: list[str]) -> None:
-    """Names and options, and files of the image, are as the command takes them; nothing is run."""
+    """The command accepts their names and options, and the files of the image they name; nothing is run."""
     given = [
         str(ROOT / "examples" / word.removeprefix("/pipelines/")) if "/pipelines/" in word else word for word in words
     ]
@@ -173,7 +173,7 @@ def test_what_is_copied_into_the_image_is_there_and_let_through() -> None:
 
 
 def entered(folder: Path, words: list[str], **environment: str) -> list[str]:
-    """The program that the image's entry point becomes with these words, and its arguments."""
+    """The program that the image's entry point becomes for these words, and its arguments."""
     for name in ("spark-submit", "java", "oncelog"):
         (folder / name).write_text('#!/bin/sh\nprintf "%s\\n" "${0##*/}" "$@"\n')
         (folder / name).chmod(0o755)
@@ -188,7 +188,7 @@ def entered(folder: Path, words: list[str], **environment: str) -> list[str]:
 
 
 def test_the_image_is_a_driver_where_spark_says_so(tmp_path: Path) -> None:
-    """The words are those that Spark gives a driver's container on Kubernetes."""
+    """The words are those that Spark passes to a driver's container on Kubernetes."""
     given = ["--properties-file", "/opt/spark/conf/spark.properties", "local:///opt/oncelog/main.py", "two words"]
     told = entered(tmp_path, ["driver", *given], SPARK_DRIVER_BIND_ADDRESS="10.0.0.7")
     assert told[:3] == ["spark-submit", "--deploy-mode", "client"]
@@ -197,7 +197,7 @@ def test_the_image_is_a_driver_where_spark_says_so(tmp_path: Path) -> None:
 
 
 def test_the_image_is_an_executor_where_spark_says_so(tmp_path: Path) -> None:
-    """The variables are those that Spark gives an executor's container on Kubernetes."""
+    """The variables are those that Spark passes to an executor's container on Kubernetes."""
     told = entered(
         tmp_path,
         ["executor"],

@@ -1,4 +1,4 @@
-"""The image: built and run where there is a builder, held against hadolint's rules everywhere."""
+"""The image is built and run if there is a builder, and checked with hadolint's rules everywhere."""
 
 from __future__ import annotations
 

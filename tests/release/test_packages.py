@@ -1,4 +1,4 @@
-"""What a release is made of: the distributions are built, checked and installed as a user would install them."""
+"""What a release consists of: the distributions are built, checked and installed as a user would install them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
 
 
 def _environment(folder: Path, *packages: str) -> Path:
-    """The Python of a new virtual environment with these packages and what they need, no pip of its own among them.
+    """The Python of a new virtual environment with these packages and their dependencies, but without pip.
 
-    What pip compiles on the way is compiled fast: the wheel has it as it is released.
+    What pip has to compile is compiled without optimization, to save time; the wheel holds what is released.
     """
     venv.create(folder)
     python = folder / "bin" / "python"
@@ -74,7 +74,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The source distribution and the two kinds of wheel, made by what ``pyproject.toml`` says is needed."""
+    """The source distribution and the two kinds of wheel, built with what ``pyproject.toml`` requires."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         builder = _environment(tmp_path_factory.mktemp("builder"), *tomllib.load(file)["build-system"]["requires"])
     _run(builder, "-c", BUILD, "dist", "wheel", cwd=source)
@@ -98,7 +98,9 @@ def test_metadata_is_what_an_index_takes(distributions: dict[str, Path]) -> None
 
 
 def test_a_build_without_a_compiler_is_tagged_as_what_it_is(distributions: dict[str, Path]) -> None:
-    """And is the pure wheel, file for file: what :func:`test_an_installed_distribution_serves_and_reads` installs."""
+    """And it equals the pure wheel, file for file, which :func:`test_an_installed_distribution_serves_and_reads`
+    installs.
+    """
     wheel, pure = distributions["without a compiler"], distributions["pure"]
     assert wheel.name == pure.name
     contents = [{item.filename: item.CRC for item in zipfile.ZipFile(path).infolist()} for path in (wheel, pure)]
@@ -113,7 +115,7 @@ def test_the_source_distribution_has_what_comes_with_the_code(distributions: dic
 
 
 def test_every_extra_is_in_the_metadata_and_can_be_had(distributions: dict[str, Path]) -> None:
-    """Each of their packages is installed here in a version that the extra takes."""
+    """Each of their packages is installed here, in a version that the extra accepts."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     wheel = zipfile.ZipFile(distributions["compiled"])

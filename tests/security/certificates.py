@@ -1,4 +1,4 @@
-"""A certificate authority of the tests: keys and certificates as PEM files, for brokers and clients."""
+"""A certificate authority for tests: keys and certificates as PEM files, for brokers and clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Identity:
-    """A key and its certificate: as one file, as Kafka's PEM key store has it, and apart."""
+    """A key and its certificate: in one file, as Kafka's PEM key store has them, and in two."""
 
     store: Path
     key: Path

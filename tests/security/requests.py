@@ -1,4 +1,4 @@
-"""A request of every API that asks for rights, about resources of fixed names: what the matrix of rights sends."""
+"""A request of every API that checks rights, on resources with fixed names: what the matrix of rights sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOPIC, OTHER, GROUP, TXN_ID = "seen", "hidden", "group", "txn"
 
 
 class Ask(NamedTuple):
-    """A request in one version; ``topic_id`` in its build gives the id of ``TOPIC``."""
+    """A request in one version; its build receives the id of ``TOPIC``."""
 
     name: str
     version: int

@@ -1,6 +1,6 @@
 """Two brokers with the same rules: ours and Apache Kafka with its StandardAuthorizer, each with two listeners.
 
-On ``PLAINTEXT`` everybody is a super user; ``CLIENTS`` asks for SASL PLAIN.
+On ``PLAINTEXT`` everybody is a super user; ``CLIENTS`` requires SASL PLAIN.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Side:
         return logged_in(self.asking_servers, user, PASSWORD)
 
     def set_rules(self, *rules: Rule) -> None:
-        """Make these all the ACLs there are, and return when they are in force."""
+        """Make these the only ACLs, and return when they are in force."""
         everything = DeleteAclsFilter(ANY, None, ANY, None, None, ANY, ANY)
         self.admin.ask(DeleteAclsRequest([everything]), 3)
         if rules:

@@ -1,4 +1,4 @@
-"""Whatever is sent before a login is done, in whatever order and all at once: nothing of it is carried out."""
+"""Whatever is sent before a login is complete, in whatever order or all at once: none of it is carried out."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ FIRST_USERS = [f"{MECHANISM}=[name=admin,password={ADMIN}]", f"{MECHANISM}=[name
 
 
 class Secured:
-    """A broker that asks for SCRAM over TLS, and how to reach it."""
+    """A broker that requires SCRAM over TLS, and how to reach it."""
 
     def __init__(self, broker: oncelog.Broker, authority: Authority, folder: Path) -> None:
         self.servers = broker.bootstrap_servers
@@ -50,7 +50,7 @@ class Secured:
         self.alice_file = self.write("alice.properties", "alice", ALICE)
 
     def properties(self, user: str, password: str) -> dict[str, str]:
-        """As Java's clients have them."""
+        """In the form of Java's clients."""
         module = "org.apache.kafka.common.security.scram.ScramLoginModule"
         return {
             "bootstrap.servers": self.servers,
@@ -62,7 +62,7 @@ class Secured:
         }
 
     def write(self, name: str, user: str, password: str) -> Path:
-        """A properties file of a client."""
+        """A client's properties file."""
         path = self._folder / name
         path.write_text("".join(f"{name}={value}\n" for name, value in self.properties(user, password).items()))
         return path
@@ -78,7 +78,7 @@ class Secured:
         }
 
     def python(self) -> dict[str, Any]:
-        """As aiokafka and kafka-python name them."""
+        """With the names of aiokafka and kafka-python."""
         return {
             "bootstrap_servers": self.servers,
             "security_protocol": "SASL_SSL",
@@ -88,7 +88,7 @@ class Secured:
         }
 
     def committed(self, topic: str) -> list[bytes]:
-        """What a ``read_committed`` reader of the admin finds."""
+        """What the admin's ``read_committed`` reader finds."""
         properties = self.properties("admin", ADMIN) | {"isolation.level": "read_committed"}
         properties |= {"auto.offset.reset": "earliest", "group.id": f"check-{topic}"}
         found: list[bytes] = []
@@ -258,7 +258,7 @@ def test_our_commands_take_a_properties_file_of_javas_form(secured: Secured, uni
 
 
 Tool = Callable[..., str]
-"""Runs one of Apache Kafka's tools: class, arguments and input; its output."""
+"""Runs one of Apache Kafka's tools, given its class, arguments and input; returns its output."""
 
 
 @pytest.fixture(scope="module")
@@ -404,7 +404,9 @@ def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path
 
 
 def test_a_topic_that_was_refused_once_is_asked_about_again(secured: Secured, unique_name: str) -> None:
-    """Whoever was given the right meanwhile was refused nevertheless, for ``metadata.max.age.ms``."""
+    """A client that was refused stayed so for ``metadata.max.age.ms``, although it had been given the right
+    meanwhile.
+    """
     config = ProducerConfig.from_properties(secured.properties("alice", ALICE))
     with (
         blocking.Admin(config=AdminConfig.from_properties(secured.properties("admin", ADMIN))) as admin,

@@ -1,4 +1,4 @@
-"""What a caller may not describe is not shown on the ways round: expressions of groups, how long an answer takes."""
+"""What a caller may not describe does not show indirectly: through groups' expressions, or through response times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def allow(kind: Kind, name: str, operation: Operation) -> Rule:
 
 
 def member_of(connection: Connection, group: str, regex: str) -> Any:
-    """The answer that assigns the only member of ``group`` something."""
+    """The answer that assigns something to the only member of ``group``."""
     find = FindCoordinatorRequest(key="", key_type=0, coordinator_keys=[group])
     connection.ask_until(find, 4, lambda answer: answer.coordinators[0].error_code == 0)
     member_id, epoch = "AAAAAAAAAAAAAAAAAAAAAA", 0
@@ -63,7 +63,7 @@ def test_an_expression_matches_what_its_member_may_describe(side: Side) -> None:
 
 
 def test_a_fetch_of_hidden_topics_does_not_tell_whether_they_exist_by_its_wait(side: Side) -> None:
-    """Both are answered at once, however long the request would wait: the socket's timeout is shorter."""
+    """Both are answered at once, however long the request may wait: the socket's timeout is shorter."""
     side.admin.create_topic("wait-hidden")
     side.set_rules(allow(Kind.TOPIC, "wait-seen", Operation.READ))
     with side.connect("alice") as alice:

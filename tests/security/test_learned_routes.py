@@ -1,6 +1,7 @@
-"""A connection that writes without being looked at again (``broker/produce_runs.py``) writes nothing that it may not.
+"""A connection whose writes are not checked again (``broker/produce_runs.py``) writes nothing that it may not.
 
-Each test has the connection learn its way first, then changes something under it, and sends several requests at once.
+Each test lets the connection learn its route first, then changes something beneath it, and sends several requests at
+once.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def side() -> Iterator[Side]:
 
 
 def writer(side: Side, topic: str, *, user: str = "alice", version: int = 11, acks: int = -1) -> Connection:
-    """A connection that may write to ``topic``, has done so, and has its route."""
+    """A connection that may write to ``topic``, has done so, and has learned its route."""
     topic_id = side.admin.create_topic(topic)
     side.set_rules(allow(user, Kind.TOPIC, topic, Operation.WRITE))
     connection = side.connect(user)
@@ -66,7 +67,7 @@ def writer(side: Side, topic: str, *, user: str = "alice", version: int = 11, ac
 def errors_of(
     connection: Connection, topic: str | bytes, records: bytes, *, version: int = 11, count: int = 3
 ) -> set[int]:
-    """Of requests that are all sent before an answer is read."""
+    """The answers to requests that are all sent before one is read."""
     sent = [connection.send_produce({(topic, 0): records}, version=version) for _ in range(count)]
     return {connection.receive_produce(number, version)[topic, 0].error for number in sent}
 
@@ -97,7 +98,7 @@ def test_without_acknowledgements_nothing_is_written_and_the_connection_ends(sid
 
 
 def test_who_may_write_to_the_topic_writes_into_no_transaction_of_others(side: Side) -> None:
-    """A request with a transactional id needs the right on it where its batch is transactional, and only there."""
+    """A request with a transactional id needs the right to it if its batch is transactional, and only then."""
     topic, txn_id = "shared", "alices"
     side.admin.create_topic(topic)
     side.set_rules(
@@ -173,7 +174,7 @@ def test_a_quota_set_later_holds_back_who_wrote_before(side: Side) -> None:
 
 
 def test_who_logs_in_anew_writes_nothing_until_that_is_done(side: Side) -> None:
-    """KIP-368: and not as another one; a second login is taken a second after the first at the earliest."""
+    """KIP-368, and never as another user; a second login is accepted no sooner than a second after the first."""
     with writer(side, "relogin") as connection:
 
         def login_begins() -> bool:
@@ -213,7 +214,7 @@ def test_a_session_that_has_ended_writes_no_more() -> None:
 
 
 def write_until_closed(connection: Connection, topic: str) -> int:
-    """How many requests were answered, all of them without an error, before the broker ended the connection."""
+    """How many requests were answered, all without an error, before the broker ended the connection."""
     answered = 0
     while True:
         try:

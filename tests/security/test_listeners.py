@@ -112,7 +112,7 @@ def test_a_client_without_a_certificate_is_not_served(broker: oncelog.Broker, au
 
 
 def _exchange(wrapped: ssl.SSLSocket) -> None:
-    """Send something and read the answer; OSError where the connection is refused, ssl's errors included."""
+    """Send something and read the answer; raises OSError (which includes ssl's errors) if the connection is refused."""
     wrapped.sendall(bytes(14))
     if not wrapped.recv(1):
         raise ConnectionResetError

@@ -1,4 +1,4 @@
-"""Listeners, logins and their limits that change while the broker runs: new connections go by them, at once."""
+"""Listeners, logins and their limits that change while the broker runs apply to new connections at once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def effect_of(*names: str) -> Callable[[T], T]:
-    """Marks a test as that of settings; ``test_live_tls.py`` looks whether there is one for each."""
+    """Marks a test as covering these settings; ``test_live_tls.py`` checks that there is one for each."""
     TESTED.update(names)
     return lambda test: test
 
@@ -69,7 +69,7 @@ def accepted(servers: str, values: Mapping[str, str], *, delete: Sequence[str] =
 
 
 def answers(servers: str) -> bool:
-    """Whether a connection is made, and served."""
+    """Whether a connection is accepted and served."""
     try:
         with Connection(servers) as client:
             return bool(client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0)

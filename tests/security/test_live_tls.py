@@ -1,4 +1,4 @@
-"""Every setting of TLS that is marked as changeable acts on a listener that runs: for the next connection, at once."""
+"""Every setting of TLS that is marked as changeable acts on a running listener: at once, for the next connection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PASSWORDS = ("first-password", "second-password")
 
 
 class World:
-    """Two authorities, and identities that the first has signed; the last two are encrypted with ``PASSWORDS``."""
+    """Two authorities, and identities that the first one has signed; the last two are encrypted with ``PASSWORDS``."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "other").mkdir()
@@ -39,7 +39,7 @@ class World:
 
 
 class Seen(NamedTuple):
-    """What a client that was served has seen."""
+    """What a client saw that was served."""
 
     serial: int
     version: str | None
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
 
 
 def seen(broker: oncelog.Broker, world: World, shown: Identity | None, newest: ssl.TLSVersion) -> Seen | None:
-    """By a client that shows a certificate, or none; None if it is not served."""
+    """What a client with or without a certificate sees; None if it is not served."""
     with Connection(str(broker.addresses["TLS"])) as client:
         try:
             encrypt(client, world, shown, newest)
@@ -73,8 +73,10 @@ def encrypt(client: Connection, world: World, shown: Identity | None, newest: ss
 class Effect:
     """What clients see before and after a change.
 
-    :param start: settings of the listener at first, without its prefix.
-    :param change: what changes, while it runs.
+    :param start: the listener's settings at first, without its prefix.
+
+    :param change: what changes while it runs.
+
     :param newest: the newest version that the client speaks.
     """
 
@@ -168,7 +170,7 @@ EFFECTS = {
         newest=ssl.TLSVersion.TLSv1_2,
     ),
 }
-"""Property to what changing it does."""
+"""Properties, and what changing each of them does."""
 REFUSED = {
     "ssl.keystore.type": ({"ssl.keystore.type": "JKS"}, "ssl.keystore.type of listener TLS is JKS"),
     "ssl.truststore.type": ({"ssl.truststore.type": "PKCS12"}, "ssl.truststore.type of listener TLS is PKCS12"),
@@ -183,7 +185,7 @@ REFUSED = {
         "fit none of ssl.enabled.protocols",
     ),
 }
-"""What cannot be, and words of the refusal; the two types are PEM or nothing, so that is their effect."""
+"""Impossible values, and words of the refusal; a store's type is PEM or nothing, so refusing is its only effect."""
 
 
 def of_listener(settings: Mapping[str, str]) -> dict[str, str]:
@@ -231,7 +233,7 @@ def test_connections_that_are_there_go_on(world: World) -> None:
 
 @pytest.fixture
 def asked(world: World, tmp_path: Path) -> Iterator[oncelog.Broker]:
-    """It asks for certificates, and trusts who has signed the client's."""
+    """It requires certificates, and trusts the authority that signed the client's."""
     with running(asking(world, ssl_truststore_location=str(world.other.certificate))) as broker:
         yield broker
 

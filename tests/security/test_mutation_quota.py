@@ -1,4 +1,6 @@
-"""``controller_mutation_rate`` on both brokers: who has used it up is refused, or waits where a refusal is unknown."""
+"""``controller_mutation_rate`` on both brokers: a client that has used it up is refused, or waits if its version
+knows no refusal.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ def side(request: pytest.FixtureRequest) -> Iterator[Side]:
 
 @pytest.fixture
 def slow(side: Side) -> Iterator[Connection]:
-    """A connection whose client id has used up what it may make: a partition an hour.
+    """A connection whose client id has used up its quota: a partition an hour.
 
-    The first request takes more than is saved up, and is let through.
+    The first request takes more than has accumulated, and is let through.
     """
     client_id = f"slow-{next(NAMES)}"
     operation = OpData("controller_mutation_rate", 1 / 3600, False)

@@ -1,6 +1,6 @@
-"""Nothing secret is in any line that a broker writes, at any level, nor in any error that it answers.
+"""No line that a broker logs at any level, and no error that it answers, contains a secret.
 
-One run with users and passwords of every kind: logins that pass and that fail, credentials that are changed and
+One run with users and passwords of every kind: logins that succeed and that fail, credentials that are changed and
 refused, settings that are wrong, and a defect in the middle of a login.
 """
 
@@ -65,7 +65,7 @@ def plain_login(broker: oncelog.Broker, token: bytes) -> Any:
 
 
 def scram_login(broker: oncelog.Broker, password: str) -> str:
-    """What the client says of it; empty where it is let in."""
+    """What the client says about the refusal; empty if it is let in."""
     try:
         with Admin(
             bootstrap_servers=str(broker.addresses["SASL_PLAINTEXT"]),

@@ -1,4 +1,4 @@
-"""Principals of client certificates, the lines that a broker writes, and what survives kill -9."""
+"""Principals of client certificates, the lines that a broker logs, and what survives kill -9."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ SERVE = {
     "super.users": "User:admin",
 }
 RATE, SIZE = 1000, 100_000
-"""A second's bytes of a quota, and those of a batch: many times what a window saves up."""
+"""A quota's bytes per second, and a batch's bytes: many times what a window accumulates."""
 
 
 def as_admin(servers: str) -> Connection:

@@ -1,4 +1,4 @@
-"""Quotas that are set while the broker runs hold for real connections."""
+"""Quotas that are set while the broker runs apply to real connections."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def test_request_percentage_throttles_a_client_and_its_end_frees_it(broker: once
 
 
 WINDOW_MS = 11_000
-"""What may be saved up by default: ``quota.window.num`` times ``quota.window.size.seconds``."""
+"""How much accumulates by default: ``quota.window.num`` times ``quota.window.size.seconds``."""
 RATE = 10_000
 SIZE = 1_000_000
-"""Bytes a second, and of a batch: beyond what was saved up, 89 s of it."""
+"""Bytes per second, and a batch's bytes: more than has accumulated, by 89 s of the rate."""
 
 
 def fetched(client: Connection, topic: str) -> tuple[int, int]:
@@ -70,7 +70,7 @@ def produced(client: Connection, topic: str) -> int:
 
 @pytest.mark.parametrize("of", ["consumer", "producer"])
 def test_bytes_over_the_rate_are_waited_for_by_everybody_who_shares_the_quota(broker: oncelog.Broker, of: str) -> None:
-    """What is waited for is exactly what the bytes take at the rate, without what was saved up."""
+    """The delay is exactly what the bytes take at the rate, less what had accumulated."""
     with Connection(broker.bootstrap_servers) as client:
         client.create_topic("t")
         assert produced(client, "t") == 0

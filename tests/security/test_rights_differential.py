@@ -1,7 +1,7 @@
-"""The same requests of callers with the same rights to our broker and to Apache Kafka: the same answers.
+"""The same requests by callers with the same rights, to our broker and to Apache Kafka: the same answers.
 
 Compared are errors, names and authorized operations of every API, for a caller without any right, with one right after
-the other, and with rights that deny.
+another, and with rights that deny.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIELDS = (
     NAMES | CODES | TOKENS | {"topic_authorized_operations", "cluster_authorized_operations", "authorized_operations"}
 )
 LATE = {5, 6, 14, 15, 16, 51}
-"""Errors that a coordinator or a topic answers for a moment after it was made, and then no more."""
+"""Errors that a new coordinator or topic answers for a moment only."""
 
 
 def allow(kind: Kind, name: str, operation: Operation, **other: Any) -> Rule:
@@ -94,7 +94,7 @@ def sides() -> Iterator[tuple[Side, Side]]:
 
 
 def _settle(side: Side) -> None:
-    """Ask everything once as a super user, until both coordinators are up."""
+    """Send each request once as a super user, until both coordinators are up."""
     for names in ("FindCoordinator", ("OffsetCommit", "InitProducerId", "TxnOffsetCommit", "EndTxn")):
         for asked in ASKS:
             if asked.name.startswith(names):
@@ -116,7 +116,7 @@ def _codes(answer: Any) -> list[int]:
 
 
 def shape(answer: Any) -> Any:
-    """What an answer says of rights: lists have no order, and numbers that differ from run to run no place."""
+    """What an answer says about rights, without the order of lists and without numbers that differ from run to run."""
     if isinstance(answer, (list, tuple)):
         return sorted((shape(item) for item in answer), key=repr)
     slots = getattr(type(answer), "__slots__", None)

@@ -60,7 +60,7 @@ def renewing(connection: Connection, mechanism: str = "PLAIN") -> None:
 
 
 def lasted_a_second(connection: Connection) -> None:
-    """Return when the broker takes the next login: Kafka's shortest session is a second."""
+    """Return when the broker accepts the next login: Kafka's shortest session is a second."""
     end = time.monotonic() + 1.1
     eventually(lambda: works(connection) and time.monotonic() > end)
 
@@ -116,7 +116,7 @@ def test_a_session_is_renewed_at_once_but_not_twice_in_a_second(side: Side) -> N
 
 @pytest.fixture
 def topic(side: Side, request: pytest.FixtureRequest) -> str:
-    """Of the test's own, which alice may read and write."""
+    """A topic of the test's own, which alice may read and write."""
     name = f"of-{request.node.originalname}"
     side.admin.create_topic(name)
     side.set_rules(Rule(kind=2, name=name, pattern=3, principal="User:alice", host="*", operation=2, permission=3))
@@ -124,7 +124,7 @@ def topic(side: Side, request: pytest.FixtureRequest) -> str:
 
 
 def test_a_login_among_requests_that_were_sent_together_takes_its_turn(side: Side, topic: str) -> None:
-    """A fetch that waits, the login, and what comes behind it, all before the first answer."""
+    """A waiting fetch, the login, and what follows it, all before the first answer."""
     with side.connect("alice") as connection:
         lasted_a_second(connection)
         waiting = connection.send_fetch({(topic, 0): Position(0)}, max_wait_ms=300)

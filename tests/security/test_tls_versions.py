@@ -1,4 +1,4 @@
-"""Who speaks which version of TLS, through sockets: what both sides have is agreed on, else the log says why not."""
+"""Which TLS versions are spoken, seen through sockets: a common one is agreed on, else the log says why none was."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def broker(authority: Authority) -> Iterator[oncelog.Broker]:
 
 
 def agreed(broker: oncelog.Broker, authority: Path, listener: str, version: str) -> str | None:
-    """The version that a client gets which speaks only that one."""
+    """The version that a client gets if it speaks only that one."""
     address = broker.addresses[listener]
     context = ssl.create_default_context(cafile=str(authority))
     context.minimum_version = context.maximum_version = VERSIONS[version]

@@ -1,4 +1,4 @@
-"""OAUTHBEARER with signed tokens: what holds and what does not, through clients and the wire."""
+"""OAUTHBEARER with signed tokens: which ones are valid, through clients and the wire."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def begun(broker: oncelog.Broker) -> Connection:
 
 
 def accepted(broker: oncelog.Broker, token: str) -> bool:
-    """Whether a token opens the connection; one that does not hold is answered as RFC 7628 says."""
+    """Whether a token opens the connection; an invalid one is answered as RFC 7628 says."""
     with begun(broker) as connection:
         answer = connection.ask(SaslAuthenticateRequest(message(token)), 2)
         if answer.auth_bytes == b"":
@@ -174,7 +174,7 @@ def _unsigned_with_everything(signer: Signer) -> str:
 
 
 def _public_key_as_a_shared_secret(signer: Signer) -> str:
-    """The known trick: HS256 with what everybody knows."""
+    """The known attack: HS256 keyed with the public key."""
     import hashlib
     import hmac
 
@@ -305,7 +305,7 @@ def test_keys_from_an_address_are_fetched_again(signer: Signer) -> None:
 
 @pytest.mark.parametrize("nonsense", [None, b"[" * 100_000, b"[]"])
 def test_an_address_that_answers_nonsense_is_asked_again(signer: Signer, nonsense: bytes | None) -> None:
-    """None: not even HTTP, as of a port that something else has meanwhile."""
+    """None: not even HTTP, as on a port that something else has taken meanwhile."""
     with KeyServer(signer.key_set()) as server:
         keys = token_validation.KeySet(server.url, refresh_s=0.01, retry_s=0.01)
         if nonsense is None:
@@ -360,7 +360,7 @@ def test_a_listener_without_keys_does_not_start(source: str, words: str) -> None
 
 
 def test_a_private_key_is_no_shared_secret(tmp_path: Path) -> None:
-    """A key set with a symmetric key gives no key: nobody may sign with what is published."""
+    """A symmetric key in a key set is not used: published material must not be able to sign."""
     secret = urlsafe_b64encode(b"s" * 32).rstrip(b"=").decode()
     file = tmp_path / "keys.json"
     file.write_text(json.dumps({"keys": [{"kty": "oct", "k": secret, "kid": KEY_ID, "alg": "HS256"}]}))

@@ -1,6 +1,6 @@
 """``python -m tests.simulation --seeds 1000``: seeds; one that fails is shrunk and shown with its timeline.
 
-``--seed 17`` runs one; ``--mutants`` plants each bug of the catalogue and tells in which seed it was found.
+``--seed 17`` runs one; ``--mutants`` plants each bug of the catalogue and shows which seed found it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which producers partitions forget, and where in their logs.
 
 A partition that has forgotten a producer takes a batch that it repeats for a new one, as Apache Kafka does
-(``ProducerAppendInfo.checkSequence``): it is stored again. The time, ``producer.id.expiration.ms``, begins with the
-timestamp of the producer's last record, not with its append (``ProducerStateManager.isProducerExpired``), so that
-records that waited to be sent have used up a part of it.
+(``ProducerAppendInfo.checkSequence``), and stores it again. The time, ``producer.id.expiration.ms``, begins with the
+timestamp of the producer's last record, not with its append (``ProducerStateManager.isProducerExpired``), so records
+that waited to be sent have already used up a part of it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.simulation.history import History
 
 @contextmanager
 def noted_expiry(history: History, expiration_ms: int) -> Iterator[None]:
-    """Note who is forgotten by its time, live and at a start; who is forgotten before it is not excused."""
+    """Note producers that are forgotten in time, live and at a start; forgetting one too early is not excused."""
     decide = ProducerStateManager._expired
 
     def expired(state: ProducerStateManager, entry: ProducerStateEntry, now_ms: int) -> bool:

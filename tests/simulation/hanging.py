@@ -1,7 +1,9 @@
-"""Who looks after a simulated cluster: the markers that unclean elections cut off, and the transactions they left open.
+"""The operator of a simulated cluster: notes markers that unclean elections cut off, ends transactions that they
+left open.
 
-A marker that was written and cut off is never written again: its coordinator has done its part. What is left open there
-hangs, as in Apache Kafka, until an operator ends it (KIP-664). Whatever hangs for another reason is a bug.
+A marker that was written and cut off is never written again: its coordinator has done its part. A transaction that is
+left open like this hangs, as in Apache Kafka, until an operator ends it (KIP-664). If one hangs for any other reason,
+that is a bug.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from tests.simulation.history import History
 
 
 class CutMarkers:
-    """Stands before the broker's side of its cluster, and notes the markers that are cut off."""
+    """Sits in front of the broker's side of its cluster, and notes the markers that are cut off."""
 
     def __init__(self, host: ClusterHost, server: Server, history: History) -> None:
         self._host, self._server, self._history = host, server, history
@@ -37,7 +39,7 @@ class CutMarkers:
 
 
 def note_cut_markers(server: Server, history: History) -> None:
-    """From now on, in this life of the broker."""
+    """Do so from now on, in this life of the broker."""
     cluster = server.broker.cluster
     if cluster is not None:
         cluster._host = CutMarkers(cluster._host, server, history)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol
 from oncelog.types import TopicPartition
 
 COPY = b"copy of "
-"""What a copied record's value begins with."""
+"""Prefix of a copied record's value."""
 
 
 class Fate(Enum):
-    """What the program that runs a transaction knows of its end."""
+    """What the program that runs a transaction knows about its end."""
 
     OPEN = "open"
     COMMITTING = "committing"
@@ -23,7 +23,7 @@ class Fate(Enum):
 
 
 class Sent(NamedTuple):
-    """A record that was handed to a producer. ``producer`` names one life of it; records of one are in order."""
+    """A record that was handed to a producer. ``producer`` names one life of it, whose records are in order."""
 
     value: bytes
     where: TopicPartition
@@ -35,7 +35,7 @@ class Sent(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A record that a reader was given."""
+    """A record that a reader received."""
 
     reader: str
     where: TopicPartition
@@ -45,7 +45,7 @@ class Seen(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What a partition's leader said of its offsets at some time."""
+    """What a partition's leader said about its offsets at some time."""
 
     where: TopicPartition
     high_watermark: int
@@ -63,7 +63,7 @@ class Position(NamedTuple):
 
 
 class Spoken(Protocol):
-    """What records of readers and of logs share."""
+    """What records of readers and of logs have in common."""
 
     @property
     def value(self) -> Any: ...
@@ -81,11 +81,11 @@ class Transaction:
 
 
 NAME = "name"
-"""The header of a tombstone that says what would be its value."""
+"""The header of a tombstone that holds what would be its value."""
 
 
 def said(record: Spoken) -> bytes:
-    """A record's value, which no other one has; a tombstone's is in its header."""
+    """A record's value, which is unique; a tombstone's is in its header."""
     if record.value is not None:
         return bytes(record.value)
     return next((value or b"" for name, value in record.headers if name == NAME), b"")
@@ -108,33 +108,35 @@ class History:
     forbidden: dict[bytes, str] = field(default_factory=dict)
     """Values that must never be stored, and why."""
     repeats: set[str] = field(default_factory=set)
-    """Names of producers that may store a record twice: they were told not to be idempotent."""
+    """Names of producers that may store a record twice, because they are not idempotent."""
     copied: list[tuple[str, str]] = field(default_factory=list)
-    """Topics of which the second one gets each record of the first one once."""
+    """Pairs of topics; the second one receives each record of the first exactly once."""
     rows: dict[str, list[bytes]] = field(default_factory=dict)
-    """Of a topic that the Spark sink writes, every row that a batch was planned with."""
+    """For each topic that the Spark sink writes, every row that a batch was planned with."""
     committed: Log = field(default_factory=dict)
-    """What a reader of committed records is given at the end."""
+    """What a reader of committed records receives at the end."""
     uncommitted: Log = field(default_factory=dict)
     after_restart: Log = field(default_factory=dict)
     """The same as ``committed``, after the broker was killed once more."""
     before_restart: dict[str, str] = field(default_factory=dict)
     after_recovery: dict[str, str] = field(default_factory=dict)
-    """What the broker knows of partitions, producers and transactions, before it died for the last time and after."""
+    """What the broker knew about partitions, producers and transactions before its last death, and what it knows
+    after it.
+    """
     producers: list[tuple[bytes, int]] = field(default_factory=list)
     """Every stored record's value, and its producer id."""
     compacted: dict[str, int] = field(default_factory=dict)
-    """Topics of which compaction leaves the newest record of each key, and for how long tombstones stay, in ms."""
+    """Topics that compaction reduces to the newest record of each key, and how long tombstones stay, in ms."""
     clean_to: dict[TopicPartition, int] = field(default_factory=dict)
     """The cleaner's checkpoint, before the last looks."""
     looked_ns: int = 0
     """When the last looks began."""
     forgotten: list[tuple[TopicPartition, int, int]] = field(default_factory=list)
-    """Partitions, producer ids that they forgot because their time was over, and the log's end then."""
+    """Partitions, the producer ids that they forgot because their time was over, and the log's end at that moment."""
     cut_markers: set[tuple[TopicPartition, int]] = field(default_factory=set)
     """Partitions and producer ids of the markers that unclean elections took."""
     errors: list[str] = field(default_factory=list)
-    """What the broker or a client logged as an error, or raised where nobody caught it."""
+    """What the broker or a client logged as an error or raised without anybody catching it."""
     unfinished: list[str] = field(default_factory=list)
     """What was not done when the time was up."""
 

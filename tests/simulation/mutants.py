@@ -491,7 +491,7 @@ FOUND_BY: Mapping[str, int] = {
     "a rewritten segment is not synced": 8,
     "the cleaner's checkpoint outlives its segments": 8,
 }
-"""For each mutant a seed that fails with it and holds without it. ``make mutants`` tries it first."""
+"""For each mutant a seed that fails with it and passes without it. ``make mutants`` tries it first."""
 
 CATALOGUE: Sequence[Mutant] = (
     *IDEMPOTENCE,

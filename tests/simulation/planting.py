@@ -1,7 +1,8 @@
-"""How a bug is planted: one function of the shipped code is compiled from a changed source, and runs instead.
+"""How a bug is planted: one function of the shipped code is compiled from a changed source and replaces the
+original.
 
-The function's code is exchanged in place, so that tables, bound methods and names that were imported elsewhere have it
-too. What is to be changed must be there exactly once: code that is another since makes the mutant fail by name.
+The function's code object is exchanged in place, so that tables, bound methods and imported names use it too. The text
+to change must occur exactly once: if the code has changed since, the mutant fails by name.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import Any
 
 
 class MutantDoesNotApply(Exception):
-    """The code that a mutant changes is not what it was."""
+    """The code that a mutant changes has itself changed."""
 
 
 @dataclass(frozen=True)
 class Mutant:
     """``where`` is ``module:function`` or ``module:Class.method``, below ``oncelog``; ``old`` becomes ``new`` in it.
 
-    ``too``: what else is changed, where one check stands behind another.
+    ``too``: what else is changed, for checks that back each other up.
     """
 
     name: str
@@ -57,9 +58,9 @@ def _function(mutant: Mutant) -> tuple[FunctionType, str, str]:
 
 
 def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
-    """The function and the code that it is to run.
+    """The function, and the code to run instead.
 
-    :raises MutantDoesNotApply: its source is not what the mutant knows.
+    :raises MutantDoesNotApply: its source is not what the mutant expects.
     """
     function, source, path = _function(mutant)
     lines = source.splitlines(keepends=True)
@@ -102,7 +103,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 @contextmanager
 def planted(mutant: Mutant) -> Iterator[None]:
-    """The bug is there for as long as the block."""
+    """Plants the bug for the length of the block."""
     changes = [changed_code(part) for part in parts(mutant)]
     originals = [function.__code__ for function, _ in changes]
     for function, code in changes:

@@ -1,6 +1,6 @@
-"""The programs of a simulated world: ordinary asyncio code with our client, which notes what it does and sees.
+"""The programs of a simulated world: ordinary asyncio code with our client that notes what it does and sees.
 
-Each is what a user would write: it meets errors of brokers, and begins again. Whoever kills it takes everything but the
+Each is what a user would write: it handles brokers' errors, and begins again. Killing one takes everything except the
 history, which stands for what the program's owner knows.
 """
 
@@ -22,14 +22,14 @@ from oncelog.types import TopicPartition
 from tests.simulation.history import COPY, NAME, Fate, History, Position, Seen, Sent, Transaction, said
 
 NO_OFFSET = -1
-"""Of a group that has none any more."""
+"""The value of a group that has no members left."""
 STANDS_STILL_S = 9.0
 TOMBSTONES = 0.2
-"""How often a record with a key deletes it."""
+"""How often a record with a key is a tombstone."""
 PAUSE_S = 1.0
-"""Between a program's failure and its next attempt."""
+"""The pause between a program's failure and its next attempt."""
 TOO_LARGE_BYTES = 3000
-"""More than a topic with ``max.message.bytes`` of a focused world takes."""
+"""More than a topic accepts that has ``max.message.bytes`` of a focused world."""
 
 
 class Program:
@@ -44,7 +44,7 @@ class Program:
         self.lives = 0
         self.done = False
         self.keys = 0
-        """How many there are; 0: its records have none."""
+        """How many keys there are; 0: its records have none."""
         self._count = 0
 
     async def main(self) -> None:
@@ -94,7 +94,7 @@ class Program:
 
 
 class PlainProducer(Program):
-    """Sends records one after the other, several at a time, and never the same one twice."""
+    """Sends records one after another, with several in flight, and never the same one twice."""
 
     def __init__(
         self, world: Simulation, history: History, name: str, topic: str, partitions: int, count: int, **settings: Any
@@ -104,11 +104,11 @@ class PlainProducer(Program):
         self._partitions = partitions
         self._left = count
         self.is_brief = False
-        """Each few records have a producer of their own, as where a job runs every few seconds."""
+        """Every few records have a producer of their own, as in a job that runs every few seconds."""
         self.pause_s = 2.5
-        """Between some records and the next ones, on average."""
+        """The average pause between some records and the next ones."""
         self.too_large = 0.0
-        """How often a record is one that the broker does not take."""
+        """How often a record is one that the broker refuses."""
 
     async def live(self, life: str) -> None:
         jobs = 0
@@ -144,7 +144,7 @@ class TransactionalProducer(Program):
         self._partitions = partitions
         self._left = count
         self.too_large = 0.0
-        """How often a transaction has a record that the broker does not take."""
+        """How often a transaction contains a record that the broker refuses."""
 
     async def live(self, life: str) -> None:
         producer = Producer(**self.settings)
@@ -188,7 +188,7 @@ class TransactionalProducer(Program):
 
 
 class Deserter(Program):
-    """Begins a transaction that nobody ends: its timeout does."""
+    """Begins a transaction that nobody ends, except by its timeout."""
 
     def __init__(self, world: Simulation, history: History, name: str, topic: str, partitions: int, **settings: Any):
         super().__init__(world, history, name, {"transactional_id": name, "transaction_timeout_ms": 15_000, **settings})
@@ -211,7 +211,7 @@ class Deserter(Program):
 
 
 async def commit(world: Simulation, producer: Producer, transaction: Transaction) -> None:
-    """Commit, asking again while the outcome is not known."""
+    """Commit, and ask again while the outcome is unknown."""
     transaction.commit_asked_ns = world.loop.now_ns
     transaction.fate = Fate.COMMITTING
     for _ in range(20):
@@ -230,7 +230,7 @@ def copy_of(value: bytes, transaction: Transaction) -> bytes:
 
 
 async def abandon(client: Producer | Consumer) -> None:
-    """Stop a client that has failed, whatever comes of it."""
+    """Stop a client that has failed, and ignore how that ends."""
     try:
         await client.stop()
     except KafkaError:
@@ -238,7 +238,7 @@ async def abandon(client: Producer | Consumer) -> None:
 
 
 class Copier(Program):
-    """Consume, transform, produce: a group's member that copies a topic and commits with its transactions."""
+    """Consume, transform, produce: a group member that copies a topic and commits through its transactions."""
 
     def __init__(
         self, world: Simulation, history: History, name: str, group: str, source: str, target: str, partitions: int,
@@ -249,7 +249,7 @@ class Copier(Program):
         self._consumer = {**self.settings, "group_id": group, "isolation_level": "read_committed", **consumer}
         self._producer = {**self.settings, "transactional_id": name, **producer}
         self.stands_still = 0.0
-        """How often it does between its records and their offsets, until its group has taken it for dead."""
+        """How often it stalls between its records and their offsets until its group takes it for dead."""
 
     async def live(self, life: str) -> None:
         producer = Producer(**self._producer)
@@ -288,7 +288,7 @@ class Copier(Program):
 
 
 class Watcher(Program):
-    """Reads committed records from all partitions as they come; each life from the beginning."""
+    """Reads committed records from all partitions as they arrive; each life starts at the beginning."""
 
     def __init__(
         self, world: Simulation, history: History, name: str, wheres: Sequence[TopicPartition], **settings: Any
@@ -319,7 +319,7 @@ class Watcher(Program):
 
 
 class Sampler(Program):
-    """Looks at offsets from time to time: of partitions, and of groups."""
+    """Looks at offsets of partitions and groups from time to time."""
 
     def __init__(
         self, world: Simulation, history: History, name: str, wheres: Sequence[TopicPartition], groups: Sequence[str]

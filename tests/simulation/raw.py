@@ -1,7 +1,7 @@
-"""Programs that speak the protocol by themselves, so that they can do what no good client does.
+"""Programs that speak the protocol directly, to do what no well-behaved client does.
 
-They repeat what was stored long ago, leave sequences out, come back with an epoch that is over, write into a
-transaction that has ended, and ask who does not lead. What must never be stored is noted as forbidden.
+They repeat what was stored long ago, leave out sequences, return with an old epoch, write into a transaction that has
+ended, and ask nodes that do not lead. What must never be stored is noted as forbidden.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tests.simulation.history import Fate, History, Sent
 from tests.simulation.programs import Program
 
 FAR = 1000
-"""So far ahead is a sequence that leaves some out: nothing that is sent later gets there."""
+"""A sequence this far ahead is never reached by anything that is sent later."""
 REFUSED_SOON_MS = 5000
 KEPT = 5
-"""Batches of a producer that a partition recognises when they are repeated."""
+"""How many batches of a producer a partition recognises as repeats."""
 NEVER_RAISED = frozenset({Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER})
 
 
@@ -40,12 +40,12 @@ class _Batch:
     payload: bytes
     base_offset: int
     lives: int
-    """Of the broker, when it was stored."""
+    """The broker's time when it was stored."""
 
 
 @dataclass
 class _Place:
-    """What a raw producer knows of one partition."""
+    """What a raw producer knows about one partition."""
 
     where: TopicPartition
     epoch: int = 0
@@ -95,9 +95,9 @@ class Raw(Program):
         )
 
     async def ask_produce(self, node: int, where: TopicPartition, payload: bytes, highest: int = NO_LIMIT) -> int:
-        """The base offset that one node answers, -1 where it knows a batch to be stored, but not where.
+        """The base offset that one node answers; -1 if the node knows that a batch is stored, but not where.
 
-        :raises KafkaError: it refuses.
+        :raises KafkaError: the node refuses.
         """
 
         def build(version: int) -> ProduceRequest:
@@ -114,7 +114,7 @@ class Raw(Program):
     async def produce(
         self, where: TopicPartition, payload: bytes, *, timeout_ms: int = 300_000, highest: int = NO_LIMIT
     ) -> int:
-        """As :meth:`ask_produce`, of whoever leads, repeated while the refusal is one that passes."""
+        """Like :meth:`ask_produce`, of the current leader, repeated while the refusal is temporary."""
 
         async def ask(node: int) -> int:
             return await self.ask_produce(node, where, payload, highest)
@@ -144,7 +144,7 @@ class Raw(Program):
 
 
 class RawProducer(Raw):
-    """An idempotent producer that tries everything that its sequences and epochs are to prevent."""
+    """An idempotent producer that tries everything that sequences and epochs are meant to prevent."""
 
     async def work(self, life: str) -> None:
         stamp = await self._init()
@@ -194,7 +194,7 @@ class RawProducer(Raw):
         place.kept.append(_Batch(payload, base_offset, lives))
 
     async def _again(self, producer_id: int, place: _Place, life: str) -> None:
-        """One of the last five once more: it is stored already, and the answer says where."""
+        """One of the last five again: it is stored already, and the answer says where."""
         if not place.kept:
             return
         batch = self.rng.choice(place.kept)
@@ -233,7 +233,7 @@ class RawProducer(Raw):
             await self.must_be_refused(place.where, self.batch(stamp, 0, values))
 
     async def _stranger(self, producer_id: int, place: _Place, life: str) -> None:
-        """Ask a node that does not lead: it says so, whatever it is asked."""
+        """Ask a node that does not lead: it must say so, whatever it is asked."""
         before = self._leader(place.where)
         nodes = [node for node in sorted(self.cluster.metadata.nodes) if before is not None and node != before[0]]
         if not nodes or not place.kept:
@@ -252,7 +252,7 @@ class RawProducer(Raw):
         self.history.errors.append(f"node {node} does not lead {place.where}, and answers a Produce with {said}")
 
     def _leader(self, where: TopicPartition) -> tuple[int, int] | None:
-        """Node and epoch, as the cluster has it; None where there is one node, or the broker does not run."""
+        """Node and epoch, as the cluster has them; None if there is only one node, or the broker is down."""
         if not self.world.broker.is_running:
             return None
         broker = self.world.broker.server.broker
@@ -263,7 +263,7 @@ class RawProducer(Raw):
 
 
 class RawTransactions(Raw):
-    """A transactional producer that writes once more when its transaction has ended (KIP-890)."""
+    """A transactional producer that writes once more after its transaction has ended (KIP-890)."""
 
     async def work(self, life: str) -> None:
         self.transactional_id = self.name
@@ -315,7 +315,7 @@ class RawTransactions(Raw):
             )
 
     async def _too_late(self, where: TopicPartition, payload: bytes) -> None:
-        """Asked once: if it came later still, into the next transaction of the epoch, it would be let in before V2."""
+        """Asked once: if it arrived late, in the epoch's next transaction, versions before V2 would let it in."""
         try:
             await self.ask_produce(self.cluster.metadata.leader(where), where, payload, self._highest)
         except KafkaError as error:
@@ -328,7 +328,7 @@ class RawTransactions(Raw):
         return NO_LIMIT if self._v2 else TV1_HIGHEST_PRODUCE
 
     async def _until_ended(self, where: TopicPartition, producer_id: int) -> None:
-        """Until the marker is there: before it comes, an old producer's records are let in, as in Apache Kafka."""
+        """Wait until the marker is there: before that, an old producer's records are accepted, as in Apache Kafka."""
         while True:
             partition = self.world.broker.server.broker.partition(where) if self.world.broker.is_running else None
             if partition is not None and (

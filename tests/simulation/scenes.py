@@ -1,7 +1,7 @@
 """What a seed's world is about: a scene has programs, settings and troubles that belong together.
 
-``everything`` has something of all, so that things meet that nobody thought of. The others are small and aim at one
-part of the system each, with the pairs of troubles that break it: a bug there shows within a few seeds.
+``everything`` has something of all, so that unforeseen things coincide. The others are small, and each aims at one part
+of the system with the pairs of troubles that break it: a bug there shows within a few seeds.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ QUICK_DISK, DISK, SLOW_DISK = (0.0001, 0.0008), (0.0002, 0.005), (0.2, 1.5)
 
 @dataclass
 class Scene:
-    """:ivar topics: which ones there are; a program writes to its own.
+    """:ivar topics: the topics; a program writes to its own.
 
-    :ivar kinds: troubles that may come, and ``most`` of them, until ``calm_s``.
+    :ivar kinds: troubles that may occur, at most ``most`` of them, until ``calm_s``.
+
     :ivar waived: checkers whose promise nobody makes here.
+
     :ivar foreseen: what logged errors may say here.
     """
 
@@ -49,7 +51,7 @@ class Scene:
     most: int = 6
     calm_s: float = 20.0
     rest_s: float = 0.0
-    """Between the end of all work and the last looks."""
+    """The pause between the end of all work and the last looks."""
     waived: Collection[str] = ()
     foreseen: Collection[str] = ()
     name: str = ""
@@ -60,7 +62,9 @@ class Scene:
 
 
 def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
-    """The scene of a seed, or another one by its name; and the chance that its programs' settings are drawn from."""
+    """The scene of a seed, or another one by its name; and the randomness from which its programs' settings are
+    drawn.
+    """
     rng = random.Random(f"{seed}/world")
     drawn = rng.choice([name for name, weight in WEIGHTS.items() for _ in range(weight)])
     if seed % 16 == COMPACTIONS:
@@ -168,7 +172,7 @@ def _copiers(
 
 
 def raw(rng: random.Random) -> Scene:
-    """Who breaks the rules of idempotence and transactions is refused, also after restarts and elections."""
+    """Programs that break the rules of idempotence and transactions are refused, also after restarts and elections."""
     nodes = rng.choice([1, 1, 3])
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
@@ -186,7 +190,7 @@ def raw(rng: random.Random) -> Scene:
 
 
 def replication(rng: random.Random) -> Scene:
-    """Replicas fall behind while something is written, and lead afterwards."""
+    """Replicas fall behind during writes, and lead afterwards."""
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         made: list[Program] = []
@@ -281,7 +285,7 @@ def copying(rng: random.Random) -> Scene:
 
 
 def impatient(rng: random.Random) -> Scene:
-    """Clients that give records up after seconds, and that send what is too large."""
+    """Clients that give records up after seconds, and that send records that are too large."""
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         made: list[Program] = []
@@ -324,11 +328,11 @@ def loose(rng: random.Random) -> Scene:
 
 
 def expiry(rng: random.Random) -> Scene:
-    """Brokers that forget producers after seconds, which continue nevertheless (KIP-360).
+    """Brokers that forget producers after seconds, although the producers continue (KIP-360).
 
-    Who is forgotten while batches are under way may have them stored in another order, but once: as in Apache Kafka
-    (``ProducerAppendInfo.checkSequence``), a producer that is not known may begin with any sequence, so a batch may be
-    taken before earlier ones that were refused and are sent again.
+    If a producer is forgotten while batches are in flight, these may be stored in another order, but once: as in Apache
+    Kafka (``ProducerAppendInfo.checkSequence``), an unknown producer may begin with any sequence, so a batch may be
+    accepted before earlier ones that were refused and are sent again.
     """
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
@@ -348,7 +352,7 @@ def expiry(rng: random.Random) -> Scene:
 
 
 def restarts(rng: random.Random) -> Scene:
-    """Many short lives of programs and brokers: what is known of each is there after the next start."""
+    """Many short lives of programs and brokers: what is known of each is still known after the next start."""
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         made: list[Program] = [
@@ -369,7 +373,7 @@ def restarts(rng: random.Random) -> Scene:
 
 
 def full_disks(rng: random.Random) -> Scene:
-    """The disk fills up, again and again; what was acknowledged is there when there is room again."""
+    """The disk fills up again and again; what was acknowledged is there once space is free again."""
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         return [
@@ -385,8 +389,9 @@ def full_disks(rng: random.Random) -> Scene:
 
 
 def unclean(rng: random.Random) -> Scene:
-    """Whoever is left leads, whatever it lacks: records and markers may go, as in Apache Kafka, so that an aborted
-    transaction can end with the next one's commit; but nothing is stored twice, and everything ends."""
+    """Any remaining node leads, whatever it lacks: records and markers may go, as in Apache Kafka, so an aborted
+    transaction can end with the next one's commit; but nothing is stored twice, and everything ends.
+    """
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         return [
@@ -404,7 +409,7 @@ def unclean(rng: random.Random) -> Scene:
 
 
 def sink(rng: random.Random) -> Scene:
-    """The Spark sink alone, while its brokers and its driver end."""
+    """The Spark sink alone, while its brokers and its driver die."""
     nodes = rng.choice([1, 3])
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
@@ -419,7 +424,7 @@ def sink(rng: random.Random) -> Scene:
 
 
 def compaction(rng: random.Random) -> Scene:
-    """Compacted topics: the cleaner works beside transactions, deaths, elections and forgotten producers."""
+    """Compacted topics: the cleaner works amid transactions, deaths, elections and forgotten producers."""
     nodes = rng.choice([1, 1, 3])
     retention_ms = rng.choice([500, 5000, 60_000])
     expires = rng.random() < 0.3
@@ -466,7 +471,7 @@ SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     )
 }  # fmt: skip
 COMPACTIONS = 8
-"""Of each 16 seeds, this one is about compaction: so the other seeds kept their scenes when this one came."""
+"""One in 16 seeds is about compaction, so that the other seeds kept their scenes when this one was added."""
 WEIGHTS: Mapping[str, int] = {name: 3 if name == "everything" else 1 for name in SCENES if name != compaction.__name__}
 
 __all__ = ["SCENES", "Scene", "draw"]

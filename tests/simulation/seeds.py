@@ -1,4 +1,4 @@
-"""What is done with a seed that fails: run it again, leave troubles out one by one, tell what is left."""
+"""What is done with a failing seed: run it again, leave out troubles one by one, and report what is left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Judged = tuple[int, list[str], float, float]
 
 
 def judge(seed: int) -> Judged:
-    """One seed; called in processes of their own."""
+    """Run one seed; called in separate processes."""
     begin = time.process_time()
     outcome = run(seed)
     return seed, outcome.breaches, outcome.world.now_s, time.process_time() - begin
@@ -23,7 +23,7 @@ def judge(seed: int) -> Judged:
 def hunt(mutant: Mutant, numbers: Sequence[int]) -> tuple[int | None, int, str]:
     """The first seed that finds a mutant, how many were tried, and what a checker said.
 
-    A seed that fails without the mutant, too, finds nothing. The one that has found it before is tried first.
+    A seed that also fails without the mutant finds nothing. The seed that found it before is tried first.
     """
     known = FOUND_BY.get(mutant.name)
     ordered = [*([known] if known is not None else []), *(seed for seed in numbers if seed != known)]
@@ -36,7 +36,7 @@ def hunt(mutant: Mutant, numbers: Sequence[int]) -> tuple[int | None, int, str]:
 
 
 def hunt_number(job: tuple[int, int, int]) -> tuple[int, int | None, int, str]:
-    """One mutant of the catalogue, by its number; called in processes of their own."""
+    """One mutant of the catalogue, by its number; called in separate processes."""
     number, first, count = job
     return (number, *hunt(CATALOGUE[number], range(first, first + count)))
 
@@ -46,7 +46,7 @@ def _kinds(outcome: Outcome) -> set[str]:
 
 
 def shrink(seed: int) -> tuple[list[int], Outcome]:
-    """The troubles that can be left out so that the seed still breaks the same promise, and what happens then."""
+    """The troubles that can be left out while the seed still breaks the same promise, and what happens then."""
     first = run(seed)
     wanted = _kinds(first)
     left_out: list[int] = []
@@ -60,7 +60,7 @@ def shrink(seed: int) -> tuple[list[int], Outcome]:
 
 
 def explain(seed: int, lines: int = 60) -> str:
-    """A failed seed in words: the same again, the fewest troubles, what was broken, and the end of the timeline."""
+    """A failed seed in words: how to repeat it, the fewest troubles, what was broken, and the end of the timeline."""
     one, other = run(seed), run(seed)
     if one.fingerprint != other.fingerprint:
         return f"seed {seed} went two ways: {one.fingerprint} and {other.fingerprint}; something is not simulated"

@@ -47,7 +47,7 @@ WRITERS = 2
 
 
 async def blocking(work: Callable[[], T]) -> T:
-    """Run blocking code of the sink; what it waits for with :func:`wait`, this coroutine awaits."""
+    """Run blocking code of the sink; this coroutine awaits what that code waits for with :func:`wait`."""
     inner = greenlet.greenlet(work)
     inner.gr_context = greenlet.getcurrent().gr_context
     outcome = inner.switch()
@@ -70,7 +70,7 @@ def wait(work: Coroutine[Any, Any, T]) -> T:
 
 
 class SimulatedCluster(KafkaCluster):
-    """The shipped client; it waits on the simulation's loop instead of on a loop in another thread."""
+    """The shipped client, waiting on the simulation's loop instead of on a loop in another thread."""
 
     def __init__(self, config: ClientConfig) -> None:
         self.options = DEFAULTS
@@ -80,7 +80,9 @@ class SimulatedCluster(KafkaCluster):
         return wait(work)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Done already: lanes wait on threads, of which a simulation has one, and so go one after the other here."""
+        """Returns a finished result: lanes wait on threads, and a simulation has only one, so they run one after
+        another.
+        """
         future: Future[T] = Future()
         try:
             future.set_result(self.run(work))
@@ -91,7 +93,7 @@ class SimulatedCluster(KafkaCluster):
 
 @contextmanager
 def _connected(config: ClientConfig) -> Iterator[SimulatedCluster]:
-    """A client for as long as the block; one whose process is killed says no goodbye."""
+    """A client for the length of the block; if its process is killed, it does not say goodbye."""
     cluster = SimulatedCluster(config)
     try:
         yield cluster
@@ -102,7 +104,7 @@ def _connected(config: ClientConfig) -> Iterator[SimulatedCluster]:
 
 
 class _Run:
-    """One writer of one run: what the driver hears of it."""
+    """One writer of one run: what the driver hears from it."""
 
     def __init__(self) -> None:
         self.begun = False
@@ -116,7 +118,7 @@ class _Run:
 
 
 class SparkQuery(Program):
-    """A streaming query's driver. ``plans``, ``commits`` and ``memory`` are its checkpoint: they survive it."""
+    """A streaming query's driver. ``plans``, ``commits`` and ``memory`` are its checkpoint and survive it."""
 
     def __init__(
         self, world: Simulation, history: History, name: str, topic: str, partitions: int, batches: int
@@ -179,7 +181,7 @@ class SparkQuery(Program):
         self._memory = memory
 
     def _batches(self, rows: list[bytes], rank: int = 0, writers: int = 1) -> list[PartitionBatch]:
-        """The rows as encoded batches, as far as a writer owns their partitions; two rows a batch."""
+        """The rows as encoded batches, as far as a writer owns their partitions; two rows to a batch."""
         found = []
         for partition in range(rank, self._partitions, writers):
             mine = rows[partition :: self._partitions]
@@ -199,7 +201,7 @@ class SparkQuery(Program):
     def _by_writers(
         self, cluster: SimulatedCluster, write: BatchWrite, rows: list[bytes], config: ClientConfig
     ) -> None:
-        """As ``spark/executors.py``: fence and decide, run the writers, end; all of it again where one has died."""
+        """Like ``spark/executors.py``: fence and decide, run the writers, end; all of it again if one has died."""
         for _ in range(ATTEMPTS):
             with cluster.transaction(self._group, 20_000) as engine:
                 decision = open_batch(write, engine, ignore, _now_ms)

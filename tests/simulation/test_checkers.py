@@ -1,4 +1,4 @@
-"""What a checker excuses, and that it is no more; that it finds what it should is shown by the mutants."""
+"""What a checker excuses, and nothing more; the mutants show that checkers find what they should."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STORED_AT, AGAIN_AT, PRODUCER_ID = 21, 26, 7
 
 
 def _history(*forgotten: tuple[TopicPartition, int, int], transaction: int | None = None) -> History:
-    """A record that is stored twice, by one producer."""
+    """A record that one producer stored twice."""
     return History(
         sent=[Sent(b"a", WHERE, "plain.1", transaction, 0)],
         uncommitted={WHERE: [(STORED_AT, b"a"), (22, b"b"), (AGAIN_AT, b"a")]},

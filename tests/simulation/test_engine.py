@@ -62,7 +62,7 @@ def test_the_world_outside_is_as_before() -> None:
 
 
 def test_what_was_imported_meanwhile_is_real_afterwards() -> None:
-    """A module that is first imported inside binds the replacements for good."""
+    """A module that is first imported inside the simulation keeps the replacements for good."""
     kept: dict[str, Any] = {}
 
     async def main(world: Simulation) -> None:
@@ -319,7 +319,7 @@ def test_a_parted_network_delivers_nothing_until_it_is_healed() -> None:
 
 
 def test_who_reads_the_real_clock_is_named() -> None:
-    """What got hold of the real function before the simulation replaced it."""
+    """Functions that hold on to the real clock from before the simulation replaced it."""
     real = time.time
 
     async def main(world: Simulation) -> None:
@@ -395,7 +395,7 @@ def test_a_failure_is_shrunk_to_the_troubles_that_it_takes() -> None:
 
 
 def _at_once(number: int) -> bool:
-    """Whether a trouble of this number comes now, not with a later message."""
+    """Whether a trouble with this number happens now rather than with a later message."""
     chance = random.Random(number)
     chance.expovariate(1.0)
     return chance.random() < 0.25

@@ -1,4 +1,4 @@
-"""The page about simulation keeps its word: the relay's bug is found, shrunk and told, and its cure holds."""
+"""The how-to page on simulation is right: the relay's bug is found, shrunk and explained, and its fix holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The marker ``oncelog_simulation`` as its users meet it: a test file of their own, in a process of its own."""
+"""The marker ``oncelog_simulation`` as its users meet it: their test file, run in a separate process."""
 
 from __future__ import annotations
 

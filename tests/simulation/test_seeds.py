@@ -1,4 +1,4 @@
-"""Seeds that must hold: the first ones, and every one that ever failed."""
+"""Seeds that must pass: the first ones, and every one that ever failed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_mutant_has_its_seed() -> None:
 
 @pytest.mark.parametrize("mutant", CATALOGUE[::8], ids=str)
 def test_a_mutant_is_found_by_its_seed(mutant: Mutant) -> None:
-    """All of them: ``make mutants``."""
+    """``make mutants`` tries all of them."""
     seed, tried, _ = hunt(mutant, [])
     assert (seed, tried) == (FOUND_BY[mutant.name], 1)
 

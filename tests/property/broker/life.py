@@ -1,7 +1,7 @@
 """One run of the broker's core on a disk that may lose what was not synced; for the tests of power losses.
 
-A life ends at a random sync, before it or after it, or with a clean stop; with a power loss or with the process alone:
-then everything that was written is there, but what was not synced may still be lost by the next one.
+A life ends at a random sync, before it or after it, or with a clean stop. It ends with a power loss, or with the
+process alone: then everything that was written is there, but a later power loss may still take what was not synced.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ SETTINGS = {
 
 
 class PowerLost(Exception):
-    """The process is gone in the midst of something."""
+    """The process ends in the middle of something."""
 
 
 class Life:
-    """One run of the broker; ``syncs`` is how many syncs it lives to see. A host for ``GroupClient``, too."""
+    """One run of the broker, which lives to see ``syncs`` syncs. Also a host for ``GroupClient``."""
 
     now_ms = NOW_MS
 
@@ -86,7 +86,7 @@ class Life:
         return self.disk if self._rng.random() < 0.3 else self.disk.crash(self._rng)
 
     def keep_house(self) -> None:
-        """What a broker does now and then: segments are closed, checkpoints are written, closed segments compacted."""
+        """What a broker does from time to time: closes segments, writes checkpoints, compacts closed segments."""
         chance = self._rng.random()
         if chance < 0.1:
             roll(self.log(self._rng.choice(LOGS)), NOW_MS)
@@ -117,7 +117,7 @@ class Life:
             pass
 
     def answer(self, later: Deferred[T]) -> T:
-        """What was promised, after as many syncs as it takes."""
+        """The promised answer, after as many syncs as it takes."""
         found: list[T] = []
         later.then(found.append)
         while not found:
@@ -164,7 +164,7 @@ class Life:
         return result.stamp
 
     def committed(self, place: TopicPartition) -> list[int]:
-        """Transactions that a read_committed consumer sees; it has to see to the end of the log."""
+        """Transactions that a read_committed consumer sees; it must be able to read to the end of the log."""
         log = self.log(place)
         assert log.last_stable_offset == log.high_watermark == log.log_end_offset, f"{place}: a transaction hangs"
         aborted = sorted((first, pid) for pid, first in log.aborted_transactions(0, log.log_end_offset))

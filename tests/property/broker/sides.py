@@ -1,4 +1,4 @@
-"""The same steps on two brokers, one of which may go the short way for what repeats: nobody can tell them apart."""
+"""The same steps on two brokers, one of which may take the short path for what repeats: nobody can tell them apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Step = TypeVar("Step", contravariant=True)
 
 
 class Side(Protocol[Step]):
-    """A broker, and one connection to it; ``repeats`` counts what went the short way."""
+    """A broker and one connection to it; ``repeats`` counts the requests that took the short path."""
 
     repeats: int
 
@@ -21,7 +21,7 @@ class Side(Protocol[Step]):
 
 
 def same_on_both(side: type[Side[Step]], steps: Sequence[Step]) -> int:
-    """How many took the short way on the side where they may."""
+    """How many took the short path on the side that allows it."""
     sides = [side(may_repeat=False), side(may_repeat=True)]
     for each in sides:
         for step in steps:

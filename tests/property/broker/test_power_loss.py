@@ -48,7 +48,9 @@ def test_every_answered_commit_survives_a_power_loss_and_no_transaction_hangs(
 
 
 def check(life: Life, outcomes: dict[int, bool | None]) -> None:
-    """Whoever waits for the markers has them by now; a commit without an answer was all or nothing, for good."""
+    """A client that waits for the markers has its answer by now; a commit without an answer was all or nothing, for
+    good.
+    """
     life.flush_all()
     seen, other = (life.committed(place) for place in PLACES)
     assert seen == other, "a transaction is visible in part"
@@ -63,7 +65,7 @@ def check(life: Life, outcomes: dict[int, bool | None]) -> None:
 def test_without_syncs_answers_may_be_lost_but_nothing_aborted_appears_and_nothing_hangs(
     tmp_path: Path, seed: int, policy: str
 ) -> None:
-    """Data may outlive what the coordinator knew of its transaction: it must not join the producer's next one."""
+    """Data may outlive the coordinator's record of its transaction: it must not join the producer's next one."""
     settings = {"oncelog.flush.policy": policy}
     rng = random.Random(seed)
     disk = FaultyDisk()
@@ -96,7 +98,7 @@ def test_without_syncs_answers_may_be_lost_but_nothing_aborted_appears_and_nothi
 
 @pytest.mark.parametrize("seed", range(10))
 def test_what_a_killed_process_left_is_safe_before_a_repetition_of_it_is_answered(tmp_path: Path, seed: int) -> None:
-    """The process is killed between the write and its sync, the producer repeats its batch, then the power is lost."""
+    """The process is killed between the write and its sync, the producer repeats its batch, then the power fails."""
     rng = random.Random(seed)
     disk = FaultyDisk()
     for repeated in (False, True):

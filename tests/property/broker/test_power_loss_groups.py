@@ -1,7 +1,8 @@
-"""Power loss under groups: what was answered about offsets and members holds, offsets of transactions go with outputs.
+"""Power loss under groups: answered offsets and memberships hold, and a transaction's offsets and outputs go
+together.
 
 Plain commits, commits by members of both group protocols, and offsets in transactions, in any order; see
-:mod:`tests.property.broker.life` for what a power loss is here.
+:mod:`tests.property.broker.life` for what a power loss means here.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Offset:
 
 @dataclass
 class Member:
-    """The only member of a group of its own; ``present`` is None while a change of it has no answer."""
+    """The only member of its group; ``present`` is None while a change of it has no answer."""
 
     group: str
     protocol: str
@@ -85,7 +86,7 @@ class Clients:
         self.commit(member.group, {"member_id": member.member_id, "generation": member.generation})
 
     def commit(self, group: str, identity: dict[str, Any]) -> None:
-        """One offset; where nobody waits for the answer it may go either way."""
+        """One offset; if nobody waits for the answer, either outcome is allowed."""
         partition = self.rng.choice(PARTITIONS)
         state = self.known.offsets.setdefault((group, partition), Offset())
         value = self.known.next_offset()
@@ -144,7 +145,7 @@ class Clients:
     # --- what must hold ------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """What a restarted broker answers fits what was answered before, and stays so."""
+        """What a restarted broker answers fits what was answered before, and stays the same."""
         self.life.flush_all()
         self.check_transactions()
         self.check_offsets()

@@ -44,7 +44,7 @@ HOUR_MS = 3_600_000
 
 
 class Sent(NamedTuple):
-    """One request; ``change``: a byte of its frame (from the end) and what it becomes."""
+    """One request; ``change``: the position of a byte in its frame (from the end) and its new value."""
 
     topic: str = "plain"
     partition: int = 0
@@ -113,7 +113,9 @@ REQUESTS = st.lists(st.one_of(PLAIN, PLAIN, IN_SEQUENCE, IN_SEQUENCE, TRANSACTIO
 
 
 class Frames:
-    """Makes frames; ``sequence=-1`` is what comes next of that producer in that partition, if all before it went in."""
+    """Makes frames; ``sequence=-1`` means the producer's next one in that partition if all earlier ones were
+    accepted.
+    """
 
     def __init__(self, topic_ids: dict[str, bytes]) -> None:
         self._next: dict[tuple[int, str, int], int] = {}
@@ -191,12 +193,12 @@ class Side:
             position, slot = after, slot + 1
 
     def reconnect(self) -> None:
-        """Go on with another connection."""
+        """Continue with another connection."""
         self.broker.disconnected(self.channel)
         self.channel = RecordingChannel()
 
     def told(self) -> object:
-        """What this connection was told."""
+        """What this connection was answered."""
         return b"".join(self.channel.answers), self.channel.closed
 
     def flush(self) -> None:
@@ -246,7 +248,7 @@ def test_plain_requests_behind_the_first_go_as_a_run() -> None:
 
 
 class SlottedChannel(RecordingChannel):
-    """Puts answers in the order of slots, as a connection does: they may come in another one."""
+    """Puts answers into the order of slots, as a connection does: they may come in another order."""
 
     def __init__(self, connection_id: int) -> None:
         super().__init__()
@@ -264,7 +266,7 @@ class SlottedChannel(RecordingChannel):
 
 
 def read(broker: Broker, channel: SlottedChannel, frames: list[bytes], gather: bool) -> None:
-    """What a connection does with a buffer of whole requests; one after the other without ``gather``."""
+    """What a connection does with a buffer of whole requests; without ``gather``, one after another."""
     buffer = bytearray(b"".join(frames))
     position, end = 0, len(buffer)
     while position < end and channel.closed is None:

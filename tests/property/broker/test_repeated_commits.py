@@ -1,4 +1,4 @@
-"""Commits that are like an earlier one do what the general way does: two brokers get the same ones."""
+"""Commits that repeat an earlier one have the same effect as on the general path: two brokers get the same ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Commit(NamedTuple):
 
 
 def commit_of(**fields: Any) -> Commit:
-    """So that Hypothesis keeps the defaults."""
+    """Separate, so that Hypothesis keeps the defaults."""
     return Commit(**fields)
 
 
@@ -68,7 +68,7 @@ STEPS = st.lists(st.one_of(USUAL, USUAL, OF_MEMBER, OF_MEMBER, OF_MEMBER, ODD, C
 
 
 class Side:
-    """A broker, and one connection to it that commits; ``repeats`` counts what went the short way."""
+    """A broker and one connection to it that commits; ``repeats`` counts the commits that took the short path."""
 
     def __init__(self, *, may_repeat: bool, policy: str = "none") -> None:
         self.admin = Admin(**SETTINGS, **{"oncelog.flush.policy": policy, "offset.metadata.max.bytes": "20"})
@@ -86,7 +86,7 @@ class Side:
         self.topic_id = self.broker.topics.create("t", 2, {}, NOW_MS).topic_id
 
     def join(self) -> None:
-        """The one member of its group, static, so that both brokers call it by the same name afterwards."""
+        """The only member of its group; static, so that both brokers call it by the same name afterwards."""
         protocols = [JoinGroupRequestProtocol("range", b"")]
         channel = RecordingChannel()
         request = JoinGroupRequest("joined", 30_000, 30_000, "", MEMBER, "consumer", protocols)
@@ -135,7 +135,7 @@ class Side:
                 self.broker.reconfigure(parse(BrokerConfig, texts))
 
     def seen(self) -> object:
-        """What the connection was told, what the log holds, and what is known of the groups."""
+        """What the connection was answered, what the log holds, and what is known of the groups."""
         partition = self.broker.partition(OFFSETS)
         assert partition is not None
         logged = [(r.key, r.value) for _, batch in partition.log.batches(0) for r in decode_records(batch)]

@@ -1,4 +1,4 @@
-"""Ends of transactions that are like an earlier one do what the general way does: two brokers get the same ones."""
+"""Ends of transactions that repeat an earlier one have the same effect as on the general path: two brokers get both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAST_CLIENT_EPOCH = 32766
 
 
 class End(NamedTuple):
-    """The end of a transaction; ``behind`` epochs ago, by another producer id if that is a ``stranger``'s."""
+    """The end of a transaction; ``behind`` epochs old, and with another producer id if it is a ``stranger``'s."""
 
     name: str = "first"
     commit: bool = True
@@ -38,7 +38,7 @@ class End(NamedTuple):
 
 
 def end_of(**fields: Any) -> End:
-    """So that Hypothesis keeps the defaults."""
+    """Separate, so that Hypothesis keeps the defaults."""
     return End(**fields)
 
 
@@ -57,7 +57,9 @@ STEPS = st.lists(st.one_of(USUAL, USUAL, USUAL, ODD, CHANGES), min_size=5, max_s
 
 
 class Side:
-    """A broker, and one connection to it that ends transactions; ``repeats`` counts what went the short way."""
+    """A broker and one connection to it that ends transactions; ``repeats`` counts the ends that took the short
+    path.
+    """
 
     def __init__(self, *, may_repeat: bool, policy: str = "none") -> None:
         self.admin = Admin(**SETTINGS, **{"oncelog.flush.policy": policy})
@@ -79,12 +81,12 @@ class Side:
             self.sync()
 
     def sync(self) -> None:
-        """What waits for the disk, where anything does."""
+        """What waits for the disk, if anything does."""
         while self.broker.flushing.wanted and (job := self.broker.flushing.take(NOW_MS)) is not None:
             self.broker.flushing.done(job, job.sync(), NOW_MS)
 
     def stamp(self, name: str) -> tuple[int, int]:
-        """Of the id's next transaction, as its client knows it."""
+        """The start of the id's next transaction, as its client knows it."""
         found = self.broker.transactions.describe(name)
         return found.stamp
 
@@ -136,7 +138,7 @@ class Side:
                 self.broker.reconfigure(parse(BrokerConfig, {**SETTINGS, "oncelog.flush.policy": "none"}))
 
     def seen(self) -> object:
-        """What the connection was told, what the logs hold, and what is known of the ids."""
+        """What the connection was answered, what the logs hold, and what is known of the ids."""
         logs = []
         for topic_partition in (STATE, DATA):
             partition = self.broker.partition(topic_partition)

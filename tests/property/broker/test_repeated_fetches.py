@@ -1,4 +1,4 @@
-"""Fetches that are like an earlier one are answered as the general way answers them: two brokers get the same ones."""
+"""Fetches that repeat an earlier one are answered as on the general path: two brokers get the same ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Reader(RecordingChannel):
 
 
 class Side:
-    """A broker, and one connection to it that reads; ``repeats`` counts what went another way than the general one."""
+    """A broker and one connection to it that reads; ``repeats`` counts the fetches that left the general path."""
 
     def __init__(self, *, may_repeat: bool) -> None:
         self.broker = Admin(**{"transaction.partition.verification.enable": "false"}).broker
@@ -201,7 +201,7 @@ def test_many_readers_of_one_tail_cost_one_read_of_the_file() -> None:
 
 
 def test_a_topic_that_is_made_again_is_read_again() -> None:
-    """With a record of the same size at the same place."""
+    """The new topic has a record of the same size at the same place."""
     side = Side(may_repeat=True)
     for value in (b"old", b"new"):
         batch = encode_batch([Record(0, NOW_MS, None, value)])

@@ -1,5 +1,6 @@
-"""An idempotent producer before a leader that refuses, loses requests and answers, and forgets it: nothing is stored
-twice, nothing is lost, nothing waits forever (KIP-98, KIP-360)."""
+"""An idempotent producer and a leader that refuses, loses requests and answers, and forgets it: nothing is stored
+twice, nothing is lost, nothing waits forever (KIP-98, KIP-360).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The transaction coordinator against a naive model, and under chaos against what must always hold.
 
-The model is written from the protocol's description, one ``if`` after the other, without tables, records or waiting:
-it answers as a broker does whose markers take no time. Under chaos disk, markers, time and the process itself fail.
+The model is written from the protocol's description, one ``if`` after another, without tables, records or waiting: it
+answers like a broker whose markers take no time. Under chaos, disk, markers, time and the process itself fail.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LAST = 32766
 
 @dataclass
 class Naive:
-    """One id as the protocol's text has it; the transaction is open or it is not."""
+    """One id as the protocol's text describes it; the transaction is either open or not."""
 
     pid: int
     epoch: int
@@ -39,7 +39,7 @@ class Naive:
     outcome: bool | None = None
 
     def bump(self, fresh: int) -> int:
-        """The next epoch, or a fresh producer id after the last one; how many ids it took."""
+        """The next epoch, or a fresh producer id after the last epoch; and how many ids that took."""
         self.old_pid = self.pid
         if self.epoch >= LAST:
             self.pid, self.epoch = fresh, 0
@@ -139,7 +139,7 @@ some_partitions = st.sets(st.sampled_from(PARTITIONS), min_size=1)
 
 
 class AgainstTheModel(RuleBasedStateMachine):
-    """Disk and markers take no time, so every answer is there at once and must be the model's."""
+    """Disk and markers take no time, so every answer arrives at once and must be the model's."""
 
     @initialize(last_epochs=st.booleans())
     def start(self, last_epochs: bool) -> None:
@@ -153,7 +153,7 @@ class AgainstTheModel(RuleBasedStateMachine):
             self.use_up_epochs()
 
     def use_up_epochs(self) -> None:
-        """Bring both close to the last epoch, by a log whose last record says so."""
+        """Bring both close to the last epoch, with a log whose last record says so."""
         self.compare_init("a", NO_PRODUCER)
         owner, record = self.host.log[-1]
         assert record.value is not None
@@ -347,7 +347,7 @@ class UnderChaos(RuleBasedStateMachine):
 
     @invariant()
     def outcomes_agree(self) -> None:
-        """All markers of a transaction say the same, and what was confirmed to the client."""
+        """All markers of a transaction agree with each other and with what was confirmed to the client."""
         outcomes: dict[ProducerIdAndEpoch, set[bool]] = {}
         for _, marker in self.host.marked:
             begun = ProducerIdAndEpoch(marker.stamp.producer_id, marker.stamp.producer_epoch - 1)
@@ -358,7 +358,7 @@ class UnderChaos(RuleBasedStateMachine):
                 assert seen == {self.confirmed[stamp]}
 
     def teardown(self) -> None:
-        """With the faults gone and time gone by, every partition of every transaction has its one marker."""
+        """Once the faults and enough time are gone, every partition of every transaction has its one marker."""
         self.host.append_error = Error.NONE
         self.host.marker_errors = {}
         self.host.sync_at_once = self.host.answer_at_once = True

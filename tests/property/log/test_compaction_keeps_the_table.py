@@ -1,4 +1,4 @@
-"""Whatever was written, compaction changes no row of the topic seen as a table, and no producer's next sequence."""
+"""Whatever was written, compaction changes no row of the topic read as a table, and no producer's next sequence."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_compaction_keeps_the_table(steps: list[tuple[str, object, object]]) -> 
 
 @pytest.mark.parametrize("seed", range(100))
 def test_a_power_loss_after_compaction_keeps_the_table(seed: int) -> None:
-    """Of the renames that put the compacted segments in the place of the old ones any first part may be done."""
+    """The power may fail after any number of the renames that put compacted segments in the place of the old ones."""
     rng = random.Random(seed)
     disk = FaultyDisk()
     log = open_log(disk, config=CONFIG)

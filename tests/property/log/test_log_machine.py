@@ -1,8 +1,7 @@
 """The log against a naive model: a plain list of what was written, from which every answer is computed again.
 
 Appends of all kinds, markers, rolls, truncations, clean and unclean restarts and power losses in any order. What the
-model does not know for sure (which batches beyond each producer's last one are remembered after a restart) may go
-either way.
+model cannot know (which batches besides each producer's last one are remembered after a restart) may go either way.
 """
 
 from __future__ import annotations
@@ -195,7 +194,7 @@ class LogMachine(RuleBasedStateMachine):
         self.flushed = min(self.flushed, self.end)
 
     def cut(self, offset: int) -> None:
-        """The model keeps what is below ``offset`` and is not sure any more what is remembered."""
+        """The model keeps what is below ``offset``, and is no longer sure what is remembered."""
         self.items = [item._replace(sure=False) for item in self.items if item.base < offset]
 
     @rule()

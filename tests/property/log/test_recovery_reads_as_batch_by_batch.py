@@ -1,7 +1,7 @@
-"""Recovery, which takes a log in by large pieces, against a naive one that goes batch by batch.
+"""Recovery, which reads a log in large pieces, against a naive one that goes batch by batch.
 
 Logs of every kind of batch, with gaps as compaction leaves them, damaged or cut in places: all files of the folder and
-all that is in memory must come out the same, from the compiled scanner and from its twin.
+everything in memory must be the same, with the compiled scanner and with its twin.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def damage(draw: st.DrawFn, file: bytearray) -> None:
 
 
 def recover_batch_by_batch(self: recovery._Loader, segment: Segment, synced_to: int) -> int:
-    """What ``_Loader.recover`` has to come to."""
+    """What ``_Loader.recover`` must arrive at."""
     self.load_state(segment.base_offset)
     segment.start_indexes()
     expected, end, last_allowed = segment.base_offset, 0, segment.base_offset + MAX_RELATIVE_OFFSET
@@ -156,7 +156,7 @@ def reading(how: str, piece_bytes: int) -> Iterator[None]:
 
 
 def opened(files: dict[str, bytes], config: TopicConfig, point: int) -> dict[str, Any]:
-    """Everything there is after the folder was opened as after a crash."""
+    """The complete state after the folder was opened as after a crash."""
     disk = MemoryDisk()
     disk.make_folder(FOLDER)
     for name, data in files.items():

@@ -1,4 +1,4 @@
-"""The coordinators' quick encoders write what the generated codec writes."""
+"""The coordinators' fast encoders write what the generated codec writes."""
 
 from __future__ import annotations
 

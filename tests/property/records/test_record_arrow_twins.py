@@ -1,4 +1,4 @@
-"""Arrow in and out gives the same with the compiled module and without, for any records and for changed bytes."""
+"""Arrow in and out gives the same with and without the compiled module, for any records and for changed bytes."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 10**6), EDGES | st.integers(0, 255))
 
 
 def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The result, or what was refused in which words."""
+    """The result, or the refusal and its message."""
     try:
         return call(*arguments)
     except CorruptBatch as refusal:
@@ -144,7 +144,9 @@ def test_sequences_count_around_the_wrap(sequence: int, step: int) -> None:
 def test_accepted_batches_are_sound_and_refused_ones_never_raise(
     area: tuple[bytes, int], codec: Compression, compacted: bool, timestamp_type: TimestampType, data: st.DataObject
 ) -> None:
-    """Whatever a client sends with a right CRC: what is accepted reads back whole, numbered, with its true maximum."""
+    """Whatever a client sends with a correct CRC: accepted batches read back whole, numbered, with their true
+    maximum.
+    """
     records, count = area
     header = BatchHeader(
         attributes=codec.value | data.draw(st.sampled_from([0, 0, 0, 8, 16, 32, 64])),

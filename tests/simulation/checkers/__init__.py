@@ -1,4 +1,4 @@
-"""One module a promise; ``check(history)`` names each breach of it in a sentence."""
+"""One module for each promise; ``check(history)`` describes each breach of it in a sentence."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
 
 
 def breaches(history: History, waived: Collection[str] = ()) -> list[str]:
-    """Every breach of every promise but the waived ones, with the checker's name before it."""
+    """Every breach of every promise except the waived ones, each preceded by the checker's name."""
     return [f"{name}: {breach}" for name, check in CHECKERS.items() if name not in waived for breach in check(history)]

@@ -1,4 +1,4 @@
-"""A reader of committed records is given none of a transaction that was aborted, and none before its commit."""
+"""A reader of committed records receives no record of an aborted transaction, and none before its commit."""
 
 from __future__ import annotations
 

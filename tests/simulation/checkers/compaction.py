@@ -27,7 +27,7 @@ def check(history: History) -> Sequence[str]:
 
 
 def _newest(history: History, sent: Mapping[bytes, Sent]) -> dict[Place, tuple[int, Sent]]:
-    """The last record of each key of which anybody knows that it was committed."""
+    """The last record of each key that anybody knows to be committed."""
     known = [(where, offset, value) for value, (where, offset) in history.acknowledged.items()]
     known += [(seen.where, seen.offset, seen.value) for seen in history.seen]
     known += [(where, offset, value) for where, log in history.committed.items() for offset, value in log]
@@ -74,7 +74,7 @@ def _lost(
 
 
 def _may_be_deleted(history: History, place: Place, offset: int) -> bool:
-    """Whether there may be a tombstone of the key behind it: nobody knows whether one was stored and committed."""
+    """Whether a later tombstone of the key may exist: nobody knows whether one was stored and committed."""
     return any(
         one.is_tombstone
         and (one.where, one.key) == place

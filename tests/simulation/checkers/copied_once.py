@@ -1,4 +1,4 @@
-"""Consume, transform, produce: each record of the one topic is in the other exactly once."""
+"""Consume, transform, produce: each record of the first topic is in the second exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group's committed offsets never go back: its members commit only forwards."""
+"""A group's committed offsets never go back, because its members only ever commit forwards."""
 
 from __future__ import annotations
 

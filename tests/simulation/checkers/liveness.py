@@ -1,4 +1,4 @@
-"""When nothing is broken any more, everything comes to its end."""
+"""Once nothing is broken any more, everything finishes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neither broker nor client meets something that it did not foresee."""
+"""Neither broker nor client meets anything unforeseen."""
 
 from __future__ import annotations
 

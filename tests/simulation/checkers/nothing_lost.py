@@ -1,4 +1,6 @@
-"""What was acknowledged is in the log forever, where the acknowledgement says; of a transaction, if it committed."""
+"""What was acknowledged is in the log forever, at the acknowledged offset; records of a transaction, if it
+committed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader is given every committed record from where it begins to the last one that it is given."""
+"""A reader receives every committed record between its starting position and the last record that it receives."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""No record is stored twice, though its producer sent it often.
+"""No record is stored twice, however often its producer sent it.
 
-But where its partition has forgotten the producer between the two, a second copy is what Apache Kafka stores, too
+One exception: if its partition has forgotten the producer in between, Apache Kafka stores a second copy, too
 (``forgotten``); not in a transaction, which keeps its producer known.
 """
 

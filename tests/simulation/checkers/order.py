@@ -1,4 +1,4 @@
-"""What one life of a producer sends to one partition is stored in that order; a reader is given it in the log's."""
+"""What one life of a producer sends to one partition is stored in that order; readers receive it in the log's order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever leads a partition, and after every election and start: the same record is at the same offset."""
+"""Whichever node leads a partition, and after every election and start: the same record is at the same offset."""
 
 from __future__ import annotations
 

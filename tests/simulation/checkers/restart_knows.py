@@ -1,4 +1,4 @@
-"""A broker that was killed, lost its power or was stopped knows afterwards what it knew."""
+"""A broker that was killed, lost power or was stopped knows afterwards what it knew before."""
 
 from __future__ import annotations
 

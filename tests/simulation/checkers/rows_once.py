@@ -1,4 +1,4 @@
-"""The Spark sink: each row of every batch that was planned is readable exactly once."""
+"""The Spark sink: each row of every planned batch is readable exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All partitions of a transaction end alike: every record of it that was stored is readable, or none is."""
+"""All partitions of a transaction end alike: either every stored record of it is readable, or none is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every test here is one with Spark; their session is ``tests.conftest.spark``."""
+"""Every test here needs Spark; the session they share is ``tests.conftest.spark``."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def refusals(stream: DataFrame, address: dict[str, str], name: str, folder: str) -> list[str]:
-    """Why queries are refused that name the checkpoint of one that has ended, and of one that runs."""
+    """The errors of queries that name the checkpoint of a query that has ended, and of one that runs."""
     writer = stream.writeStream.trigger(processingTime="1 second")
 
     def told(number: int, named: str) -> str:
@@ -60,7 +60,7 @@ def refusals(stream: DataFrame, address: dict[str, str], name: str, folder: str)
 
 
 def processed(start: Callable[[], StreamingQuery]) -> StreamingQuery:
-    """A query that runs and has processed what there is."""
+    """A query that runs and has processed everything that there is."""
     while True:
         try:
             query = start()

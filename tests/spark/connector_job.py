@@ -13,7 +13,7 @@ from oncelog.spark.session import session
 
 
 def main(servers: str, topic: str, folder: Path, jars: str, login: Path | None = None) -> None:
-    """:param login: a JSON file with the ``kafka.`` options of a broker that asks who is there."""
+    """:param login: a JSON file with the ``kafka.`` options of a broker that requires a login."""
     settings = {"spark.jars": jars, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
     spark = session("connector", master="local[2]", settings=settings)
     spark.sparkContext.setLogLevel("ERROR")

@@ -25,7 +25,7 @@ from tests.support.spark_faults import Paused, PausePoint
 
 ROOT = Path(__file__).parents[2]
 ROWS = 40
-"""Records of a micro-batch; the topics have two partitions, one record key in turn for each."""
+"""Records of a micro-batch; the topics have two partitions, which take turns."""
 
 
 class Driver:
@@ -46,7 +46,7 @@ class Driver:
         self._pids: list[int] = []
 
     def pids(self) -> list[int]:
-        """Of Python and of the JVM, which the program prints when the session is there."""
+        """Process ids of Python and of the JVM, which the program prints once it has a session."""
         if not self._pids:
             stdout = self.process.stdout
             assert stdout is not None
@@ -72,7 +72,7 @@ class Driver:
 
 
 class Here:
-    """One run of the query in this process, if its driver is not to die: it starts no JVM."""
+    """One run of the query in this process, for a driver that is not to die: it starts no JVM."""
 
     def __init__(self, run: Callable[[], object]) -> None:
         self._error: PySparkException | None = None
@@ -89,14 +89,14 @@ class Here:
         return self._thread.is_alive()
 
     def finish(self, *, timeout_s: float = 180) -> PySparkException | None:
-        """What it ended with, None if it did what it had to."""
+        """The error with which it ended, None if it did what it had to."""
         self._thread.join(timeout_s)
         assert not self.alive(), f"the query did not end in {timeout_s} s"
         return self._error
 
 
 class Job:
-    """A query with its topics and its checkpoint, run as often as it takes."""
+    """A query with its topics and its checkpoint, run as often as needed."""
 
     def __init__(self, spark: SparkSession, broker: RunningBroker, name: str, folder: Path, batches: int) -> None:
         self._spark = spark
@@ -113,7 +113,7 @@ class Job:
         produce(self.address, self._source, [b"%d:v" % n for n in range(first * ROWS, end * ROWS)])
 
     def moved_to(self, address: str, more: int) -> None:
-        """The topics have moved with all that is in them, and there is something for so many batches more."""
+        """The topics have moved with everything in them; produces enough for the given number of further batches."""
         self.address = address
         self._produce(self.batches, self.batches + more)
         self.batches += more
@@ -147,7 +147,7 @@ class Job:
         return Here(run)
 
     def complete(self) -> None:
-        """A run to the end, then the proof."""
+        """Run to the end, then check the result."""
         run_to_the_end(self._writer("oncelog").start)
         self.check(self.batches)
 

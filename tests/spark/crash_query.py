@@ -1,6 +1,7 @@
-"""The driver of the crash tests: copies one topic to another until it is through, or killed.
+"""The driver of the crash tests: copies one topic to another until it is done or killed.
 
-Run as a program, so that it can be: prints its process ids first, then runs a query that pauses where told.
+Run as a program, so that it can be killed: prints its process ids first, then runs a query that pauses at the chosen
+step.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.support.spark_faults import PausingDataSource
 
 
 def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataFrame:
-    """Keys and values of a topic, so many in a micro-batch."""
+    """Keys and values of a topic, the given number in a micro-batch."""
     return (
         spark.readStream.format("oncelog")
         .option("kafka.bootstrap.servers", servers)
@@ -34,7 +35,9 @@ def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataF
 
 
 def run_to_the_end(start: Callable[[], StreamingQuery]) -> StreamingQuery:
-    """Await the query, begun again where the machine was too busy for Spark: it gives a Python worker ten seconds."""
+    """Await the query, restarted if the machine was too busy for Spark, which gives a Python worker ten seconds to
+    start.
+    """
     while True:
         try:
             query = start()
@@ -46,7 +49,7 @@ def run_to_the_end(start: Callable[[], StreamingQuery]) -> StreamingQuery:
 
 
 def worker_was_late(said: object) -> bool:
-    """Whether Spark gave up on a Python worker that had not called back: for the query itself or for a reader."""
+    """Whether Spark gave up on a Python worker that had not called back, for the query itself or for a reader."""
     return re.search("Python worker (failed )?to connect back", str(said)) is not None
 
 

@@ -1,4 +1,4 @@
-"""A query's driver as a program of its own, which says line by line how far it is, and which tests kill."""
+"""A query's driver as a program of its own, which reports its progress line by line, and which tests kill."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_S = 600
 class DriverProcess:
     """``python -m MODULE TASK``, which prints its process ids first, and JSON in each line.
 
-    :param log: where its standard error goes, behind what is there.
+    :param log: where its standard error is appended.
     """
 
     def __init__(self, module: str, task: dict[str, Any], log: Path) -> None:
@@ -39,13 +39,13 @@ class DriverProcess:
         self.pids: list[int] = self.line()
 
     def line(self, timeout_s: float = PATIENCE_S) -> Any:
-        """What the driver says next. Raises AssertionError where it has ended or says nothing."""
+        """What the driver says next. Raises AssertionError if it has ended or says nothing."""
         said = self.line_unless_ended(timeout_s)
         assert said is not None, f"the driver ended:\n{self._log.read_text()[-3000:]}"
         return said
 
     def line_unless_ended(self, timeout_s: float = PATIENCE_S) -> Any:
-        """What the driver says next; None where it has ended."""
+        """What the driver says next; None if it has ended."""
         stdout = self.process.stdout
         assert stdout is not None
         deadline = time.monotonic() + timeout_s

@@ -46,7 +46,7 @@ CLUSTER = {
 
 
 def dice(value: bytes) -> int:
-    """Another number each time a row is looked at."""
+    """A different number each time the row is computed."""
     return random.randrange(1000)
 
 
@@ -64,7 +64,7 @@ class BeforeItsWrites:
 
 
 BEFORE = Step.MARKER_READ
-"""The driver's last step before the writers begin: faults there happen to a writer instead."""
+"""The driver's last step before the writers begin: a fault at this step happens to a writer instead."""
 
 
 class HeldAfterItsReport:
@@ -89,7 +89,7 @@ def wrap_writers(wrapped: Callable[[Any], Any]) -> None:
 
 
 def say_when_others_have_ended(spark: SparkSession, writers: int) -> None:
-    """As the driver sees it."""
+    """The writer as the driver sees it."""
 
     def watch() -> None:
         tracker = spark.sparkContext.statusTracker()
@@ -104,7 +104,7 @@ def say_when_others_have_ended(spark: SparkSession, writers: int) -> None:
 
 
 class DiesWithRows:
-    """Where rows are looked at that another stage has made: the executor dies once, with what that stage left there."""
+    """At rows that another stage has made, the executor dies once, and what that stage left there is lost with it."""
 
     def __init__(self, folder: Path) -> None:
         self.fault = FaultOnce(folder, Step.STARTED, Fault.KILL_EXECUTOR)
@@ -115,9 +115,10 @@ class DiesWithRows:
 
 
 class LosesFiles:
-    """Where rows are looked at that another stage has made: a part of what it left is gone once some have been read.
+    """At rows that another stage has made, a part of what it left disappears after some have been read. The
+    executors stay.
 
-    The executors stay. Tasks that began before have its rows as they were, later ones those that it makes again.
+    Tasks that began before still have the old rows; later ones have the rows that the stage makes again.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Records written and read by a client that is not ours (confluent-kafka), and what the sink left with its group."""
+"""Records written and read by another client (confluent-kafka), and what the sink left with its group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Seen(NamedTuple):
 
 
 def create_topic(bootstrap_servers: str, name: str, partitions: int = 1, **config: str) -> str:
-    """Create a topic and return when it can be written: its leaders are known."""
+    """Create a topic and return when it can be written to, because its leaders are known."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     properties = {key.replace("_", "."): value for key, value in config.items()}
     topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=properties)
@@ -43,7 +43,7 @@ def create_topic(bootstrap_servers: str, name: str, partitions: int = 1, **confi
 
 
 def produce(bootstrap_servers: str, topic: str, values: Iterable[bytes], *, partition: int = -1) -> None:
-    """Records keyed by their value's part before ``:``."""
+    """Records whose keys are the part of their value before ``:``."""
     producer = Producer({"bootstrap.servers": bootstrap_servers, "partitioner": "murmur2_random"})
     for value in values:
         producer.produce(topic, value, key=value.split(b":")[0], partition=partition)
@@ -65,7 +65,9 @@ def produce_transaction(bootstrap_servers: str, topic: str, values: Iterable[byt
 
 
 def eventually(read: Callable[[], T], expected: T, *, timeout_s: float = 120) -> None:
-    """``read()`` becomes ``expected``: EndTxn is answered before its markers are written, so a commit shows late."""
+    """Wait until ``read()`` becomes ``expected``: EndTxn is answered before its markers are written, so a commit
+    shows late.
+    """
     deadline = time.monotonic() + timeout_s
     while (found := read()) != expected:
         assert time.monotonic() < deadline, f"{found} is not {expected}"
@@ -87,7 +89,7 @@ def wait_until_settled(bootstrap_servers: str, topic: str) -> None:
 
 
 def committed(bootstrap_servers: str, topic: str, *, isolation: str = "read_committed") -> list[Seen]:
-    """Every record that a reader sees now, in order of partition and offset."""
+    """Every record that a reader sees now, ordered by partition and offset."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,

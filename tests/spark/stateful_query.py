@@ -44,7 +44,7 @@ TIMER_MS = 10_000
 
 
 class Totals(StatefulProcessor):
-    """Keeps a key's amounts in a list and its kinds in a map, and tells both when a timer says that it is through."""
+    """Keeps a key's amounts in a list and its kinds in a map, and emits both when a timer says that the key is done."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -116,7 +116,7 @@ QUERIES = {"windows": windows, "joined": joined, "distinct": distinct, "timed": 
 
 
 BY_EXECUTORS = ("windows", "timed")
-"""Written by for_each_batch and two writers, the others by ``format("oncelog")``."""
+"""The queries whose output is written by for_each_batch and two writers; the others use ``format("oncelog")``."""
 
 
 def start(spark: SparkSession, task: dict[str, Any], name: str) -> StreamingQuery:

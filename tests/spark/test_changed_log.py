@@ -1,6 +1,6 @@
-"""The source where a log is not what it was: cut and grown again, or another topic's of the same name.
+"""The source on a log that has changed: cut and grown again, or another topic's of the same name.
 
-Planned and read as Spark does it, by the readers themselves; no session is needed.
+Planned and read by the readers themselves, as Spark does it; no session is needed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def test_task_reads_nothing_of_a_topic_made_again_after_its_plan(broker: Running
 
 @pytest.fixture(params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])
 def cut(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Restartable, Path]]:
-    """A broker of this test alone, and the folder of its logs."""
+    """A broker for this test alone, and the folder of its logs."""
     if request.param == "oncelog":
         ours = OncelogProcess(tmp_path / "broker").start()
         yield ours, tmp_path / "broker"
@@ -75,7 +75,7 @@ def cut(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Restar
 
 
 def cut_off(broker: Restartable, partition: Path, records: int) -> None:
-    """Kill the broker, take away what its log holds from the single-record batch ``records`` on, start it again."""
+    """Kill the broker, remove what its log holds from the single-record batch ``records`` on, start it again."""
     broker.kill()
     log = partition / f"{0:020}.log"
     data = log.read_bytes()
@@ -97,7 +97,7 @@ def produce_singly(broker: Restartable, topic: str, values: Iterable[bytes]) -> 
 def test_log_that_was_cut_and_has_grown_again_is_noticed(
     cut: tuple[Restartable, Path], unique_name: str, tmp_path: Path
 ) -> None:
-    """By the plan of the next batch, by a repeated plan, and by a task whose plan was made before."""
+    """Noticed by the plan of the next batch, by a repeated plan, and by a task whose plan was made before."""
     broker, folder = cut
     create_topic(broker.bootstrap_servers, unique_name)
     produce_singly(broker, unique_name, [b"%d:old" % n for n in range(10)])
@@ -127,7 +127,7 @@ def test_log_that_was_cut_and_has_grown_again_is_noticed(
 
 
 def test_restart_that_loses_nothing_is_no_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
-    """Each start is a new epoch of the leader, for the plan and for a task whose plan was made before."""
+    """Each start begins a new leader epoch, for the plan and for a task whose plan was made before."""
     broker, _ = cut
     create_topic(broker.bootstrap_servers, unique_name)
     produce(broker.bootstrap_servers, unique_name, [b"%d:v" % n for n in range(10)])

@@ -1,6 +1,7 @@
-"""What users do to checkpoints, at random: after a run that ends well each record is there once, and none twice ever.
+"""Random treatment of checkpoints by users: after a run that ends well each record is there once, and none is ever
+there twice.
 
-A run may be refused. Then the checkpoint that wrote last still continues.
+A run may be refused. Then the checkpoint that wrote last can still continue.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(3000)]
 
 ROUNDS = 20
 KEPT = 6
-"""Copies of the checkpoint to go back to."""
+"""Copies of the checkpoint to return to."""
 
 
 class Checkpoints:
-    """The checkpoint that wrote last, and copies of it from before."""
+    """The checkpoint that wrote last, and earlier copies of it."""
 
     def __init__(self, folder: Path, first: Path) -> None:
         self._folder = folder
@@ -35,7 +36,7 @@ class Checkpoints:
         self.older: list[Path] = []
 
     def copy(self, of: Path, *, torn: bool = False) -> Path:
-        """Another folder with the same files; with ``torn`` of a query that runs, as a plain copy finds them."""
+        """Another folder with the same files; with ``torn``, those of a running query as a plain copy finds them."""
         self._count += 1
         place = self._folder / f"copy-{self._count}"
         try:
@@ -113,7 +114,7 @@ def stop_half_way(job: Job, known: Checkpoints, chance: random.Random) -> Path:
 
 
 def copy_half_way(job: Job, known: Checkpoints, chance: random.Random) -> Path:
-    """The original continues, and so does the copy, for it has another plan of what comes next or none."""
+    """The original continues, and so does the copy, since its plan of what comes next differs or does not exist."""
     query = job.start(known.newest)
     time.sleep(chance.random() * 4)
     place = known.copy(known.newest, torn=True)

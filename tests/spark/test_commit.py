@@ -50,7 +50,7 @@ class Sink:
         return BatchWrite(self.plan(batch_id), TopicPartition(self.name, 0), rows, rows, batches)
 
     def plan(self, batch_id: int) -> Plan:
-        """As a checkpoint would hold it whose batches were all planned long ago, and this one now."""
+        """As in a checkpoint whose batches were all planned long ago, except this one, planned now."""
         group, now = f"{self.name}-id", now_ms()
         previous = Previous(PlannedBatch(batch_id - 1, f"{batch_id - 1}", 0, ""), True) if batch_id else None
         return Plan(
@@ -88,7 +88,7 @@ def batch(batch_id: int, rows: int = 30) -> list[bytes]:
 
 @pytest.fixture
 def sink(broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch) -> Sink:
-    """With so small a window that half of a batch is with the broker when half of it was taken."""
+    """The window is so small that half of a batch is with the broker when half of it has been handed over."""
     monkeypatch.setattr("oncelog.spark.lanes.WINDOW", 4)
     return Sink(broker, unique_name)
 
@@ -146,7 +146,7 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: S
     ],
 )
 def node_of_any_version(request: pytest.FixtureRequest) -> Iterator[Node]:
-    """By kind and ``transaction.version``."""
+    """Brokers by kind and ``transaction.version``."""
     kind, level = request.param
     with node_of_transaction_version(kind, level) as node:
         yield node

@@ -44,7 +44,7 @@ rootLogger.appenderRef.file.ref = file
 class Server(NamedTuple):
     """A Connect server on this machine.
 
-    :param log: what its driver logs, and nothing that it or its workers print.
+    :param log: what its driver logs; it contains nothing that the driver or its workers print.
     """
 
     address: str

@@ -1,6 +1,6 @@
 """A batch written by the executors, to our broker and to Apache Kafka; read back by confluent-kafka.
 
-``test_executors_cluster.py`` (``make soak``) kills what can be killed on a real cluster.
+``test_executors_cluster.py`` (``make soak``) kills everything that can be killed on a real cluster.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def rows_of(spark: SparkSession, count: int, tasks: int = 3) -> DataFrame:
 def write_to(
     rows: DataFrame, broker: RunningBroker, topic: str = "", *, observe: Observer = ignore, **options: str
 ) -> Written:
-    """Options' dots are written as double underscores."""
+    """Options, in which a double underscore stands for a dot."""
     given = {"kafka.bootstrap.servers": broker.bootstrap_servers} | ({"topic": topic} if topic else {})
     given |= {name.replace("__", "."): value for name, value in options.items()}
     written = write(rows, given, observe=observe)
@@ -125,8 +125,10 @@ def test_no_rows_are_a_batch_too(spark: SparkSession, broker: RunningBroker, uni
 
 
 STEPS = (Step.PRODUCED, pytest.param(Step.HALF_PRODUCED, marks=pytest.mark.soak))
-"""Those that a writer takes; the others are the driver's. Each kill repeats a whole stage: one in ``make test``, where
-the writer's records are in the log."""
+"""Steps that a writer takes; the others are the driver's.
+
+Each kill repeats a whole stage, so ``make test`` has one: the step at which the writer's records are in the log.
+"""
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -152,7 +154,7 @@ OLDER = [
 
 @pytest.fixture(params=OLDER)
 def older_broker(request: pytest.FixtureRequest) -> Iterator[Node]:
-    """One at a transaction.version below 2, where writers say which partitions they take and epochs stay."""
+    """A broker with a transaction.version below 2, at which writers name their partitions and epochs stay."""
     kind, level = request.param
     with node_of_transaction_version(kind, level) as node:
         yield node
@@ -290,7 +292,9 @@ def test_slots_that_another_job_holds_are_not_waited_for_without_end(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """So many writers as the user said are refused; where the sink chooses, fewer write."""
+    """If the user asked for more writers than there are slots, the batch is refused; if the sink chooses, fewer
+    write.
+    """
     monkeypatch.setattr("oncelog.spark.scheduling.PATIENCE_S", 0.5)
     monkeypatch.setattr("oncelog.spark.executors.DRIVER_BYTES", 0)
     create_topic(oncelog_broker.bootstrap_servers, unique_name, 2)

@@ -36,7 +36,7 @@ QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 WRITING = (BEFORE, Step.HALF_PRODUCED, Step.PRODUCED)
 """Before, in and after the writes of a task."""
 TWO_WRITERS: dict[str, Any] = {"options": {"writers": "2"}, "settings": {"spark.cores.max": "2"}}
-"""Where a query is started several times, or twice at once."""
+"""Steps at which a query is started several times, or twice at once."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def cluster() -> Iterator[SparkCluster]:
     ]
 )
 def own_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restartable]:
-    """A broker of this test alone, by kind and ``transaction.version``."""
+    """A broker for this test alone, by kind and ``transaction.version``."""
     kind, level = request.param
     with ExitStack() as stack:
         broker: Restartable
@@ -109,7 +109,7 @@ class Job:
                 run.kill()
 
     def complete(self, *faults: tuple[Fault, Step, int], **task: Any) -> None:
-        """A run to the end, then the proof."""
+        """Run to the end, then check the result."""
         with self.run(*faults, **task) as run:
             status, log = run.finish()
             assert status == 0, log[-4000:]
@@ -145,7 +145,7 @@ def job(cluster: SparkCluster, own_broker: Restartable, unique_name: str, tmp_pa
 
 
 def test_executors_and_their_workers_killed_before_in_and_after_their_writes(job: Job) -> None:
-    """One fault in each batch, of rows whose order and place are other ones whenever Spark repeats a task.
+    """One fault in each batch, of rows whose order and place change whenever Spark repeats a task.
 
     In the first batch an executor dies before that, so that Spark repeats a part of the stage that made the rows.
     """
@@ -169,7 +169,7 @@ def test_executor_lost_after_its_writer_has_ended_and_before_others_have(job: Jo
 
 
 def test_speculative_copy_of_a_task_writes_nothing_twice(job: Job) -> None:
-    """Whichever ends first counts: neither writes."""
+    """The copy that ends first counts; nothing is written twice."""
     eager = {
         "spark.speculation.interval": "100ms",
         "spark.speculation.quantile": "0.5",
@@ -180,14 +180,16 @@ def test_speculative_copy_of_a_task_writes_nothing_twice(job: Job) -> None:
 
 
 def test_stage_that_spark_repeats_in_part_makes_the_whole_batch_again(job: Job) -> None:
-    """Files that cannot be fetched, no executor lost, and rows that come in other tasks when they are made again."""
+    """Files that cannot be fetched, although no executor is lost, and rows that move to other tasks when they are
+    made again.
+    """
     job.complete(lose_files=True, settings={"spark.locality.wait": "0"})
     assert (job.folder / "lost").exists()
     assert "all of it is made and written again" in (job.folder / "driver.log").read_text()
 
 
 def test_stopped_executors_that_wake_up_after_the_next_attempt_change_nothing(job: Job) -> None:
-    """One has half written under an older epoch, and one has not begun."""
+    """One has written half under an older epoch, and one has not begun."""
     faults = [(Fault.STOP_EXECUTOR, step, batch) for batch, step in enumerate((Step.HALF_PRODUCED, BEFORE))]
     with job.run(*faults) as run:
         for fault, step, batch in faults:
@@ -229,7 +231,7 @@ def test_driver_killed_at_every_step(
 
 
 def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Restartable) -> None:
-    """A batch continues with the broker that is back, or fails and the replay writes it."""
+    """The batch continues with the restarted broker, or fails and the replay writes it."""
     with PausePoint() as point:
         pauses = [
             pause(point, step, batch) for batch, step in enumerate((Step.FENCED, Step.PRODUCED, Step.MARKER_ADDED))

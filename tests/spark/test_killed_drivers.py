@@ -54,7 +54,7 @@ def test_driver_killed_at_steps_of_the_commit(
 def test_driver_killed_while_end_txn_is_under_way(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out which."""
+    """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out."""
     job = Job(spark, broker, unique_name, tmp_path, 2)
     with PausePoint() as point, job.run(point.options(Step.MARKER_ADDED, 0)) as driver:
         paused = wait_paused(point, driver)

@@ -40,7 +40,7 @@ def allowed(kind: AclResourceType, name: str, operation: Operation, pattern: Pat
 
 
 def options(side: Side, **given: str) -> dict[str, str]:
-    """Alice's, on connections of their own."""
+    """Alice's clients, on connections of their own."""
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
     return {
         "kafka.bootstrap.servers": side.asking_servers,
@@ -65,7 +65,7 @@ def write(side: Side, topic: str, checkpoint: Path, **given: str) -> Outcome:
 
 
 def new_query(folder: Path) -> Path:
-    """A checkpoint whose plan is longer than the brokers' metadata may be."""
+    """A checkpoint whose plan is longer than the brokers allow metadata to be."""
     checkpoint = folder / f"checkpoint-{next(numbers)}"
     spark_writes(checkpoint, 0, at_ms=now_ms(), ended=False)
     plan = checkpoint / "offsets" / "0"

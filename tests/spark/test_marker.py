@@ -1,7 +1,7 @@
-"""The marker under what users do to checkpoints, clusters and time: real queries, on our broker and Apache Kafka.
+"""The marker and what users do to checkpoints, clusters and time: real queries, on our broker and Apache Kafka.
 
-The pure table is in ``tests/unit/spark/test_marker.py``. An expired marker is a group that was deleted, as both leave
-the same: nothing; and time passes by giving a plan in the checkpoint an earlier date.
+The pure table is in ``tests/unit/spark/test_marker.py``. An expired marker is simulated by a deleted group, since both
+leave the same: nothing. Time passes by giving a plan in the checkpoint an earlier date.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ MONTH_MS = 30 * 24 * 3_600_000
 KAFKA_IN_SOAK = pytest.mark.parametrize(
     "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
 )
-"""For rows of the table that ask the cluster nothing else than the rows that always run on both brokers: the marker as
-it is (a restored checkpoint, a log that lost batches), and none (a month ago, another cluster)."""
+"""For rows of the table that ask nothing else of the cluster than the rows that always run on both brokers: with the
+marker as it is (a restored checkpoint, a log that lost batches), and without one (a month ago, another cluster).
+"""
 
 
 class Job:
-    """A query that copies a topic, its checkpoint in a folder that users may copy, restore and age."""
+    """A query that copies a topic, with its checkpoint in a folder that users may copy, restore and age."""
 
     def __init__(self, spark: SparkSession, broker: RunningBroker, name: str, folder: Path) -> None:
         self._spark = spark
@@ -65,12 +66,12 @@ class Job:
         self.sent = 0
 
     def send(self, count: int = 10) -> None:
-        """So many more records, numbered on."""
+        """That many more records, numbered on."""
         produce(self.address, self.source, [b"%04d:v" % n for n in range(self.sent, self.sent + count)])
         self.sent += count
 
     def run(self, *, sink: str = "", checkpoint: Path | None = None, **options: str) -> None:
-        """To the end of what is there."""
+        """Run to the end of what there is."""
         writer = self._writer(checkpoint or self.checkpoint, topic=sink or self.sink, **options)
         run_to_the_end(writer.trigger(availableNow=True).start)
         wait_until_settled(self.address, sink or self.sink)
@@ -80,7 +81,7 @@ class Job:
         return self._writer(checkpoint, topic=self.sink).start()
 
     def rested(self, expire: Callable[[], None]) -> StreamingQuery:
-        """A query that has processed all, a month ago, and runs."""
+        """A query that has processed everything, which was a month ago, and still runs."""
         while True:
             query = self.start(self.checkpoint)
             try:
@@ -109,7 +110,7 @@ class Job:
         return reader.options(**wanted).load().select("value")
 
     def refused(self, says: str, **given: str) -> str:
-        """A run that ends with a refusal; its sentence."""
+        """The sentence of a run that ends with a refusal."""
         with pytest.raises(PySparkException, match=says) as caught:
             self.run(**given)
         return str(caught.value)
@@ -127,7 +128,7 @@ class Job:
         admin.delete_consumer_groups([self.group()])[self.group()].result(120)
 
     def age(self, batch_id: int, by_ms: int = MONTH_MS) -> None:
-        """The batch was planned so long ago."""
+        """Make the batch look planned that long ago."""
         file = self.checkpoint / "offsets" / str(batch_id)
         planned = re.sub(r'(?<="batchTimestampMs":)\d+', lambda found: str(int(found[0]) - by_ms), file.read_text())
         file.write_text(planned)
@@ -145,11 +146,11 @@ class Job:
             return admin.list_consumer_group_offsets(self.group())
 
     def batch(self) -> int:
-        """The last one that is in."""
+        """The number of the last batch that is in."""
         return max(found.offset for found in self.markers().values())
 
     def restore_markers(self, markers: dict[TopicPartition, OffsetAndMetadata]) -> None:
-        """As in a log that went back to where it was then."""
+        """As in a log that went back to its earlier state."""
         with Admin(bootstrap_servers=self.address) as admin:
             admin.alter_consumer_group_offsets(self.group(), markers)
 
@@ -164,14 +165,14 @@ class Job:
 def job(
     request: pytest.FixtureRequest, spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> Job:
-    """By both ways into the sink: one piece of code decides."""
+    """Both ways into the sink, because one piece of code decides for both."""
     found = Job(spark, broker, unique_name, tmp_path)
     found.by_batch = request.param == "for_each_batch"
     return found
 
 
 def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do(job: Job) -> None:
-    """Yesterday's checkpoint: batch 1 covers other offsets now, and was "already written" before."""
+    """Yesterday's checkpoint: batch 1 covers other offsets now, and was taken for "already written" before."""
     job.send()
     job.run()
     yesterday = job.copied("yesterday")
@@ -221,7 +222,7 @@ def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job)
 
 @KAFKA_IN_SOAK
 def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
-    """A month's rest: the batch that is planned then needs no marker, as the last one ended."""
+    """After a month's rest, the batch that is planned next needs no marker, because the last one ended."""
     job.send()
     job.run()
     job.age(0)
@@ -233,7 +234,7 @@ def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
 
 @pytest.mark.soak  # a worker of Spark that comes late ends it, and it cannot be begun again
 def test_running_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
-    """It died at its next record, and could not be started again."""
+    """The query used to die at its next record, and could not be started again."""
     job.send()
     query = job.rested(job.forget_marker)
     job.send()
@@ -280,7 +281,9 @@ def test_marker_that_cannot_have_expired_and_is_gone_is_refused(job: Job) -> Non
 
 
 def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_again(job: Job) -> None:
-    """A power failure under the flush policy interval, or a restored cluster: the marker is older than batch N-1."""
+    """After a power failure under the flush policy ``interval``, or on a restored cluster, the marker is older than
+    batch N-1.
+    """
     job.send()
     job.run()
     before = job.markers()
@@ -347,7 +350,7 @@ def test_sinks_of_one_query_have_names_and_a_second_write_without_one_is_refused
 def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    """The second one would find the first one's marker, and write nothing."""
+    """The second sink would find the first one's marker, and write nothing."""
     job = Job(spark, oncelog_broker, unique_name, tmp_path)
     options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
     sinks = [for_each_batch(options), for_each_batch(options | {"transactionalIdPrefix": "oncelog-"})]
@@ -365,7 +368,7 @@ def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
 def test_write_of_a_batch_in_two_threads_at_once_is_refused(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    """The first one, overtaken before it has fenced, would find the second one's marker and write nothing."""
+    """The first write, overtaken before it has fenced, would find the second one's marker and write nothing."""
     job = Job(spark, oncelog_broker, unique_name, tmp_path)
     begun, over = threading.Event(), threading.Event()
     refused: list[str] = []
@@ -406,7 +409,7 @@ def test_write_of_a_batch_in_two_threads_at_once_is_refused(
 def test_for_each_batch_with_the_number_of_another_batch_is_refused(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    """Batch 1 of the query, called batch 0, would be taken for a repeat of that."""
+    """Batch 1 of the query, called batch 0, would be taken for a repetition of batch 0."""
     job = Job(spark, oncelog_broker, unique_name, tmp_path)
     options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
 
@@ -426,7 +429,7 @@ def test_for_each_batch_with_the_number_of_another_batch_is_refused(
 def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    """By the other one's plan, batch 0 would be taken for one that is in."""
+    """By the other query's plan, batch 0 would be taken for one that is in."""
     job = Job(spark, oncelog_broker, unique_name, tmp_path)
     job.by_batch = True
     job.send()
@@ -450,7 +453,7 @@ def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
 def test_query_of_an_older_version_of_the_sink_goes_on_or_is_refused(
     oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path, marker: int | None, batch_id: int, says: str
 ) -> None:
-    """Its group was named by the query alone, its markers had no fingerprint, and its checkpoint no memory."""
+    """The query's name alone gave its group a name, its markers had no fingerprint, and its checkpoint no memory."""
     address = oncelog_broker.bootstrap_servers
     topic = create_topic(address, unique_name)
     for number in range(batch_id + 1):
@@ -505,7 +508,7 @@ def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an
 def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_marker(
     broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    """A checkpoint of Spark's own connector, which has written batch 1 and died before Spark's commit log."""
+    """A checkpoint of Spark's own connector, which wrote batch 1 and died before Spark's commit log."""
     topic = create_topic(broker.bootstrap_servers, unique_name)
     (tmp_path / "metadata").write_text(json.dumps({"id": unique_name}))
     for number in (0, 1):

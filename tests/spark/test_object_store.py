@@ -1,4 +1,4 @@
-"""Checkpoint and spooled batches in an object store under Hadoop's name of it, through pyarrow's real S3 client."""
+"""Checkpoint and spooled batches in an object store under Hadoop's name for it, through pyarrow's real S3 client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.object_store import ObjectStore, object_store
 
 @pytest.fixture
 def store(unique_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
-    """With its credentials in the environment."""
+    """A store whose credentials are in the environment."""
     with object_store(unique_name) as found:
         monkeypatch.setenv("AWS_ENDPOINT_URL", found.url)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

@@ -1,4 +1,4 @@
-"""What a malformed value does, whatever the transform reads: Spark's optimizer moves filters and leaves out columns."""
+"""What a malformed value does, whatever the transform reads: Spark's optimizer moves filters and omits columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUERIES = {
     "select carrier as value from {rows} where partition = 0": "AA",
     "select cast(count(*) as string) as value from {rows}": "1",
 }
-"""And what each makes of the good record."""
+"""And what each transform makes of the good record."""
 
 
 class RunningBroker(Protocol):

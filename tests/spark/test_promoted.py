@@ -1,4 +1,4 @@
-"""A streaming query continues from its checkpoint, with its marker, where its broker's folder became Apache Kafka's."""
+"""A streaming query continues from its checkpoint, with its marker, after its broker's folder became Apache Kafka's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = [Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED]
 
 @contextmanager
 def promoted(folder: Path) -> Iterator[ApacheKafka]:
-    """Apache Kafka on what the broker's folder ``data`` holds."""
+    """Apache Kafka on the contents of the broker's folder ``data``."""
     kafka = ApacheKafka(folder / "kafka")
     call(
         *("promote", str(folder / "data"), "--to", str(folder / "node")),
@@ -39,7 +39,7 @@ def promoted(folder: Path) -> Iterator[ApacheKafka]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique_name: str, step: Step) -> None:
-    """Its driver was killed in a commit on ours: on Kafka what is in is skipped, what is open is made again."""
+    """Its driver was killed in a commit on ours: on Kafka, what is in is skipped, and what is open is done again."""
     with Broker(tmp_path / "data") as broker:
         job = Job(spark, broker, unique_name, tmp_path, batches=4)
         with PausePoint() as point, job.run(point.options(step, 2)) as driver:
@@ -61,7 +61,7 @@ def cluster() -> Iterator[SparkCluster]:
 def test_query_whose_executors_write_goes_on_after_promote(
     cluster: SparkCluster, tmp_path: Path, unique_name: str, step: Step
 ) -> None:
-    """The same for a batch that is in the hands of two executors when the driver is killed."""
+    """The same for a batch that two executors are writing when the driver is killed."""
     with Broker(tmp_path / "data") as broker:
         job = executors.Job(cluster, broker, unique_name, tmp_path, 5)
         with PausePoint() as point:

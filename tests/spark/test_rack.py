@@ -23,7 +23,7 @@ RACKS = {1: "near", 2: "far"}
 
 @pytest.fixture(scope="module")
 def two_racks() -> Iterator[ApacheKafka]:
-    """A node that is controller too, and a second broker, each in a rack of its own."""
+    """A node that is also the controller, and a second broker, each in a rack of its own."""
     with ExitStack() as stack:
         aware = {"replica.selector.class": SELECTOR}
         first = stack.enter_context(ApacheKafka(properties=aware | {"broker.rack": RACKS[1]}))

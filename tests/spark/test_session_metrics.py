@@ -1,4 +1,4 @@
-"""What a session's queries say of themselves to Prometheus, on real Spark: written, skipped and replayed batches."""
+"""What a session's queries report to Prometheus, on real Spark: written, skipped and replayed batches."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def source(spark: SparkSession, broker: RunningBroker, topic: str, **options: st
 
 
 def run(stream: DataFrame, broker: RunningBroker, checkpoint: Path, *, mode: str = "append", **options: str) -> str:
-    """Run a query to its end; its id."""
+    """Run a query to its end; returns its id."""
     given = {"kafka.bootstrap.servers": broker.bootstrap_servers, "checkpointLocation": str(checkpoint)} | options
     writer = stream.writeStream.format("oncelog").options(**given).outputMode(mode).trigger(availableNow=True)
     query = run_to_the_end(writer.start)
@@ -235,7 +235,7 @@ def test_tasks_that_die_and_are_repeated_leave_no_trace(
 
 
 def counted(spark: SparkSession, broker: RunningBroker, topic: str) -> DataFrame:
-    """Counts by ten-second windows of a time that the value holds."""
+    """Counts by ten-second windows of a time that the value contains."""
     seconds = col("value").cast("string").substr(1, 4).cast("int").cast("timestamp")
     events = source(spark, broker, topic, maxOffsetsPerTrigger="10").select(seconds.alias("time"))
     windows = events.withWatermark("time", "10 seconds").groupBy(window("time", "10 seconds")).count()

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 def steps(fixture: str, decisive: Step, other: Step, *, kafka: bool) -> Any:
     """The decisive step on our broker and, if ``kafka``, on Apache Kafka.
 
-    The rest is a soak: ``test_commit.py`` has all of it on both, without a driver.
+    The rest is part of ``make soak``: ``test_commit.py`` has all of it on both, without a driver.
     """
     on_kafka, soak = pytest.mark.kafka, pytest.mark.soak
     cases = [("oncelog", decisive, ()), ("kafka", decisive, (on_kafka,) if kafka else (on_kafka, soak))]
@@ -44,7 +44,7 @@ def test_zombie_commit_and_its_successor_write_the_batch_once(
 ) -> None:
     """A paused driver wakes up after another one has written its batch from the same checkpoint.
 
-    Where it had been fenced, it fails; where it had not begun, it fences in turn, finds the marker and skips.
+    If it was fenced, it fails; if it had not begun, it fences in turn, finds the marker and skips.
     """
     job = Job(spark, broker, unique_name, tmp_path, 2)
     with PausePoint() as point, job.run(point.options(step, 0)) as zombie:
@@ -121,7 +121,7 @@ class OncelogProcess:
 
 @pytest.fixture(params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def own_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restartable]:
-    """A broker of this test alone, durable, that it may kill."""
+    """A broker for this test alone, durable, that it may kill."""
     if request.param == "oncelog":
         ours = OncelogProcess(tmp_path / "broker").start()
         yield ours
@@ -133,7 +133,7 @@ def own_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Resta
 
 @pytest.fixture(params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])
 def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningBroker]:
-    """A broker that looks twice a second for transactions past their timeout."""
+    """A broker that checks twice a second for transactions past their timeout."""
     if request.param == "oncelog":
         from oncelog import Broker
 
@@ -148,7 +148,7 @@ def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[R
 def test_broker_killed_inside_the_commit_and_started_again(
     spark: SparkSession, own_broker: Restartable, unique_name: str, tmp_path: Path, step: Step
 ) -> None:
-    """The commit continues with the broker that is back, or fails and the replay writes the batch."""
+    """The commit continues with the restarted broker, or fails and the replay writes the batch."""
     job = Job(spark, own_broker, unique_name, tmp_path, 2)
     with PausePoint() as point:
         run = job.run_here(point.options(step, 0))

@@ -273,7 +273,7 @@ def test_topic_made_anew_stops_the_query_unless_loss_is_allowed(
 def test_query_beyond_a_log_that_was_cut_stops_or_reads_what_is_written_from_its_end_on(
     broker: RunningBroker, unique_name: str
 ) -> None:
-    """The checkpoint is at 100 and a batch is planned to 200, where the log ends at 10."""
+    """The checkpoint is at 100 and a batch is planned to 200, but the log ends at 10."""
     create_topic(broker.bootstrap_servers, unique_name)
     produce(broker.bootstrap_servers, unique_name, [b":%d" % n for n in range(10)])
     options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": unique_name}

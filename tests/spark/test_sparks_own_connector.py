@@ -1,4 +1,4 @@
-"""Spark's own Kafka connector works with our broker unmodified; on both brokers a query of it continues with ours."""
+"""Spark's own Kafka connector works with our broker unmodified; on both brokers its query can continue with ours."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def test_sparks_own_connector_writes_and_reads_committed_records_and_its_query_i
 
 
 def take_over(spark: SparkSession, address: str, topic: str, checkpoint: Path) -> None:
-    """The checkpoint of the connector's query, with our source and sink: only once told that nothing is in doubt."""
+    """The checkpoint of the connector's query, with our source and sink: only after the user says that nothing is in
+    doubt.
+    """
     sink = f"{topic}-copy"
     before = len(committed(address, sink))
     produce(address, topic, [b"more:%d" % number for number in range(5)])

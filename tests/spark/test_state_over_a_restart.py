@@ -1,6 +1,7 @@
-"""A stream-stream join and deduplication, on RocksDB: a run that ends, and one that continues where its driver "died".
+"""A stream-stream join and deduplication, on RocksDB: a run that ends, and one that continues where its driver
+"died".
 
-``test_stateful.py`` (``make soak``) kills drivers and executors; its events and its truth are those of here too.
+``test_stateful.py`` (``make soak``) kills drivers and executors; events and expected results are shared with it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.spark.test_stateful import expected, made
 EVENTS = 80
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
-"""Off, so that the last batch of a run, the one that is repeated, has rows: neither query needs more to tell them."""
+"""Off, so that the last batch of a run, the one that is repeated, has rows: neither query needs more to emit them."""
 
 
 class RunningBroker(Protocol):
@@ -58,7 +59,7 @@ def crash_before_commit_log(checkpoint: Path) -> None:
 def test_state_and_output_agree_over_a_restart_that_repeats_a_batch(
     stateful_spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, query: str
 ) -> None:
-    """What belongs together lies on both sides of the restart, and in the batch that is repeated."""
+    """Events that belong together lie on both sides of the restart, and in the batch that is repeated."""
     address = broker.bootstrap_servers
     events, others = made(EVENTS, 1), made(EVENTS, 2)
     task: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""State under fire: windows, a stream-stream join, deduplication and transformWithState, on RocksDB.
+"""State and failures: windows, a stream-stream join, deduplication and transformWithState, on RocksDB.
 
-Executors are killed, and drivers with all of theirs. What came out is compared with what a few lines of Python make
-of the same events: each result once, none missing.
+Executors are killed, and drivers with all of theirs. The output is compared with what a few lines of Python make of the
+same events: each result once, none missing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def made(count: int, seed: int) -> list[Event]:
 
 
 def expected(name: str, events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
-    """The truth, without Spark, but for the last two events, which only close what is open."""
+    """The expected results, without Spark, except for the last two events, which only close what is open."""
     events, others = events[:-2], others[:-2]
     found: Counter[tuple[str, str]] = Counter()
     if name == "windows":
@@ -86,11 +86,11 @@ class Run(DriverProcess):
     """One run of a query, with executors of its own."""
 
     def await_batches(self, batches: int) -> bool:
-        """Wait for so many batches; False where the run has ended before."""
+        """Wait for the given number of batches; False if the run has ended before."""
         return all(self.line_unless_ended() is not None for _ in range(batches))
 
     def executors(self) -> list[psutil.Process]:
-        """The JVMs that run the tasks; none where the run has just ended."""
+        """The JVMs that run the tasks; none if the run has just ended."""
         found: list[psutil.Process] = []
         try:
             children = psutil.Process(self.pids[1]).children(recursive=True)
@@ -113,13 +113,13 @@ class Run(DriverProcess):
         return len(first)
 
     def kill(self) -> None:
-        """The driver, its JVM and all executors at once."""
+        """Kill the driver, its JVM and all executors at once."""
         self.pids = [*(child.pid for child in self.executors()), *self.pids]
         super().kill()
 
 
 def prove(broker: RunningBroker, name: str, folder: Path, query: str, batches: int, batch_events: int) -> None:
-    """In each run an executor is killed after two batches and the driver after two more, until one comes to the end."""
+    """In each run an executor is killed after two batches and the driver after two more, until one run ends."""
     address = broker.bootstrap_servers
     events, others = (made(batches * batch_events, seed) for seed in (1, 2))
     topics = {"events": events, "others": others, "results": []}

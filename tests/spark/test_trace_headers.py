@@ -1,4 +1,4 @@
-"""A trace goes through a pipeline: headers of what is read are headers of what is written."""
+"""A trace passes through a pipeline: the headers of the records read are headers of the records written."""
 
 from __future__ import annotations
 

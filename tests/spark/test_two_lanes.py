@@ -1,4 +1,4 @@
-"""Both lanes of one transaction against a broker whose answers get lost and whose leaders move, without Spark."""
+"""Both lanes of one transaction against a broker whose answers are lost and whose leaders move, without Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ID = "copy"
 
 @pytest.fixture(params=[2, 1], ids=["v2", "v1"])
 def three_nodes(request: pytest.FixtureRequest) -> Iterator[oncelog.Broker]:
-    """At each ``transaction.version`` that writers meet."""
+    """The brokers, at each ``transaction.version`` that writers meet."""
     with oncelog.Broker(nodes=3) as broker:
         set_transaction_version(broker.bootstrap_servers.partition(",")[0], request.param)
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
@@ -39,7 +39,7 @@ def connected(broker: oncelog.Broker) -> KafkaCluster:
 
 
 def batches(seed: int, on_the_way: Callable[[int], None] = lambda number: None) -> Iterator[PartitionBatch]:
-    """One record each; ``on_the_way`` is told before each is handed out."""
+    """One record each; ``on_the_way`` is called before each is handed out."""
     chance = random.Random(seed)
     for number in range(BATCHES):
         on_the_way(number)
@@ -83,7 +83,7 @@ def test_lost_answers_and_moved_leaders_neither_double_nor_disorder(three_nodes:
 
 @pytest.mark.parametrize("partition", range(2))
 def test_last_batch_of_either_lane_that_is_refused_is_raised(three_nodes: oncelog.Broker, partition: int) -> None:
-    """A partition each; nothing is told as written that is not."""
+    """Each lane has a partition; nothing is reported as written that is not."""
     both = [
         PartitionBatch("t", number % 2, 1, bytes(encode_batch([Record(0, 1, None, b"%d" % number)])))
         for number in range(10)

@@ -1,4 +1,4 @@
-"""How long source and sink wait, how often they ask and how much they fetch is what their options say.
+"""How long source and sink wait, how often they ask and how much they fetch follows their options.
 
 An error that ends the wait names the option. Without Spark: on the client that its workers use.
 """
@@ -33,7 +33,7 @@ class RunningBroker(Protocol):
 
 
 def reading(address: str, **given: str) -> KafkaCluster:
-    """Options' dots are written as double underscores."""
+    """Options, in which a double underscore stands for a dot."""
     named = {"kafka.bootstrap.servers": address, "subscribe": "t"} | dotted(given)
     options = parse_source_options(named, streaming=True)
     return KafkaCluster(client_config(options.client), options.cluster)
@@ -50,7 +50,7 @@ def dotted(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def where_lost(broker: RunningBroker, api: int, work: Callable[[str], None]) -> None:
-    """``work`` on a broker that hears none of the requests of an API."""
+    """Run ``work`` against a broker that receives none of the requests of one API."""
 
     async def proxied() -> None:
         async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(api, 1, "request", EVERY)]) as proxy:

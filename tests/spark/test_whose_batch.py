@@ -1,4 +1,6 @@
-"""``for_each_batch`` in threads that live on, and with one topic name on two clusters: whose batch it is."""
+"""``for_each_batch`` in threads that outlive it, and with one topic name on two clusters: which query a batch
+belongs to.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ Sink = Callable[[DataFrame, int], None]
 
 
 class LongLived:
-    """A thread that Spark's own starts in the first batch, and that writes all later ones too."""
+    """A thread that Spark's own thread starts in the first batch, and that writes all later ones too."""
 
     def __init__(self, kind: type[threading.Thread]) -> None:
         self._kind = kind
@@ -80,7 +82,9 @@ def test_thread_that_lives_on_writes_the_batches_of_later_runs_and_of_other_quer
 def test_rows_that_another_query_has_kept_do_not_make_its_batch_of_this_one(
     spark: SparkSession, oncelog_broker: RunningBroker, tmp_path: Path, unique_name: str
 ) -> None:
-    """On the left of a join they give the result their session; where both queries are in one number, none is sure."""
+    """On the left of a join, such rows give the result their session; if both queries have the same batch number,
+    neither is certain.
+    """
     kept: dict[str, DataFrame] = {}
     seen, through = threading.Event(), threading.Event()
     a, b = (Job(spark, oncelog_broker, f"{unique_name}-{n}", tmp_path / str(n)) for n in range(2))
@@ -135,7 +139,7 @@ def two_clusters(oncelog_broker: RunningBroker) -> Iterator[list[RunningBroker]]
 def test_one_topic_name_on_two_clusters_is_two_sources_and_two_sinks(
     spark: SparkSession, two_clusters: list[RunningBroker], unique_name: str, tmp_path: Path
 ) -> None:
-    """Sources by their place in the query; sinks by the names that they must be given."""
+    """Sources are told apart by their place in the query; sinks by the names that they must be given."""
     addresses = [broker.bootstrap_servers for broker in two_clusters]
     source, target = f"{unique_name}-in", f"{unique_name}-out"
     for address in addresses:

@@ -1,9 +1,10 @@
-"""Read by each Python that Spark starts in tests: what tasks need is imported once, by the daemon that forks workers.
+"""Read by each Python that Spark starts in tests: what tasks need is imported once, by the daemon that forks
+workers.
 
-Spark's daemon imports next to nothing, for fear of threads at a fork, so each worker that it forks spends two thirds of
-a second of the processor on NumPy, Arrow, pandas (Arrow imports it for its first array), PySpark and the client. Here
-NumPy and Arrow are told to start no thread, and the daemon for tasks imports all of it. ``oncelog.spark`` is left to
-the workers, as it sets up their log.
+Spark's daemon imports next to nothing, because threads and forks do not mix, so each worker that it forks spends two
+thirds of a second of CPU time on NumPy, Arrow, pandas (Arrow imports it for its first array), PySpark and the client.
+Here NumPy and Arrow are told to start no thread, and the daemon for tasks imports all of it. ``oncelog.spark`` is left
+to the workers, because it sets up their log.
 """
 
 import importlib

@@ -1,1 +1,1 @@
-"""What tests and benchmarks start and stand on: Apache Kafka, a Spark cluster, disks that fail, coordinators' hosts."""
+"""What tests and benchmarks start and build on: Apache Kafka, a Spark cluster, disks that fail, coordinators' hosts."""

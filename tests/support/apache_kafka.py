@@ -63,7 +63,7 @@ class KafkaFailed(OncelogError):
 
 
 def kafka_jars() -> Path:
-    """The folder with the jars of Apache Kafka and its tools; downloaded (130 MB) where it is not there."""
+    """The folder with the jars of Apache Kafka and its tools; downloaded (130 MB) if it does not exist."""
     return jars("libs", _KAFKA, transitive=True)
 
 
@@ -130,7 +130,7 @@ class ApacheKafka:
         return self._launch(config, timeout_s)
 
     def _format(self, config: Path) -> None:
-        """By Kafka's tool, or with a copy of what it wrote for another node that is alone: one JVM less."""
+        """Format with Kafka's tool, or copy what the tool wrote for another single node: one JVM less."""
         formatted = None if self._joins or self._properties.keys() & _FORMATTED_BY else cache_folder() / _FORMATTED
         if formatted is not None and formatted.exists():
             shutil.copytree(formatted, self.data_folder, dirs_exist_ok=True)
@@ -151,7 +151,7 @@ class ApacheKafka:
     def start_promoted(
         self, folder: Path, *, timeout_s: float = 240, answers: Callable[[], bool] | None = None
     ) -> ApacheKafka:
-        """Start on a folder that was made for Kafka, by its own ``server.properties`` as it is.
+        """Start on a folder that was made for Kafka, with its own ``server.properties`` unchanged.
 
         Its listener must be :attr:`bootstrap_servers`, its controller's :attr:`controller`.
 
@@ -219,11 +219,11 @@ class ApacheKafka:
         return self.log_path.read_text(errors="replace")[-size:] if self.log_path.exists() else ""
 
     def stop(self, *, timeout_s: float = 60) -> None:
-        """End the node cleanly (SIGTERM); nothing happens where it does not run."""
+        """End the node cleanly (SIGTERM); does nothing if it does not run."""
         self._end(signal.SIGTERM, timeout_s)
 
     def kill(self) -> None:
-        """End the node at once (SIGKILL); nothing happens where it does not run."""
+        """End the node at once (SIGKILL); does nothing if it does not run."""
         self._end(signal.SIGKILL, 60)
 
     def _end(self, how: signal.Signals, timeout_s: float) -> None:
@@ -250,7 +250,7 @@ class ApacheKafka:
         return run_tool(class_name, *arguments, stdin=stdin, timeout_s=timeout_s)
 
     def close(self) -> None:
-        """Stop, and remove the folder where it is a temporary one."""
+        """Stop, and remove the folder if it is a temporary one."""
         self.stop()
         if self._temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -293,7 +293,7 @@ def java_command() -> list[str]:
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[Path]:
-    """A path to write to; afterwards it takes the place of ``path`` in one step."""
+    """A path to write to; at the end of the block the file replaces ``path`` in one step."""
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     yield partial
     partial.replace(path)

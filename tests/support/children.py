@@ -1,9 +1,9 @@
-"""Ends what tests have started where they cannot do so themselves any more: Ctrl-C of ``make test``, kill -9 of pytest.
+"""Ends what tests have started if they can no longer do so themselves: Ctrl-C of ``make test``, kill -9 of pytest.
 
-pytest-xdist ends its workers without their fixtures' last part, and a JVM in a session of its own does not hear of
-Ctrl-C. So each process that starts such children has a guard: one more process, which is told their ids through a pipe,
-and kills those that are left at the pipe's end, whatever it was that closed it. A child is known by a descriptor
-(``pidfd_open``), so nobody else is hit who has been given its id since; elsewhere than on Linux nothing is guarded.
+pytest-xdist ends its workers without their fixtures' teardown, and a JVM in a session of its own receives no Ctrl-C. So
+each process that starts such children has a guard: one more process, which is sent their ids through a pipe, and kills
+those that are left when the pipe ends, for whatever reason. A child is identified by a descriptor (``pidfd_open``), so
+a process that has reused its id is never hit; on systems other than Linux nothing is guarded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _guard: IO[bytes] | None = None
 
 
 def ends_with_us(pid: int, folder: Path | None = None) -> None:
-    """From now on this child, and its process group, are killed when this process ends in whatever way.
+    """From now on this child, and its process group, are killed when this process ends, in whatever way.
 
     :param folder: removed then.
     """

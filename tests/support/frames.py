@@ -14,7 +14,7 @@ def encode_request(api_key: int, version: int, correlation_id: int, client_id: s
 
 
 def receive_as_run(broker: Broker, channel: Channel, slot: int, frame: bytes, now_ms: int) -> bool:
-    """Offer ``frame`` to the broker between others' bytes in a buffer; whether it took it, all of it or nothing."""
+    """Offer ``frame`` to the broker between others' bytes in a buffer; whether the broker took all of it or nothing."""
     buffer = bytearray(b"..." + frame + b"more")
     end = 3 + len(frame)
     after = broker.receive_run(channel, slot, buffer, 3, end, now_ms)

@@ -78,14 +78,14 @@ class MemoryGroupHost:
         self.log: list[list[Logged]] = [[] for _ in range(self.config.offsets_topic_num_partitions)]
         self.sync_at_once = True
         self.append_error = Error.NONE
-        """What every append answers, writing nothing, until it is NONE again."""
+        """What every append answers until it is NONE again, without writing anything."""
         self.largest_batch_bytes = 2**31 - 1
-        """Keys and values of one append; more is MESSAGE_TOO_LARGE."""
+        """The most bytes of keys and values in one append; more is MESSAGE_TOO_LARGE."""
         self.verification = Error.NONE
         """What a transaction's verification answers."""
         self.verified: list[tuple[str, ProducerIdAndEpoch, TopicPartition, bool]] = []
         self.settings_of: dict[str, dict[str, str]] = {}
-        """What is set for single groups."""
+        """Settings of single groups."""
         self._topics = dict(topics)
         self._incarnations: dict[str, int] = {}
         self._unsynced: list[tuple[int, Deferred[Error]]] = []
@@ -101,7 +101,7 @@ class MemoryGroupHost:
         return coordinator
 
     def restart(self, lose_unsynced: int | None = 0) -> None:
-        """Crash and come back; of what was not synced, ``lose_unsynced`` of the last entries are gone (None: all)."""
+        """Crash and come back; of what was not synced, the last ``lose_unsynced`` entries are gone (None: all)."""
         for index, entries in enumerate(self.log):
             unsynced = len(entries) - self._synced[index]
             lost = unsynced if lose_unsynced is None else min(lose_unsynced, unsynced)
@@ -267,7 +267,10 @@ class GroupClient:
         return self.host.coordinator.join_group(request, self.caller(version), self.host.now_ms)
 
     def joined(self, member_id: str = "", **options: Any) -> tuple[str, Deferred[JoinGroupResponse]]:
-        """Join for good: a member without an id gets one first. The id, where it is known, and the answer to come."""
+        """Join for good: a member without an id gets one first.
+
+        Returns the id, if it is known, and the answer to come.
+        """
         answer = self.join(member_id, **options)
         if answer.done and answer.value.error_code == Error.MEMBER_ID_REQUIRED:
             member_id = answer.value.member_id
@@ -387,7 +390,7 @@ class GroupClient:
         return fetched.known(fetched.settled.value)
 
     def offset(self, topic: str = "t", partition: int = 0, *, stable: bool = False) -> int | Error:
-        """The committed offset, -1 for none, or why it is not told."""
+        """The committed offset, -1 for none, or the reason why it is not given."""
         answer = self.fetch({topic: [partition]}, stable=stable)
         row = answer.topics[0].partitions[0]
         return Error(row.error_code) if row.error_code else row.committed_offset
@@ -407,7 +410,7 @@ class GroupClient:
         rebalance_timeout_ms: int | None = None,
         version: int = 1,
     ) -> Deferred[ConsumerGroupHeartbeatResponse]:
-        """A heartbeat; joining (epoch 0) says all that a first one must say."""
+        """A heartbeat; when joining (epoch 0) it contains everything that a first one must."""
         joins = epoch == 0
         if joins and topics is None and regex is None:
             topics = ["t"]
@@ -431,7 +434,7 @@ class GroupClient:
         return self.host.coordinator.consumer_group_heartbeat(request, self.caller(version), self.host.now_ms)
 
     def assigned(self, response: ConsumerGroupHeartbeatResponse) -> dict[str, list[int]] | None:
-        """The answer's assignment by topic name; None if it tells none."""
+        """The answer's assignment by topic name; None if it contains none."""
         if response.assignment is None:
             return None
         named = ((self.host.topic_name(t.topic_id) or "?", t.partitions) for t in response.assignment.topic_partitions)

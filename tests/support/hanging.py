@@ -1,4 +1,4 @@
-"""A transaction that hangs, as before KIP-890: open in a partition, and in no coordinator's books."""
+"""A transaction that hangs, as before KIP-890: open in a partition, and unknown to every coordinator."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from oncelog.conformance.transactions import new_pid
 from oncelog.conformance.wire import Connection
 
 SETTINGS = {"transaction.partition.verification.enable": False}
-"""What a broker needs for it: without verification a batch of any transaction is taken in."""
+"""What a broker needs for it: without verification, it accepts batches of any transaction."""
 
 
 def leave_hanging(servers: str, topic: str, *values: bytes, partition: int = 0) -> None:
-    """Append records of a transaction that its coordinator was never told of."""
+    """Append records of a transaction that its coordinator was never told about."""
     with Connection(servers) as connection:
         pid = new_pid(connection)
         data = batch(*values, pid=pid, epoch=0, sequence=0, attributes=TRANSACTIONAL)

@@ -16,7 +16,7 @@ from tests.support.apache_kafka import ApacheKafka
 
 NODES = 3
 START_S = 900
-"""A node that copies partitions again on a machine with other work may take minutes."""
+"""A node that copies partitions again on a busy machine may take minutes."""
 PROPERTIES = {
     "default.replication.factor": "3",
     "min.insync.replicas": "2",

@@ -1,7 +1,7 @@
-"""Writers of every kind at work on one cluster, a mirror that is killed, and what must hold of the other cluster.
+"""Writers of every kind at work on one cluster, a mirror that is killed, and what must hold on the other cluster.
 
-Used by the tests of the mirror. A record of a transaction says which transaction it is of and how many that has, so a
-reader can tell whether it is whole; an output of the consume-transform-produce loop says which input it was made of.
+Used by the tests of the mirror. A transaction's record names the transaction and the number of its records, so a reader
+can tell whether it is whole; an output of the consume-transform-produce loop names the input it was made from.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from oncelog.types import TopicPartition
 
 PATIENCE_S = 180.0
 BUSY_MS = 600_000
-"""So long writers may stand still on a machine with other work, without losing their transaction or their group."""
+"""For this long, writers may stand still on a busy machine without losing their transaction or their group."""
 PARTITIONS = 3
 
 
 class Seen(NamedTuple):
-    """A record as a reader is given it, without its offset."""
+    """A record as a reader receives it, without its offset."""
 
     key: bytes | None
     value: bytes | None
@@ -67,7 +67,7 @@ async def ends_of(address: str, topics: tuple[str, ...]) -> dict[TopicPartition,
 
 
 async def committed(address: str, topics: tuple[str, ...]) -> Contents:
-    """What a reader of read_committed is given now: offset and record, by partition."""
+    """What a read_committed reader receives now: offset and record, by partition."""
     ends = await ends_of(address, topics)
     found: Contents = {name: [] for name in ends}
     async with Consumer(
@@ -94,7 +94,8 @@ async def group_offsets(address: str, names: Names) -> dict[TopicPartition, int]
 
 
 async def at_rest(address: str, names: Names) -> tuple[Contents, dict[TopicPartition, int]]:
-    """Contents and group offsets at one moment: with nobody else at work, what was the same before and after.
+    """Contents and group offsets at one moment: with nobody else at work, offsets that are the same before and
+    after.
 
     A mirror that is killed may have asked for the end of its transaction, which then comes while partitions are read.
     """
@@ -111,7 +112,7 @@ def without_offsets(contents: Contents) -> dict[TopicPartition, list[Seen]]:
 
 
 def check_whole(contents: Contents) -> int:
-    """Every transaction that is there at all is there whole; how many."""
+    """Every transaction that is there at all is there whole; returns how many."""
     counts: Counter[str] = Counter()
     totals: dict[str, int] = {}
     for records in contents.values():
@@ -126,7 +127,7 @@ def check_whole(contents: Contents) -> int:
 
 
 def check_outputs(names: Names, contents: Contents, positions: dict[TopicPartition, int]) -> None:
-    """The group stands exactly behind the inputs whose outputs are there."""
+    """The group stands exactly after the inputs whose outputs are there."""
     made_of = [
         json.loads(seen.value or b"")["made_of"]
         for name, records in contents.items()
@@ -163,7 +164,7 @@ class Writers:
         await asyncio.sleep(self.random.random() * 0.04)
 
     async def transactional(self, name: str) -> None:
-        """By the newest protocol that the cluster has."""
+        """With the newest protocol that the cluster has."""
         async with Producer(
             bootstrap_servers=self.address,
             transactional_id=f"{self.names.first}-{name}",
@@ -186,7 +187,7 @@ class Writers:
                 await self._pause()
 
     def older(self, name: str) -> None:
-        """By the older protocol, whose transactions share an epoch; in a thread."""
+        """With the older protocol, whose transactions share an epoch; in a thread."""
         random = Random(self.random.random())
         producer = confluent_kafka.Producer(
             {
@@ -224,7 +225,7 @@ class Writers:
                 await self._pause()
 
     async def loop(self) -> None:
-        """Consume, transform, produce, until there is nothing left behind the others' end."""
+        """Consume, transform, produce, until nothing is left after the others have ended."""
         async with (
             Consumer(
                 self.names.first,
@@ -299,7 +300,7 @@ async def finish(process: Process) -> str:
 
 
 async def kill_some_time(process: Process, random: Random) -> None:
-    """-9, somewhere in its start or after some rounds."""
+    """kill -9, somewhere in its start or after some rounds."""
     assert process.stdout is not None
     try:
         if random.random() < 0.3:

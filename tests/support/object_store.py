@@ -1,4 +1,4 @@
-"""An S3 object store in memory: as much of its protocol as ``pyarrow.fs`` speaks, without a look at signatures."""
+"""An S3 object store in memory: as much of its protocol as ``pyarrow.fs`` speaks; signatures are not checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HTTP_TIME = "Mon, 05 Jan 2026 00:00:00 GMT"
 
 
 class ObjectStore:
-    """One bucket; ``objects`` are what it holds, by key."""
+    """One bucket; ``objects`` holds its contents by key."""
 
     def __init__(self, bucket: str) -> None:
         self.bucket = bucket
@@ -27,7 +27,7 @@ class ObjectStore:
 
 @contextmanager
 def object_store(bucket: str) -> Iterator[ObjectStore]:
-    """It listens on this machine until the block ends."""
+    """Listens on this machine until the block ends."""
     store = ObjectStore(bucket)
 
     class Handler(_Handler):
@@ -46,7 +46,7 @@ def object_store(bucket: str) -> Iterator[ObjectStore]:
 
 
 def _joined(chunks: BufferedIOBase) -> bytes:
-    """Chunks, each behind its size; what follows the last one is a checksum."""
+    """Chunks, each preceded by its size; what follows the last one is a checksum."""
     found = b""
     while (size := int(chunks.readline().partition(b";")[0], 16)) > 0:
         found += chunks.read(size)
@@ -64,13 +64,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing is printed."""
 
     def _target(self) -> tuple[str, dict[str, list[str]]]:
-        """The key, empty for the bucket itself, and what is asked of it."""
+        """The key, empty for the bucket itself, and the query."""
         parts = urlsplit(self.path)
         _, _, key = unquote(parts.path).lstrip("/").partition("/")
         return key, parse_qs(parts.query, keep_blank_values=True)
 
     def _body(self) -> bytes:
-        """The content, out of HTTP's chunks and of those that the store's protocol puts into them."""
+        """The content, extracted from HTTP's chunks and from those of the store's protocol within them."""
         if self.headers.get("Transfer-Encoding") == "chunked":
             data = _joined(self.rfile)
         else:

@@ -12,7 +12,10 @@ from oncelog.console.app import serve
 from oncelog.console.settings import ConsoleSettings
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""Programs to show pages with, the first that there is. Of the browsers' processor time the first takes a third."""
+"""Programs to show pages with; the first that is installed is used.
+
+The headless shell takes a third of the CPU time.
+"""
 TOKEN = "a-token-for-tests"
 SECONDS = 30
 

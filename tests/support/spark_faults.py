@@ -1,7 +1,7 @@
 """Stops a Spark query at a chosen step of the sink's commit, so that a test can kill something there.
 
 :class:`PausingDataSource` is the product's data source under another format name; at the chosen step the process that
-runs ``commit()`` reports to :class:`PausePoint` and waits for its word. Used by tests only.
+runs ``commit()`` reports to :class:`PausePoint` and waits for its reply. Used by tests only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oncelog.spark.source import OncelogDataSource
 
 
 class NotReached(OncelogError):
-    """The query ended, or time was over, before it came to the step."""
+    """The query ended, or time ran out, before it reached the step."""
 
 
 class Paused(NamedTuple):
@@ -33,13 +33,13 @@ class Paused(NamedTuple):
     connection: socket.socket
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Let it continue."""
         self.connection.sendall(b"go")
         self.connection.close()
 
 
 class PausePoint:
-    """Where paused commits report; a listening socket of the test."""
+    """The address that paused commits report to; a listening socket of the test."""
 
     def __init__(self) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -101,7 +101,8 @@ class Fault(Enum):
 class FaultOnce:
     """An observer with a fault for the first process that reaches a step of a batch; picklable.
 
-    :param folder: shared by all processes of the cluster; holds a file once it has happened.
+    :param folder: shared by all processes of the cluster; holds a file once the fault has happened.
+
     :param batch_id: None for any.
     """
 
@@ -116,7 +117,7 @@ class FaultOnce:
         return self._done.exists()
 
     def pids(self) -> list[int]:
-        """Of the Python worker and of its executor's JVM, once it has happened; else none."""
+        """Process ids of the Python worker and of its executor's JVM, once it has happened; else none."""
         text = self._done.read_text() if self.happened else ""
         return [int(pid) for pid in text.split()] if text.endswith("\n") else []
 
@@ -162,9 +163,9 @@ class Faults:
 
 
 class PauseAt:
-    """An observer that reports to a :class:`PausePoint` and waits for its word; picklable.
+    """An observer that reports to a :class:`PausePoint` and waits for its reply; picklable.
 
-    :param once: a folder that all processes share, where only the first process that reaches the step is to wait.
+    :param once: a folder that all processes share, if only the first process that reaches the step is to wait.
     """
 
     def __init__(self, step: str, batch: str, port: str, once: Path | None = None) -> None:

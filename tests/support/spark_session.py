@@ -1,4 +1,4 @@
-"""The one Spark session of a test process: whoever stopped it would stop it for all who come after."""
+"""The one Spark session of a test process: stopping it would stop it for all later tests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ _MANAGERS = "org.apache.spark.sql.execution.streaming.checkpointing"
 FILES_WITHOUT_PROGRAMS = {
     "spark.sql.streaming.checkpointFileManagerClass": f"{_MANAGERS}.FileSystemBasedCheckpointFileManager"
 }
-"""Spark's usual manager runs ``readlink`` some twenty times in each micro-batch. The drivers of the crash tests,
-pipelines and the demo have the usual one."""
+"""Spark's usual manager runs ``readlink`` some twenty times in each micro-batch.
+
+Crash tests' drivers, pipelines and the demo use the usual one.
+"""
 
 
 def shared_session(warehouse: Path) -> SparkSession:
-    """Two cores, and two failures of a task are borne."""
+    """Two cores, and a task may fail twice."""
     logging.getLogger("py4j").setLevel(logging.ERROR)
     settings = {**QUICK_START, **FILES_WITHOUT_PROGRAMS, "spark.sql.warehouse.dir": str(warehouse)}
     found = session("tests", master="local[2,3]", settings=settings)

@@ -1,7 +1,7 @@
 """A token endpoint for OAUTHBEARER on this machine (RFC 6749, client credentials), for tests.
 
-Used by the tests of clients and Spark. Tokens are unsecured JWTs (RFC 7515, ``alg`` none), which a broker accepts that
-was given no other way to check them.
+Used by the tests of clients and Spark. Tokens are unsecured JWTs (RFC 7515, ``alg`` none), which a broker accepts if it
+has no other way to check tokens.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def unsecured_token(subject: str, life_s: float = 3600, scope: str = "") -> str:
 
 
 class TokenServer:
-    """Gives a token to whoever knows the secret. ``with TokenServer({"id": "secret"}) as server: server.url``."""
+    """Gives a token to anybody who knows the secret. ``with TokenServer({"id": "secret"}) as server: server.url``."""
 
     def __init__(self, secrets: dict[str, str], life_s: float = 3600) -> None:
         self.requests: list[dict[str, str]] = []
-        """What was asked, form fields and client id."""
+        """The requests so far: form fields and client id."""
         self.failures = 0
         """How many of the next requests are answered with 503."""
         outer = self

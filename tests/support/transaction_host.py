@@ -28,15 +28,15 @@ class MemoryTransactionHost:
         self.topics = topics
         self.log: list[tuple[TopicPartition, LoggedRecord]] = []
         self.durable = 0
-        """How many entries of ``log`` a loss of power leaves."""
+        """How many entries of ``log`` survive a loss of power."""
         self.markers: list[TxnMarker] = []
-        """Every marker that was asked for, answered or not."""
+        """Every marker that was requested, answered or not."""
         self.marked: list[tuple[TopicPartition, TxnMarker]] = []
         """Markers that reached their partition."""
         self.sync_at_once = True
         self.answer_at_once = True
         self.append_error = Error.NONE
-        """Why appends fail; NONE: they do not."""
+        """Why appends fail; NONE: they succeed."""
         self.marker_errors: dict[TopicPartition, Error] = {}
         self.between: Callable[[], None] = lambda: None
         """Called at each pause of work in pieces."""
@@ -61,7 +61,7 @@ class MemoryTransactionHost:
         coordinator.runtime.load(partition, epoch, entries, now_ms)
 
     def after_crash(self, kept: int | None = None) -> MemoryTransactionHost:
-        """What a new process finds: the first ``kept`` records (all by default), and no one who waits."""
+        """A new process with the first ``kept`` records (all by default), in which nobody waits for an answer."""
         host = MemoryTransactionHost(dict(self.topics), self._next_producer_id)
         host.log = self.log[:kept]
         host.durable = len(host.log)
@@ -116,7 +116,7 @@ class MemoryTransactionHost:
     # -- what tests do -----------------------------------------------------------------------------------------
 
     def sync(self, error: Error = Error.NONE) -> None:
-        """Everything appended so far is committed, or could not be."""
+        """Everything appended so far is committed, or fails to be."""
         if error is Error.NONE:
             self.durable = len(self.log)
         waiting, self._unsynced = self._unsynced, []
@@ -124,7 +124,7 @@ class MemoryTransactionHost:
             committed.resolve(error)
 
     def answer_markers(self, count: int | None = None) -> None:
-        """Write the markers that wait, or the ``count`` oldest of them, with the errors of ``marker_errors``."""
+        """Write the waiting markers, or the ``count`` oldest of them, with the errors of ``marker_errors``."""
         split = len(self._unanswered) if count is None else count
         waiting, self._unanswered = self._unanswered[:split], self._unanswered[split:]
         for marker, answer in waiting:

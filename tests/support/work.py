@@ -1,4 +1,4 @@
-"""Work counted in calls of functions, which no load on the machine changes."""
+"""Work counted in function calls, which no load on the machine changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """How many functions ``work`` calls, builtin ones too."""
+    """How many functions ``work`` calls, including built-in ones."""
     count = 0
 
     def called(_frame: FrameType, event: str, _argument: Any) -> None:
@@ -26,7 +26,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 class Ticks:
-    """A millisecond each time somebody looks: what takes more than a piece is not done at once."""
+    """A clock that advances a millisecond per look: work longer than one piece is not done in one go."""
 
     def __init__(self) -> None:
         self.now_ns = 0

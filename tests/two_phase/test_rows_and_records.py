@@ -26,13 +26,15 @@ from tests.support.two_phase.writer import PARTITIONS, STARTED, Program, row_and
 logger = logging.getLogger(__name__)
 
 POINTS = 70
-"""More than the start and two transactions have, before and after each call of producer and database."""
+"""More than the calls of the start and two transactions, counting before and after each call to producer and
+database.
+"""
 ENABLED = {"transaction.two.phase.commit.enable": "true", "num.partitions": str(PARTITIONS)}
 
 
 LOCKED = (psycopg.errors.LockNotAvailable, sqlite3.OperationalError)
 SHUT_OUT = (*LOCKED, psycopg.errors.UniqueViolation, sqlite3.IntegrityError, KafkaError, row_and_record.Superseded)
-"""How an instance may end that another has overtaken; the row that it writes may be there by then."""
+"""How an instance that another has overtaken may end; the row that it writes may be there by then."""
 
 
 class Writers:
@@ -60,7 +62,7 @@ class Writers:
         self._process.stdin.flush()
 
     def await_start(self) -> None:
-        """Until the program writes."""
+        """Wait until the program writes."""
         assert self._answer() == json.loads(STARTED)
 
     def end(self) -> int:
@@ -93,7 +95,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(params=["postgres", "sqlite"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database with the tables of the program."""
+    """An empty database with the program's tables."""
     if request.param == "postgres":
         running: Postgres = request.getfixturevalue("postgres")
         address = running.new_database()
@@ -104,12 +106,12 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_postgres_is_in_no_folder_of_pytests(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Each pytest that starts on this machine closes them to all but its own user: initdb failed then."""
+    """Each pytest that starts on this machine closes them to all other users: initdb failed because of that."""
     assert tmp_path_factory.getbasetemp().parent not in postgres.folder.parents
 
 
 def check(servers: str, name: str, database: str) -> int:
-    """Rows and records are the same, in the same order; answers how many there are."""
+    """Rows and records are the same, in the same order; returns how many there are."""
     numbers = rows(database)
     assert numbers == list(range(1, len(numbers) + 1))
     seen = read_back(servers, name, PARTITIONS)
@@ -119,7 +121,7 @@ def check(servers: str, name: str, database: str) -> int:
 
 
 def kill_rounds(node: ServeProcess, name: str, database: str, count: int, broker_every: int) -> int:
-    """Kill the program, now and then the broker too, and see after each tenth of the rounds that both have the same."""
+    """Kill the program, and now and then the broker too; after every tenth of the rounds, both must hold the same."""
     draw = random.Random(count)
     writers = Writers(node.bootstrap_servers, name, database)
     try:
@@ -168,7 +170,7 @@ def test_a_broker_that_is_killed_under_the_program_is_waited_for(
 
 
 class Paused:
-    """An instance that stands still at its ``at``-th point until it is let go."""
+    """An instance that stops at its ``at``-th point until it is released."""
 
     def __init__(self, servers: str, name: str, database: str, at: int) -> None:
         self._left = at
@@ -206,7 +208,7 @@ class Paused:
 def test_an_instance_that_stood_still_while_another_took_over_breaks_nothing(
     node: ServeProcess, database: str, unique_name: str, half: int
 ) -> None:
-    """At every point: where the first holds a lock, the second cannot take over before it continues."""
+    """At every point: if the first holds a lock, the second cannot take over before the first continues."""
     servers = node.bootstrap_servers
     taken_over = 0
     for at in range(half, POINTS, 2):

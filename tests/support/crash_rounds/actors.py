@@ -1,8 +1,8 @@
 """The clients of the crash rounds: each writes in a thread of its own and remembers what it was told.
 
-An actor works in units (a flushed burst, a transaction) and knows each unit's outcome; where a client gave up for good
-in the middle of a commit it is ``UNKNOWN``, and the proof only demands all or nothing. Actors live through kills of
-the broker: their libraries repeat what was not answered.
+An actor works in units (a flushed burst, a transaction) and knows each unit's outcome; if a client gave up for good in
+the middle of a commit, the outcome is ``UNKNOWN``, and the proof only demands all or nothing. Actors live through kills
+of the broker: their libraries repeat what was not answered.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from oncelog.errors import KafkaError, OncelogError
 PLAIN, TRANSACTED, COPY = "plain", "transacted", "copy"
 PARTITIONS = 3
 CALL_S = 10.0
-"""A call of a client that is not answered in this time is repeated."""
+"""A call of a client that is not answered within this time is repeated."""
 TRANSACTION_MS = 120_000
 OWN_SETTINGS: dict[str, Any] = {"reconnect_backoff_max_ms": 100, "retry_backoff_max_ms": 100}
 
@@ -46,7 +46,7 @@ class Violation(OncelogError):
 
 
 class Ended(OncelogError):
-    """The actor was told to end in the midst of a step."""
+    """The actor was told to end in the middle of a step."""
 
 
 class Outcome(Enum):
@@ -63,7 +63,7 @@ class Unit(NamedTuple):
 
 
 def client_settings(bootstrap_servers: str) -> dict[str, Any]:
-    """Of librdkafka: quick to find the broker again, silent while it is gone."""
+    """Settings of librdkafka: quick to find the broker again, silent while it is gone."""
     return {
         "bootstrap.servers": bootstrap_servers,
         "reconnect.backoff.ms": 10,
@@ -77,7 +77,7 @@ def client_settings(bootstrap_servers: str) -> dict[str, Any]:
 
 
 class Actor:
-    """Repeats ``step`` until told to pause; a pause begins when nothing of it is under way."""
+    """Repeats ``step`` until told to pause; a pause begins when none of it is in flight."""
 
     def __init__(self, name: str, seed: str) -> None:
         self.name = name
@@ -106,7 +106,7 @@ class Actor:
             self.close()
 
     def pause(self) -> None:
-        """Finish what is under way; ``idle`` tells when."""
+        """Finish what is in flight; ``idle`` tells when."""
         self._pause.set()
 
     def resume(self) -> None:
@@ -224,7 +224,7 @@ class Transactor(ABC, Generic[P]):
 
     @abstractmethod
     def judge(self, error: Exception) -> Outcome | None:
-        """What an error of a call means; None asks to repeat the call."""
+        """What an error of a call means; None means to repeat the call."""
 
     def replace(self) -> P:
         """A new producer of the same id; fences the old one and ends its transaction."""
@@ -237,7 +237,7 @@ class Transactor(ABC, Generic[P]):
     def do(self, call: Callable[..., object], *arguments: object) -> Outcome:
         """Repeat ``call`` while that is what its error asks for.
 
-        COMMITTED: done. ABORTED: the transaction has to be aborted. UNKNOWN: the producer failed for good.
+        COMMITTED: done. ABORTED: the transaction must be aborted. UNKNOWN: the producer failed for good.
         """
         while True:
             self._actor.check_ended()
@@ -405,7 +405,7 @@ class CopyActor(Actor):
         return outcome is Outcome.COMMITTED
 
     def _rewind(self) -> None:
-        """Back to what is committed; a rebalance meanwhile does that by itself."""
+        """Back to the committed position; a rebalance meanwhile does that by itself."""
         while True:
             self.check_ended()
             try:
@@ -417,7 +417,7 @@ class CopyActor(Actor):
                 self.counts[f"rewound again: {type(error).__name__}"] += 1
 
     def is_drained(self) -> bool:
-        """Everything that is in the source was copied: the committed offsets are its ends."""
+        """Whether everything in the source was copied: the committed offsets are its ends."""
         partitions = [TopicPartition(PLAIN, index) for index in range(PARTITIONS)]
         try:
             ends = self._consumer.end_offsets(partitions)

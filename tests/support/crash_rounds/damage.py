@@ -1,8 +1,8 @@
 """What a crash may do to files that were not synced, done to the folder of a killed broker.
 
-Nothing here takes away what a sync had promised: something half-written is added behind the last batch, and files that
-follow from the log (indexes, snapshots, checkpoints) are removed or spoilt where the broker may not believe them,
-which is past the recovery point. ``damage`` answers what it did, for the report.
+Nothing here removes what a sync had promised: something half-written is added after the last batch, and files that
+follow from the log (indexes, snapshots, checkpoints) are removed or spoilt where the broker may not trust them, which
+is past the recovery point. ``damage`` returns what it did, for the report.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HEADER = struct.Struct(">qi")
 
 
 def damage(data: Path, rng: random.Random, kinds: int) -> list[str]:
-    """Do ``kinds`` damages, drawn again each time; answers a line for each, kind first."""
+    """Do ``kinds`` damages, each drawn separately; returns a line for each, kind first."""
     done = []
     for _ in range(kinds):
         chosen = rng.choice(_DAMAGES)
@@ -42,7 +42,7 @@ def _append(path: Path, what: str, content: bytes) -> str:
 
 
 def torn_batch(data: Path, rng: random.Random) -> str | None:
-    """The next batch, of which only a first part was written."""
+    """The next batch, of which only the first part was written."""
     path = _newest_log(data, rng)
     content = path.read_bytes()
     position, last = 0, b""
@@ -69,7 +69,7 @@ def garbage_tail(data: Path, rng: random.Random) -> str:
 
 
 def _recovery_points(data: Path) -> dict[str, int]:
-    """Nothing where the checkpoint is spoilt already: then the broker checks every log from its start."""
+    """Nothing if the checkpoint is spoilt already: then the broker checks every log from its start."""
     path = data / CHECKPOINTS[0]
     points = {}
     for line in path.read_text(errors="replace").splitlines()[2:] if path.exists() else []:

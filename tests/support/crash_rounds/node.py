@@ -20,16 +20,16 @@ class NodeFailed(OncelogError):
 
 
 class ServeProcess:
-    """The process; its data is in ``folder / "data"``, what it logs in ``folder / "serve.log"``."""
+    """The process; its data is in ``folder / "data"``, its log in ``folder / "serve.log"``."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self.data = folder / "data"
         self.log_path = folder / "serve.log"
         self._settings = dict(settings)
         self.prefix: tuple[str, ...] = ()
-        """A command that runs the broker's, such as one that limits what it may use."""
+        """A command that wraps the broker's, such as one that limits its resources."""
         self.listen = "127.0.0.1:0"
-        """Where it listens; ``--listen`` of the command."""
+        """The address it listens on; ``--listen`` of the command."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -41,7 +41,7 @@ class ServeProcess:
         return self._running().pid
 
     def start(self) -> float:
-        """Start and wait until it serves; answers the seconds that took."""
+        """Start and wait until it serves; returns how many seconds that took."""
         begin = time.perf_counter()
         self.launch()
         self.await_ready()

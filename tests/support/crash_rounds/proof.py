@@ -29,7 +29,7 @@ READ_S = 60.0
 
 
 class View:
-    """Everything that a read_committed consumer has seen since the beginning, partition by partition."""
+    """Everything that a read_committed consumer has seen since the beginning, by partition."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._bootstrap_servers = bootstrap_servers
@@ -39,7 +39,7 @@ class View:
     def read_on(self) -> None:
         """Read to the end of every partition as a read_uncommitted consumer knows it.
 
-        :raises Violation: the last stable offset does not come to the end, so a transaction hangs.
+        :raises Violation: the last stable offset does not reach the end, so a transaction hangs.
         """
         ends = self._ends()
         consumer = self._consumer("read_committed")
@@ -96,7 +96,7 @@ class Proof:
         return sum(map(len, self._view.seen.values()))
 
     def check(self) -> None:
-        """Compare; the actors pause and have nothing under way."""
+        """Compare; the actors must be paused with nothing in flight."""
         self._view.read_on()
         self._fold()
         self._compare(self._view.seen)
@@ -142,7 +142,7 @@ class Proof:
 
 
 def _difference(expected: Sequence[bytes], found: Sequence[bytes]) -> str:
-    """The first difference of two sequences, and whether records are missing, double, or not expected at all."""
+    """The first difference of two sequences, and whether records are missing, duplicated, or unexpected."""
     same = next((at for at, pair in enumerate(zip(expected, found, strict=False)) if pair[0] != pair[1]), None)
     at = min(len(expected), len(found)) if same is None else same
     missing, new, double = set(expected) - set(found), set(found) - set(expected), len(found) - len(set(found))

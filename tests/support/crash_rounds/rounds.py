@@ -1,6 +1,7 @@
 """The loop: load, kill at a random moment, damage, restart, proof.
 
-Randomness comes from the seed; the moment at which a kill hits the load does not repeat exactly, what is drawn does.
+Randomness comes from the seed. The moment at which a kill hits the load does not repeat exactly, but everything drawn
+does.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from tests.support.crash_rounds.proof import TOPICS, Proof
 
 ROUNDS_A_FOLDER = 25
 PAUSE_S = 180
-"""What is under way has to be finished in this time after the restart; clients give a batch up after 120 s."""
+"""What is in flight must be finished within this time after the restart; clients give a batch up after 120 s."""
 
 SETTINGS = {
     "offsets.topic.num.partitions": "2",
@@ -65,7 +66,7 @@ class Figures:
 
 
 class FailedRound(Violation):
-    """A round broke a promise; says how to repeat it and where the files are."""
+    """A round broke a promise; the text says how to repeat it and where the files are."""
 
 
 class Folder:

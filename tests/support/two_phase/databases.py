@@ -14,9 +14,9 @@ class Opened(NamedTuple):
 
 
 def open_database(address: str, wait_s: float = 60) -> Opened:
-    """``sqlite:PATH``, or what libpq takes.
+    """``sqlite:PATH``, or an address that libpq accepts.
 
-    :param wait_s: for whoever holds a lock.
+    :param wait_s: how long to wait for a lock that somebody holds.
     """
     kind, _, path = address.partition(":")
     if kind == "sqlite":
@@ -26,7 +26,7 @@ def open_database(address: str, wait_s: float = 60) -> Opened:
 
 
 def make_tables(address: str) -> None:
-    """The program's own rows; its tokens' table it makes itself."""
+    """The program's own rows; the program creates the table of its tokens itself."""
     connection = open_database(address).connection
     connection.cursor().execute("CREATE TABLE orders (number INTEGER PRIMARY KEY)")
     connection.commit()

@@ -1,7 +1,7 @@
 """A PostgreSQL of the test's own, on a socket in its folder; ended by its process id.
 
-The folder is not one of pytest's: PostgreSQL does not run as root, and root's are closed to others again by every
-pytest that starts meanwhile.
+The folder is not one of pytest's: PostgreSQL does not run as root, and every pytest that starts closes root's folders
+to other users.
 """
 
 from __future__ import annotations

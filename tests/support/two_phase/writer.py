@@ -34,7 +34,7 @@ STARTED = '"started"'
 
 
 class Watched:
-    """Calls ``point`` before and after every call of a producer, a connection or its cursors."""
+    """Calls ``point`` before and after every call to a producer, a connection or its cursors."""
 
     def __init__(self, inner: Any, point: Callable[[], None]) -> None:
         self._inner, self._point = inner, point

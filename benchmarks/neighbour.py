@@ -8,7 +8,7 @@ to a record's acknowledgement and to its arrival at the consumer, with the ratio
 value. One attack sends what costs a broker most of what the fuzzer has: the slowest requests of its corpus and of some
 thousand new ones; ``--attack spin`` sends nothing, for comparison. The broker's memory is its largest resident size.
 
-The exit code is 1 where our broker breaks a bound: a ratio above 5, memory of 512 MB or more, or a record that is lost.
+The exit code is 1 if our broker breaks a bound: a ratio above 5, memory of 512 MB or more, or a record that is lost.
 """
 
 from __future__ import annotations

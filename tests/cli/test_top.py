@@ -33,7 +33,7 @@ def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> N
     assert found["records_per_s"] == 55.0
 
 
-def test_what_is_new_or_gone_or_began_anew_has_no_rate_below_zero() -> None:
+def test_what_is_new_or_gone_or_began_again_has_no_rate_below_zero() -> None:
     gone = TopicPartition("gone", 0)
     found = picture(Look(0.0, {A: 9, gone: 5}, {}, (), {}), Look(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}), 10)
     assert [row["records_per_s"] for row in found["topics"]] == [0.0, 0.0]

@@ -461,7 +461,7 @@ def test_an_empty_produce_is_answered_empty(connection: Connection) -> None:
     assert connection.produce_all({}) == {}
 
 
-def test_a_batch_of_another_codec_is_packed_anew_for_a_topic_with_a_codec(
+def test_a_batch_of_another_codec_is_compressed_again_for_a_topic_with_a_codec(
     connection: Connection, unique_name: str
 ) -> None:
     connection.create_topic(unique_name, compression_type="zstd")

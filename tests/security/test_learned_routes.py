@@ -173,7 +173,7 @@ def test_a_quota_set_later_holds_back_who_wrote_before(side: Side) -> None:
             quota(0.0, True)
 
 
-def test_who_logs_in_anew_writes_nothing_until_that_is_done(side: Side) -> None:
+def test_who_logs_in_again_writes_nothing_until_that_is_done(side: Side) -> None:
     """KIP-368, and never as another user; a second login is accepted no sooner than a second after the first."""
     with writer(side, "relogin") as connection:
 

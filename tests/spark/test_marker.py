@@ -538,7 +538,7 @@ def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_
 
 
 @pytest.mark.parametrize("bears", ["true", "false"])
-def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
+def test_source_topic_made_again_is_read_from_its_beginning_or_stops_the_query(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, bears: str
 ) -> None:
     job = Job(spark, broker, unique_name, tmp_path)

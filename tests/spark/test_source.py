@@ -252,7 +252,7 @@ def test_progress_tells_lag_and_the_group_holds_the_position(
         consumer.close()
 
 
-def test_topic_made_anew_stops_the_query_unless_loss_is_allowed(
+def test_topic_made_again_stops_the_query_unless_loss_is_allowed(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     from confluent_kafka.admin import AdminClient

@@ -39,7 +39,7 @@ def _allowed(cls: type, name: str) -> Allowed:
 
 
 def _bounds(allowed: Allowed, kind: Kind) -> tuple[float, float, tuple[int, ...]]:
-    """Both ends, where a bound that the type has anyway counts as none."""
+    """Both ends; a bound that the type has anyway counts as none."""
     limit = {Kind.SHORT: 2**15, Kind.INT: 2**31, Kind.LONG: 2**63}.get(kind, float("inf"))
     return max(allowed.low, -limit), min(allowed.high, limit - 1), allowed.also
 

@@ -1,4 +1,4 @@
-"""A deferred value is given once, to all who asked, in the order in which they asked."""
+"""A deferred value is delivered once, to everybody who asked, in the order in which they asked."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Which partition of an internal topic owns a name: as Java's ``String.hashCode`` says, however long the name is."""
+"""Which partition of an internal topic owns a name: the one that Java's ``String.hashCode`` says, however long the
+name is.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ def test_names_of_all_lengths_are_hashed_as_by_java(alphabet: str) -> None:
 
 
 def test_a_name_as_long_as_its_field_is_no_loop_over_its_characters() -> None:
-    """A request contains hundreds of them, and all others wait meanwhile."""
+    """A request contains hundreds of them, and everybody else waits meanwhile."""
     lines = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The page of the Python interface: every public name is on it, and says what it is."""
+"""The page of the Python interface: every public name is on it, and documented."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def own_names(module: ModuleType) -> list[str]:
 
 
 OTHER_NAMES = ("IllegalOperation", "MessageSizeTooLargeError")
-"""aiokafka's, of what has an entry."""
+"""aiokafka's names, for what has an entry."""
 
 PUBLIC: dict[ModuleType, list[str]] = {
     oncelog: [name for name in oncelog.__all__ if name != "__version__"],
@@ -46,11 +46,11 @@ PUBLIC: dict[ModuleType, list[str]] = {
     client_errors: [name for name in own_names(client_errors) if name[0].isupper() and name not in OTHER_NAMES],
     pytest_plugin: [name for name in vars(pytest_plugin) if name.startswith("oncelog_")],
 }
-"""Where a program, a test or a pipeline takes names from."""
+"""The modules that programs, tests and pipelines import names from."""
 
 
 def found(path: str) -> Any:
-    """What a dotted path leads to."""
+    """The object at a dotted path."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         try:

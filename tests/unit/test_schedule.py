@@ -1,4 +1,4 @@
-"""The order of ``make test``: its list names files that are there, and each worker takes its own kind first."""
+"""The order of ``make test``: its list names existing files, and each worker takes its own kind first."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_worker_takes_its_own_kind_then_what_nobody_owns_then_the_others(
 def test_worker_after_a_crash_has_the_place_of_the_one_that_is_gone(
     pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the one with the browser would begin with Spark's files too."""
+    """Otherwise the one with the browser would begin with Spark's files too."""
     files = [
         f"tests/{name}::test" for name in ("spark/a.py", "spark/b.py", "spark/c.py", "console/a.py", "client/a.py")
     ]

@@ -1,4 +1,4 @@
-"""Deadlines fire in order, once, and not after being called off."""
+"""Timers fire in order, once, and not after they were cancelled."""
 
 from oncelog.timers import Timers
 
@@ -95,7 +95,7 @@ def test_deadlines_move_with_the_wall_clock() -> None:
 
 
 def test_who_finds_out_in_its_turn_that_the_clock_was_set_back_makes_nothing_else_due() -> None:
-    """Timers that are due within the step would fire an hour early: the turn goes by the time of before."""
+    """Timers that are due within the step would fire an hour early: the turn uses the time from before."""
     timers = Timers()
     fired: list[int] = []
     timers.schedule(1000, lambda _: timers.shift(-3_600_000))

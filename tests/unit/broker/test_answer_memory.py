@@ -1,4 +1,4 @@
-"""Answers that are much longer than their requests are bounded and counted, however often they name one thing."""
+"""Answers that are much longer than their requests are bounded and counted, however often they repeat one name."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def admin() -> Iterator[Admin]:
-    """A transaction, a group and offsets of 500 partitions each, and members with much to tell."""
+    """A transaction, a group and offsets of 500 partitions each, and members with much to describe."""
     made = Admin(work_clock=Ticks(), **SETTINGS)
     made.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
     for name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Message, int]] = {
 def test_a_refusal_of_each_part_of_a_request_counts_as_well(
     admin: Admin, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a byte or four becomes a sentence."""
+    """A request's byte or four become a sentence."""
     monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
     peer = send(admin, *REFUSED[name])
     admin.broker.slices.finish()
@@ -164,7 +164,7 @@ def test_an_answer_that_nobody_waits_for_takes_nothing(admin: Admin) -> None:
 
 
 def test_members_are_counted_with_what_they_sent(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reference until it is written: 100 KB for a name of a few bytes."""
+    """Until it is written, an answer refers to what members sent: 100 KB for a name of a few bytes."""
     monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
     few, many = (send(admin, DescribeGroupsRequest(["group"] * count), 5) for count in (20, 500))
     admin.broker.slices.finish()
@@ -192,7 +192,7 @@ def test_a_partition_that_is_named_again_and_again(admin: Admin, monkeypatch: py
 
 
 def test_a_short_look_at_offsets_waits_for_nobody(admin: Admin) -> None:
-    """It is answered in its own turn, in which nobody else would give anything back."""
+    """It is answered in its own turn, in which nobody else could free anything."""
     memory = admin.broker.request_memory
     memory.estimate(LIMIT_BYTES)
     others = [send(admin, configs(8), 4) for _ in range(2)]
@@ -226,7 +226,7 @@ def context_of(connection_id: int) -> RequestContext:
 
 
 def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
-    """A turn in which nothing is done costs as much as one in which something is: they kept a core busy."""
+    """Turns in which nothing could be done used to cost as much as others: they kept a core busy."""
     memory = RequestMemory(1_000_000, 1000)
     answers, slices, wanted = AnswerMemory(memory), Slices(), list[int]()
     slices.wanted = lambda: wanted.append(1)
@@ -273,7 +273,7 @@ def test_a_release_of_requests_and_a_stop_let_those_go_on_that_wait() -> None:
 
 
 def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() -> None:
-    """Apache Kafka's ``queued.max.request.bytes`` says nothing of answers."""
+    """Apache Kafka's ``queued.max.request.bytes`` does not limit answers."""
     made = Admin(
         work_clock=Ticks(), **SETTINGS | {"queued.max.request.bytes": "100000", "socket.request.max.bytes": "100000"}
     )
@@ -286,7 +286,7 @@ def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() 
 
 
 def test_an_answer_that_is_made_in_one_turn_waits_for_no_other() -> None:
-    """With several nodes in one process: nobody else would go on meanwhile."""
+    """With several nodes in one process, nobody else would continue meanwhile."""
     memory = RequestMemory(1_000_000, 1000)
     answers = AnswerMemory(memory, all_at_once=True)
     contexts = [RequestContext(Peer(), 0, 3, 12, 0, "", NOW_MS) for _ in range(2)]
@@ -330,7 +330,7 @@ def test_a_change_goes_on_though_its_connection_ends_and_gives_its_memory_back(w
 @pytest.mark.parametrize("filters", [2, 500])
 @pytest.mark.parametrize("pieces", [0, 30])
 def test_acls_are_deleted_though_the_connection_ends(filters: int, pieces: int) -> None:
-    """While it waits for others' answers, or before; a long request too."""
+    """The connection ends while the request waits for others' answers, or before that; also a long request's."""
     acls = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",

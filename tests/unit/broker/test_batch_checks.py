@@ -48,7 +48,7 @@ VERSION = 9
 
 
 class Later:
-    """``ports.Background`` that does nothing before it is told."""
+    """``ports.Background`` that does nothing until it is told to."""
 
     def __init__(self) -> None:
         self.jobs: list[tuple[Callable[[], None], Callable[[Exception | None], None]]] = []
@@ -140,7 +140,7 @@ def packed(size: int = SHORT_UNPACKED_BYTES, codec: Compression = Compression.GZ
 
 
 def of_zeros(size: int, codec: Compression) -> bytes:
-    """Packs small."""
+    """Compresses to little."""
     return bytes(encode_batch([Record(0, NOW_MS, None, bytes(size))], compression=codec))
 
 
@@ -191,7 +191,7 @@ def test_only_what_takes_long_is_checked_elsewhere(side: Side, topic: str, batch
 
 
 def test_what_claims_to_be_short_and_is_not_is_checked_elsewhere_all_the_same(side: Side) -> None:
-    """Two members, of which the last one is short, tell as little as a lie does."""
+    """Two concatenated streams, of which the last is short, understate the size as much as a lie does."""
     honest = bytearray(encode_batch([Record(0, NOW_MS, None, bytes(3_000_000))], compression=Compression.GZIP))
     lie = honest[:-4] + (1000).to_bytes(4, "little")
     lie[17:21] = crc32c(memoryview(lie)[21:]).to_bytes(4, "big")
@@ -293,7 +293,7 @@ def test_a_check_that_fails_in_a_way_nobody_foresaw_ends_its_connection_and_noth
 
 
 def test_a_batch_of_a_transaction_is_verified_when_it_is_checked(side: Side) -> None:
-    """Whatever became of the transaction meanwhile: what was verified before would let it in behind the marker."""
+    """The transaction may end meanwhile: verified earlier, the batch would be accepted after its marker."""
     side.admin.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["id"]), 4)
     made = side.admin.ask(InitProducerIdRequest("id", 60_000), 4)
     pid, epoch, peer = made.producer_id, made.producer_epoch, Peer()
@@ -311,7 +311,7 @@ def test_a_batch_of_a_transaction_is_verified_when_it_is_checked(side: Side) -> 
 
 
 def test_behind_as_much_as_may_be_under_check_batches_are_checked_in_their_own_turn(side: Side) -> None:
-    """Whoever sends, ends its connection and comes again fills no queue in front of the others."""
+    """A client that sends, disconnects and reconnects does not fill a queue ahead of the others."""
     batch, most = packed(), UNDER_CHECK_BYTES // unpacked_limit(1_048_588)
     for _ in range(most):
         gone = Peer()
@@ -362,7 +362,7 @@ def test_the_answer_tells_the_time_that_the_batch_bears_whatever_the_setting_is_
 
 @pytest.mark.parametrize("step_ms", [0, -3_600_000, 3_600_000])
 def test_the_timeout_begins_when_the_batch_is_appended(step_ms: int) -> None:
-    """As in Apache Kafka: a batch that waited for others' checks was refused though it was being committed."""
+    """As in Apache Kafka; a batch that waited for others' checks was refused although it was being committed."""
     side = Side(**{"oncelog.flush.policy": "commit"})
     peer = Peer()
     side.produce(peer, packed())
@@ -381,7 +381,7 @@ def test_the_timeout_begins_when_the_batch_is_appended(step_ms: int) -> None:
 def test_of_a_request_that_names_one_partition_hundreds_of_times_few_wait_to_be_checked(
     side: Side, fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Behind the first one, which takes long, wait those that would take none by themselves."""
+    """Batches that would take no time themselves wait after the first one, which takes long."""
     short = bytes(encode_batch([Record(0, NOW_MS, b"k", b"v")]))
     count, peer, most, checks = 400, Peer(), 0, side.broker.batch_checks
     contexts: list[RequestContext] = []
@@ -413,7 +413,7 @@ def test_of_a_request_that_names_one_partition_hundreds_of_times_few_wait_to_be_
 def test_nothing_of_an_idempotent_producer_goes_before_what_was_refused(
     side: Side, refused: str, at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the same request or the next one: its sequence says that something is missing, as in Apache Kafka."""
+    """In the same request or the next one: the sequence shows a gap, as in Apache Kafka."""
     peer, producer = Peer(), {"producer_id": 5, "producer_epoch": 0}
     side.produce(peer, bytes(encode_batch([Record(0, NOW_MS, b"k", b"v")], base_sequence=0, **producer)))
     second = bytearray(packed(base_sequence=1, **producer))

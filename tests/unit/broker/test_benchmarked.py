@@ -1,4 +1,4 @@
-"""What a benchmark replaces in the broker's text is there."""
+"""The pieces of the broker's source that a benchmark replaces exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which log is compacted next, and what becomes of the work for one that is gone."""
+"""Which log is compacted next, and what happens to work for a log that is gone."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Folder:
             roll(log, NOW_MS)
 
     def clean(self, now_ms: int) -> None:
-        """Until nothing is due."""
+        """Until no work is due."""
         self.cleaner.clean(now_ms)
         while self.later.jobs:
             self.later.finish()
@@ -202,7 +202,7 @@ def test_a_power_loss_leaves_no_checkpoint_beyond_what_is_compacted(seed: int) -
 
 
 def test_a_compaction_that_outlasts_its_broker_puts_nothing_in_place() -> None:
-    """The folder may be another broker's by then."""
+    """The folder may belong to another broker by then."""
     folder = Folder(A0, B0)
     for name in (A0, B0):
         folder.write(name)

@@ -1,4 +1,4 @@
-"""The clock is set while a request is under way: what begins late in it lasts as long as it was meant to."""
+"""The clock is set while a request is in progress: whatever starts late in it lasts as long as intended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PARTITIONS = 1000
 
 
 def ask(broker: Broker, request: Message, version: int, meanwhile: Callable[[], None] = lambda: None) -> bytes:
-    """At the time that the broker goes by."""
+    """At the broker's own time."""
     peer = Peer()
     sent = bytes(encode_request(request.API_KEY, version, 7, "test", request.encode(version)))[4:]
     broker.receive(peer, 0, memoryview(sent), broker.now_ms)
@@ -81,7 +81,7 @@ def test_a_member_whose_commit_takes_several_turns_stays_as_long_as_its_session(
 
 @pytest.mark.parametrize("step_ms", [HOUR_MS, -HOUR_MS])
 def test_a_session_that_begins_behind_a_write_lasts_as_long_as_it_was_meant_to(step_ms: int) -> None:
-    """Under ``commit`` an assignment waits for the disk, and its members' sessions begin when it is there."""
+    """Under ``commit`` an assignment waits for the disk, and its members' sessions begin when it is stored."""
     settings = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
     made = Admin(work_clock=Ticks(), **settings, **{"oncelog.flush.policy": "commit"})
     broker = made.broker

@@ -1,4 +1,4 @@
-"""The model of several nodes: who leads, who is in sync, what an election costs."""
+"""The model of several nodes: which one leads, which are in sync, what an election costs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T0 = TopicPartition("t", 0)
 
 
 class Logs:
-    """A host that remembers what was asked of it."""
+    """A host that records what was asked of it."""
 
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, int] = {}

@@ -1,4 +1,6 @@
-"""What readers are told of a log that is damaged, or that the disk refuses: for that partition alone, never silence."""
+"""What readers learn of a log that is damaged or that the disk refuses: an error for that partition alone, never
+silence.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 from tests.unit.log.batches import roll
 
 EACH = 10
-"""Batches of one record in each of a partition's two segments."""
+"""Batches of one record, in both segments of a partition."""
 CLOSED = "t-0/00000000000000000000.log"
 BATCHES = [encode_batch([Record(0, NOW_MS + number, None, b"v")]) for number in range(2 * EACH)]
 SIZE = len(BATCHES[0])
@@ -150,7 +152,7 @@ def test_offsets_by_time_of_a_damaged_partition_are_refused_for_it_alone(tmp_pat
 
 
 def _read(log: PartitionLog, offset: int, upper: int, limit: int = 1 << 20) -> int:
-    """How many batches a reader gets, below ``upper``."""
+    """How many batches a reader receives, below ``upper``."""
     read = log.read(offset, limit, upper, at_least_one_batch=True)
     assert isinstance(read, LogRead)
     return read.size_bytes // SIZE
@@ -166,7 +168,7 @@ def _log(admin: Admin) -> PartitionLog:
 def test_what_is_whole_before_a_damage_is_read_though_what_is_committed_ends_behind_it(
     kind: str, tmp_path: Path
 ) -> None:
-    """As Apache Kafka has it: a transaction that is open there holds readers of a damaged segment at an offset."""
+    """As in Apache Kafka, an open transaction there stops readers of a damaged segment at an offset."""
     log = _log(_opened_again(tmp_path / "metadata", DAMAGES[kind]))
     end = EACH - 1 if kind != "a cut-off end" else EACH - 2
     assert [_read(log, offset, end) for offset in range(DAMAGED_AT)] == [3, 2, 1]
@@ -177,7 +179,7 @@ def test_what_is_whole_before_a_damage_is_read_though_what_is_committed_ends_beh
 
 @contextmanager
 def _refusing(position: int, size: int) -> Iterator[list[tuple[int, int]]]:
-    """The disk refuses these bytes of the segment; which reads it was asked for that touch them."""
+    """The disk refuses these bytes of the segment; returns the reads that touched them."""
     asked: list[tuple[int, int]] = []
     read_at = MemoryFile.read_at
 

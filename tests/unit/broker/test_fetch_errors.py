@@ -13,7 +13,7 @@ from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 @pytest.mark.parametrize("version", range(9, SERVED[1].high + 1))
 @pytest.mark.parametrize(("epoch", "error"), [(-2, Error.NONE), (0, Error.NONE), (1, Error.UNKNOWN_LEADER_EPOCH)])
 def test_a_leader_epoch_that_is_not_current_is_refused(version: int, epoch: int, error: Error) -> None:
-    """KIP-320, as Apache Kafka 4.3.1 answers: a negative epoch asks for no check, and nobody is said to lead."""
+    """KIP-320, as in Apache Kafka 4.3.1: a negative epoch requests no check, and the answer names no leader."""
     admin = Admin()
     info = admin.broker.topics.create("orders", 1, {}, NOW_MS)
     topic = FetchTopic(partitions=[FetchPartition(0, current_leader_epoch=epoch, fetch_offset=0)])

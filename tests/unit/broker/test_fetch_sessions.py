@@ -1,4 +1,4 @@
-"""Incremental fetch sessions keep KIP-227."""
+"""Incremental fetch sessions follow KIP-227."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def many(count: int, topic: str = "t") -> dict[PartitionKey, FetchPosition]:
 
 
 def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client may name any number of partitions that are not there, in a thousand sessions."""
+    """A client may name any number of nonexistent partitions, in a thousand sessions."""
     monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
     first = cache.open(many(6), False, 0)
@@ -99,7 +99,7 @@ def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.Monkey
 
 
 def test_sessions_that_nobody_uses_make_room_for_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that opened large ones and went took them from everybody else for good."""
+    """A client that opened large sessions and left took their room from everybody else for good."""
     monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
     left = [cache.open(many(4), False, at) for at in (0, 1)]
@@ -118,7 +118,7 @@ def test_sessions_that_nobody_uses_make_room_for_new_ones(monkeypatch: pytest.Mo
 
 
 def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its fetcher begins again, as it does after a restart of the broker."""
+    """Its fetcher starts over, as after a restart of the broker."""
     monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
     session = cache.open(many(8), False, 0)
@@ -133,7 +133,7 @@ def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_partition_of_a_deleted_topic_is_forgotten_by_its_id() -> None:
-    """Its name is unknown by then; what stays is told as an error with each answer, which ends the session."""
+    """Its name is unknown by then; if it stayed, each answer would contain an error for it, which ends the session."""
     cache = FetchSessionCache(1, CountingRandom())
     session = cache.open({("t", b"1" * 16, 0): position(), ("t", b"1" * 16, 1): position()}, True, 0)
     assert session is not None

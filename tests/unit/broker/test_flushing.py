@@ -1,4 +1,4 @@
-"""What is synced when, of how many partitions, and who waits for it."""
+"""What is synced when, for how many partitions, and which requests wait for it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_only_syncs_at_intervals_come_early(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["none", "interval"])
 def test_transactions_and_commits_wait_for_the_syncs_that_topics_ask_for(policy: str, tmp_path: Path) -> None:
-    """Coordinators' topics among them: nothing that is answered at once elsewhere may be taken for committed."""
+    """Coordinators' topics are among them: what is answered at once elsewhere may not count as committed."""
     settings = {
         "oncelog.flush.policy": policy,
         "log.flush.interval.messages": "1",
@@ -147,7 +147,7 @@ def test_failed_partitions_do_not_keep_others_from_their_sync() -> None:
 
 
 def test_who_waits_for_a_log_that_failed_apart_from_its_syncs_is_told() -> None:
-    """Compaction puts segments in place in between: a disk that refuses that takes the log offline."""
+    """Compaction replaces segments in between: if a disk refuses that, the log goes offline."""
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     partition, flushing = partitions_of(admin)[0], admin.broker.flushing
     append([partition])

@@ -1,4 +1,4 @@
-"""A disk that is full: whoever needs it is told to come again, nobody else notices."""
+"""A full disk: requests that need space are told to retry, nobody else notices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_no_block_of_producer_ids_is_an_answer_to_try_again(monkeypatch: pytest.
 def test_why_an_internal_topic_cannot_be_created_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A consumer asks for its coordinator each second: the log would fill the disk that is full."""
+    """A consumer asks for its coordinator every second: the log would fill the disk that is full."""
     admin = Admin()
     reasons = iter(["database or disk is full", "database or disk is full", "disk I/O error"])
 

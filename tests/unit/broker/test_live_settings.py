@@ -1,4 +1,6 @@
-"""Every setting of a broker that is marked as changeable changes what it does at once, or is said to change nothing."""
+"""Every setting of a broker that is marked as changeable changes its behaviour at once, or is documented to change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,12 @@ T = TypeVar("T")
 
 T0 = TopicPartition("t", 0)
 OF_TOPICS = {name for synonyms in TOPIC_SYNONYMS.values() for name, _ in synonyms}
-"""Held by ``test_live_topic_settings.py``."""
+"""Covered by ``test_live_topic_settings.py``."""
 TESTED: set[str] = set()
 
 
 def effect_of(name: str) -> Callable[[T], T]:
-    """Marks a test as that of a setting."""
+    """Marks a test as covering a setting."""
     TESTED.add(name)
     return lambda test: test
 
@@ -172,7 +174,7 @@ def served(address: str) -> bool:
 
 WITHOUT_EFFECT = {item.name for item in without_effect()}
 OF_LISTENERS = {name for section in SECTIONS.values() for name in section}
-"""Held by ``tests/security/test_live_tls.py`` and ``test_live_listeners.py``."""
+"""Covered by ``tests/security/test_live_tls.py`` and ``test_live_listeners.py``."""
 
 
 def test_every_changeable_setting_has_a_test_or_is_said_to_have_no_effect() -> None:

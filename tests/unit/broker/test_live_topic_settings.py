@@ -1,7 +1,7 @@
 """Every setting of a topic that may change while the broker runs changes what the broker does with the topic.
 
-Each case sees the broker before and after the change, at the lowest level that shows the effect. It is run once for
-the topic's own setting and once for each property of the broker that gives its default and may change.
+Each case observes the broker before and after the change, at the lowest level that shows the effect. It runs once for
+the topic's own setting and once for each changeable property of the broker that provides its default.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class World:
             assert self.append(value, key=key, timestamp=NOW_MS + number).error is Error.NONE
 
     def segment(self, count: int = 5, value: bytes | None = b"v", *, key: bytes | None = b"k") -> None:
-        """A closed segment of so many batches."""
+        """A closed segment of the given number of batches."""
         self.fill(count, value, key=key)
         roll(self.log, NOW_MS)
 
@@ -120,12 +120,12 @@ def _batch(value: bytes | None, key: bytes | None, timestamp: int) -> bytearray:
 Case = Callable[[World], None]
 CASES: dict[str, tuple[Mapping[str, str], Case]] = {}
 NODES = {"min.insync.replicas", "unclean.leader.election.enable"}
-"""What is about more nodes than one."""
+"""Settings that concern several nodes."""
 WORDS = b" ".join(str(number * number).encode() for number in range(5000))
 
 
 def case(name: str, **given: str) -> Callable[[Case], Case]:
-    """Registers the case of a setting; ``given``: what else the topic is made with."""
+    """Registers the case of a setting; ``given``: other settings that the topic is created with."""
 
     def registered(function: Case) -> Case:
         CASES[name] = {setting.replace("_", "."): value for setting, value in given.items()}, function
@@ -391,7 +391,7 @@ WITH_EFFECT = {name for name, f in properties(TopicConfig).items() if f.metadata
 
 
 def ways() -> Iterator[tuple[str, tuple[int, str], str]]:
-    """Setting of the topic, the resource whose setting is changed, and what it is called there."""
+    """The topic's setting, the resource whose setting is changed, and the setting's name there."""
     for name in sorted(WITH_EFFECT):
         yield name, (TOPIC, "t"), name
         for synonym, factor in TOPIC_SYNONYMS.get(name, ()):

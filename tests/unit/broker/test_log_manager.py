@@ -47,7 +47,7 @@ def manager(disk: MemoryDisk, cluster_id: str = "") -> tuple[LogManager, Timers,
 
 
 def append(logs: LogManager, topic_id: bytes) -> int:
-    """One record; the offset that it took."""
+    """Appends one record; returns its offset."""
     log = logs.open(T0, topic_id, TopicConfig(), 0)
     batch = encode_batch([Record(offset=0, timestamp=0, key=None, value=b"v")])
     return log.append_client(batch, leader_epoch=0, now_ms=0).base_offset
@@ -155,7 +155,7 @@ def test_a_topic_made_again_begins_at_its_start_whatever_checkpoints_say_of_the_
 def test_checkpoints_that_a_kill_kept_from_forgetting_a_topic_say_nothing_of_the_next_one(
     made_by_the_start: bool,
 ) -> None:
-    """Which is killed as soon: what it had taken in was behind the start of the log."""
+    """The broker is killed just after that: the new topic's records lay before the log's supposed start."""
     disk = MemoryDisk()
     for name in (checkpoints.RECOVERY_POINT_CHECKPOINT, checkpoints.LOG_START_OFFSET_CHECKPOINT):
         checkpoints.write_offset_checkpoint(disk, name, {T0: 8})
@@ -214,7 +214,7 @@ def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:
 
 
 def test_what_is_written_behind_a_cut_is_never_taken_for_clean() -> None:
-    """A batch goes as a whole: the log may end below the offset that it was to be cut to."""
+    """Batches are removed whole, so the log may end below the offset that it was to be cut to."""
     disk = MemoryDisk()
     compacted = TopicConfig(cleanup_policy=("compact",))
     logs, _, store = manager(disk)

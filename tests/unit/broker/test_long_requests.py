@@ -1,4 +1,6 @@
-"""Long requests: what they take is counted and bounded, and what came whole is carried out, whoever is still there."""
+"""Long requests: their memory is counted and bounded, and a request that arrived whole is carried out, even if its
+client left.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +143,7 @@ def first_offset(admin: Admin) -> int:
 @pytest.mark.parametrize("version", [2, 8])
 @pytest.mark.parametrize("pieces", [0, 1, 5, 8, 12])
 def test_a_later_short_commit_is_not_undone_by_a_long_one(admin: Admin, pieces: int, version: int) -> None:
-    """The consumer gave up, connected again and continued."""
+    """The consumer gave up, reconnected and continued."""
     peer = send(admin, commit(), version)
     for _ in range(pieces):
         admin.broker.slices.step()
@@ -224,7 +226,7 @@ def test_a_question_is_dropped_with_its_connection(admin: Admin, pieces: int) ->
 
 
 def test_a_list_of_all_topics_names_none_that_goes_meanwhile(empty: Admin) -> None:
-    """Nobody asked for it by name; Apache Kafka's answer is of one moment."""
+    """Nobody asked for it by name; Apache Kafka's answer shows one moment."""
     for number in range(45):
         empty.broker.topics.create(f"t{number:02}", 1, {}, NOW_MS)
     pages, metadata = DescribeTopicPartitionsRequest([], 2000, None), MetadataRequest(topics=None)
@@ -250,7 +252,7 @@ def test_what_long_requests_become_is_counted_until_they_are_answered(admin: Adm
 
 
 def test_no_more_long_requests_are_read_at_once_than_memory_allows(admin: Admin) -> None:
-    """Ten connections at once, of which each could become 10 MB: all are answered, one or two at a time."""
+    """Ten connections at once, each of which could take 10 MB: all are answered, one or two at a time."""
     memory = admin.broker.request_memory
     peers = [send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5) for _ in range(10)]
     most = 0
@@ -286,7 +288,7 @@ def test_a_request_that_cannot_be_read_gives_its_memory_back(admin: Admin) -> No
 
 
 def test_a_request_that_cannot_be_read_takes_no_memory_until_its_connection_has_ended(empty: Admin) -> None:
-    """Which may be never where a fault handed it on after that."""
+    """Which may be never, if a fault handed the connection on after that."""
     request = DescribeGroupsRequest(groups=["abc"] * 20_000)
     peer = Peer()
     sent = bytes(encode_request(request.API_KEY, 5, 7, "test", request.encode(5)[:-1000]))[4:]
@@ -297,7 +299,7 @@ def test_a_request_that_cannot_be_read_takes_no_memory_until_its_connection_has_
 
 
 def test_very_many_who_wait_for_memory_are_all_answered(empty: Admin) -> None:
-    """Each of them is answered in the turn in which it is read, and so lets the next one go on."""
+    """Each is answered in the turn in which it is read, and so lets the next one continue."""
     first = send(empty, DescribeGroupsRequest(groups=[""] * 60_000), 5)
     waiting = [send(empty, FindCoordinatorRequest("k" * 20_000), 2) for _ in range(500)]
     assert not any(peer.answers for peer in waiting)
@@ -307,7 +309,7 @@ def test_very_many_who_wait_for_memory_are_all_answered(empty: Admin) -> None:
 
 
 def test_a_fetch_of_long_names_that_waits_takes_no_memory_of_others(empty: Admin) -> None:
-    """It may wait for weeks, and with it all that wait for memory."""
+    """It may wait for weeks, and everybody who waits for memory would wait with it."""
     names = [f"{number:0240}" for number in range(80)]
     for name in names:
         empty.broker.topics.create(name, 1, {}, NOW_MS)
@@ -319,7 +321,7 @@ def test_a_fetch_of_long_names_that_waits_takes_no_memory_of_others(empty: Admin
 
 
 def test_a_produce_that_is_read_at_once_lets_the_next_ones_of_its_connection_go_ahead() -> None:
-    """Else a producer to several partitions waits for each sync before the next request is begun."""
+    """Otherwise a producer to several partitions waits for each sync before its next request begins."""
     admin = Admin()
     admin.broker.topics.create("t", 2, {}, NOW_MS)
     batches = [PartitionProduceData(index, BATCH) for index in range(2)]
@@ -329,7 +331,7 @@ def test_a_produce_that_is_read_at_once_lets_the_next_ones_of_its_connection_go_
 
 
 def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked() -> None:
-    """It continues in the turn of another one, which asked another node or none."""
+    """It continues in the turn of another request, which asked another node or none."""
     admin = Admin(nodes=(1, 2, 3), **SETTINGS)
     broker = admin.broker
     assert broker.cluster is not None
@@ -352,7 +354,7 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
 
 
 def test_a_commit_that_waited_for_another_is_answered_by_the_node_that_was_asked() -> None:
-    """It continues in the turn of that one, which asked another node."""
+    """It continues in the turn of the other commit, which asked another node."""
     admin = Admin(nodes=(1, 2, 3), **SETTINGS)
     broker = admin.broker
     assert broker.cluster is not None
@@ -387,7 +389,7 @@ def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:
 
 @pytest.mark.parametrize("api_key", [0, 3])
 def test_a_header_of_very_many_tags_is_refused_at_once(admin: Admin, api_key: int) -> None:
-    """They are read in one go: 50 million of them took 10 s, and Produce may be as long as that."""
+    """They are read in one go: 50 million of them took 10 s, and a Produce request can be that long."""
     count = 100_000
     frame = struct.pack(">hhih", api_key, 9, 7, -1) + uvarint(count) + b"\x63\x00" * count + b"\0" * 20
     peer = Peer()
@@ -398,7 +400,7 @@ def test_a_header_of_very_many_tags_is_refused_at_once(admin: Admin, api_key: in
 
 
 def test_a_topic_that_is_deleted_while_a_commit_is_read_has_no_offsets_afterwards(admin: Admin) -> None:
-    """Nor has a new one of its name."""
+    """Nor does a new topic of the same name."""
     peer = send(admin, commit(), 8)
     for _ in range(12):
         admin.broker.slices.step()

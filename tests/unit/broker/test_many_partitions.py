@@ -1,4 +1,4 @@
-"""Requests of many partitions are worked on in pieces, and come to the same as in one turn."""
+"""Requests for many partitions are worked on in pieces, with the same result as in one turn."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Asked(RecordingChannel):
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    """A second passes with each look at the clock: no turn does more than one piece."""
+    """A second passes with each look at the clock, so no turn does more than one piece."""
     seconds = count()
     made = Admin(work_clock=lambda: next(seconds) * 10**9).broker
     yield made
@@ -214,7 +214,7 @@ def test_a_wide_topic_is_there_when_its_creation_is_answered(broker: Broker) -> 
 
 
 def test_a_topic_is_made_a_partition_at_a_time(broker: Broker) -> None:
-    """Each costs a folder and some files, and the change of the metadata as much."""
+    """Each partition costs a folder, some files, and a change of the metadata."""
     opened = [len(broker.partitions()) for _ in broker.topics.creating("wide", 5, {}, NOW_MS)]
     assert opened == [0, 1, 2, 3, 4, 5]
 
@@ -230,7 +230,7 @@ def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker)
 
 
 def test_quotas_of_many_clients_are_set_in_pieces_and_hold(broker: Broker) -> None:
-    """Each entry rebuilt all quotas: 5,000 took minutes, in one turn."""
+    """Each entry rebuilt all quotas: 5,000 took minutes, in a single turn."""
     entries = [
         EntryData(entity=[EntityData("client-id", f"c{number}")], ops=[OpData("producer_byte_rate", 1000.0, False)])
         for number in range(95)
@@ -254,7 +254,7 @@ def test_a_quota_that_is_no_number_is_refused(broker: Broker, value: float) -> N
 
 @pytest.mark.parametrize("pauses", [0, 50])
 def test_a_sweep_that_fails_is_told_to_the_log(broker: Broker, caplog: pytest.LogCaptureFixture, pauses: int) -> None:
-    """Nobody waits for it: a coordinator's sweeps would end in silence each time."""
+    """Nobody awaits a sweep: a coordinator's would end in silence each time."""
 
     def sweep() -> Generator[None, None, None]:
         for _ in range(pauses):
@@ -267,7 +267,7 @@ def test_a_sweep_that_fails_is_told_to_the_log(broker: Broker, caplog: pytest.Lo
 
 
 def test_a_produce_costs_as_much_whatever_the_fetches_that_wait_for_its_partition_also_wait_for() -> None:
-    """Ten fetches of 500 partitions or of one: each looks at the partition that advanced, and continues waiting."""
+    """Ten fetches of 500 partitions or of one: each checks the partition that advanced, and continues to wait."""
     cost = {}
     for partitions in (1, 500):
         broker = Admin().broker

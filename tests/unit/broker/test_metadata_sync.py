@@ -1,4 +1,4 @@
-"""Changes of metadata: who waits for their sync, who does not, and what is left of them."""
+"""Changes of metadata: which requests wait for their sync, which do not, and what a failure leaves of the changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Job = tuple[Callable[[], None], Callable[[Exception | None], None]]
 
 
 class Later:
-    """``ports.Background`` that does the next thing when it is told to."""
+    """``ports.Background`` that does its next piece of work when told to."""
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []
@@ -54,7 +54,7 @@ class Later:
 
 
 class Slow:
-    """A broker core whose metadata are synced when the test says so, and by nobody else."""
+    """A broker core whose metadata are synced only when the test says so."""
 
     def __init__(self, folder: Path, policy: str = "commit", *, drained: bool = True) -> None:
         self.disk = MemoryDisk()
@@ -89,7 +89,7 @@ class Slow:
         return self.synced("SELECT name FROM topics ORDER BY name")
 
     def drain(self) -> None:
-        """Until nothing is left to be done."""
+        """Until no work is left."""
         while self.elsewhere.jobs:
             self.elsewhere.go_on()
             self.broker.slices.finish()
@@ -117,7 +117,7 @@ class Slow:
         return self.send(ProduceRequest(None, acks, 1000, [topic]))
 
     def flush(self) -> list[TopicPartition]:
-        """Do the syncs that are wanted; which partitions took part."""
+        """Do the syncs that are due; returns the partitions that took part."""
         synced = []
         while self.broker.flushing.wanted and (job := self.broker.flushing.take(NOW_MS)) is not None:
             synced += [partition.topic_partition for partition, _ in job.tickets]
@@ -167,7 +167,7 @@ def test_what_is_shown_of_metadata_is_synced(slow: Slow) -> None:
 
 
 def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
-    """Else who changes something all the time keeps it forever."""
+    """Otherwise a client that changes something all the time holds the answer back forever."""
     first = slow.create("a")
     slow.create("b")
     slow.elsewhere.go_on()
@@ -358,7 +358,9 @@ def test_a_checkpoint_is_written_by_the_interval_elsewhere_and_a_stop_takes_no_m
 
 
 def test_a_name_that_two_make_again_and_a_third_deletes_meanwhile_is_one_topic_at_a_time(slow: Slow) -> None:
-    """The second one has waited for checkpoints; the files of what was made and deleted since are still there."""
+    """The second creation has waited for checkpoints; files of topics that were created and deleted since are still
+    there.
+    """
     slow.create("a")
     slow.drain()
     slow.delete("a")
@@ -394,7 +396,7 @@ def test_who_waits_for_a_topic_whose_end_cannot_be_synced_is_told(slow: Slow) ->
 
 
 def test_a_stop_does_not_wait_for_a_coordinator_whose_topic_waits_for_a_disk_that_hangs(slow: Slow) -> None:
-    """A checkpoint has to forget the old one first, and no thread is heard of any more."""
+    """A checkpoint has to forget the old topic first, and the thread never comes back."""
     ask = FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])
     slow.send(ask)
     slow.drain()
@@ -447,7 +449,7 @@ def test_a_topic_named_by_metadata_requests_is_made_once(slow: Slow) -> None:
 
 
 def test_every_request_that_changes_the_store_waits() -> None:
-    """Whoever adds one that calls the store's methods says here why it may go ahead."""
+    """A handler that newly calls the store's methods must be listed here with the reason why it need not wait."""
     names = {key.name for key in ABOUT_METADATA}
     assert {name for name in names if name.startswith(("CREATE", "ALTER", "DELETE", "INCREMENTAL", "UPDATE"))} == {
         *("CREATE_TOPICS", "CREATE_PARTITIONS", "CREATE_ACLS", "DELETE_TOPICS", "DELETE_ACLS", "ALTER_CONFIGS"),

@@ -1,4 +1,4 @@
-"""That a process has no file descriptor left says nothing of its disk: no partition goes offline for it."""
+"""A process without a free file descriptor says nothing about its disk: no partition goes offline for it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NoFolderSyncs(MemoryDisk):
 
 
 def produced(admin: Admin) -> Sequence[bytes]:
-    """The answers that a record has got so far."""
+    """The answers to a record so far."""
     request = ProduceRequest(
         None, -1, 5000, [TopicProduceData("t", b"", [PartitionProduceData(0, batch(b"v", timestamp=NOW_MS))])]
     )

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit that is refused after its transaction was verified leaves nothing behind."""
+"""A TxnOffsetCommit that is refused after its transaction was verified leaves nothing behind."""
 
 from __future__ import annotations
 

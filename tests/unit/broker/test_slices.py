@@ -1,4 +1,4 @@
-"""Long work is done in pieces, in turn with other long work; short work at once."""
+"""Long work is done in pieces, in turn with other long work; short work is done at once."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_what_goes_on_waits_in_no_line() -> None:
 
 
 def test_a_request_is_begun_in_its_own_turn_however_slow_the_machine_is() -> None:
-    """The time that one piece may take is short; a look at the clock takes longer where others work."""
+    """The time that one piece may take is short; a look at the clock takes longer while others work."""
     slices, done = Slices(Ticks()), list[str]()
     assert slices.begin(counting("a", 0, done)).value == "a"
     later = slices.begin(counting("b", 3, done))
@@ -123,7 +123,7 @@ def test_work_that_waits_for_what_is_there_already_goes_on_at_once() -> None:
 
 
 def test_many_that_begin_before_others_have_their_turn_share_what_is_done_at_once() -> None:
-    """Thirty connections with a request each else hold the others up thirty times as long."""
+    """Otherwise thirty connections with a request each hold the others up thirty times as long."""
     now_ns = 0
 
     def piece(done: list[int], number: int) -> Work[None]:

@@ -49,7 +49,9 @@ def test_sessions_begin_when_the_broker_serves_however_long_recovery_took(tmp_pa
 
 
 def _killed_with_a_deleted_topic(path: str, disk: MemoryDisk) -> bytes:
-    """A broker that is killed once the end of a topic is in the metadata, and its files are still there; its id."""
+    """A broker that is killed once the topic's deletion is in the metadata but its files still exist; returns the
+    topic's id.
+    """
     admin = Admin(path, disk)
     info = admin.broker.topics.create("t", 2, {}, NOW_MS)
     admin.broker.metadata.delete_topic("t")

@@ -1,4 +1,4 @@
-"""What a start costs, counted in calls of functions, which no load on the machine changes."""
+"""The cost of a start, counted in function calls, which no load on the machine changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def kill(broker: Broker) -> None:
 
 
 def work_of_a_start(folder: Path, ids: int, end: Callable[[Broker], None]) -> int:
-    """The calls of a start after ``end`` with so many transactional ids."""
+    """The calls of a start after ``end`` with the given number of transactional ids."""
     disk, path = MemoryDisk(), str(folder / f"{end.__name__}-{ids}")
     before = Admin(path, disk, **SETTINGS)
     before.broker.topics.ensure_internal(TRANSACTION_STATE_TOPIC, NOW_MS)
@@ -46,7 +46,7 @@ def work_of_a_start(folder: Path, ids: int, end: Callable[[Broker], None]) -> in
 
 @pytest.mark.parametrize("end", [stop, kill], ids=lambda end: end.__name__)
 def test_a_start_works_in_proportion_to_transactional_ids(end: Callable[[Broker], None], tmp_path: Path) -> None:
-    """Twice as many cost no more than twice as much, after a clean stop as after kill -9."""
+    """Twice as many ids cost at most twice as much, after a clean stop as well as after kill -9."""
     work_of_a_start(tmp_path, 1, end)  # modules are imported once
     few, some, many = (work_of_a_start(tmp_path, ids, end) for ids in (FEWEST, 2 * FEWEST, 4 * FEWEST))
     assert many - some <= 2.2 * (some - few)

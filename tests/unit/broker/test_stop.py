@@ -1,4 +1,4 @@
-"""A clean stop of the broker's core, with records that are appended and not yet synced."""
+"""A clean stop of the broker's core, with records that are appended but not yet synced."""
 
 from __future__ import annotations
 

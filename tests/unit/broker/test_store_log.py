@@ -1,4 +1,4 @@
-"""What a broker writes of its own beside the logs, on the thread of the metadata: the store's log, the checkpoints."""
+"""What the broker writes besides the logs, on the metadata's thread: the store's log and the checkpoints."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _until_moving(slow: Slow) -> None:
-    """The store's log is to be moved next, and nobody waits for a sync."""
+    """The store's log is about to be moved, and no request waits for a sync."""
     for number in range(100):
         slow.create(f"old{number}")
         slow.elsewhere.go_on()
@@ -112,7 +112,7 @@ def test_what_looks_behind_a_change_of_its_connection_that_waits_sees_the_change
 
 
 def test_a_full_disk_leaves_the_log_as_it_is_and_what_it_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """SQLite copies pages into the file, which cannot grow for the time being."""
+    """SQLite copies pages into the file, which cannot grow for now."""
     path = tmp_path / FILE_NAME
     with closing(store.MetadataStore(str(path), node_id=1, random=CountingRandom())) as opened:
         opened.leave_sync_to(lambda: None)
@@ -163,7 +163,7 @@ def test_a_start_keeps_nobody_waiting_for_the_producer_ids_that_it_reserves(tmp_
 def test_a_full_disk_is_not_asked_for_producer_ids_with_each_one_that_is_given(
     slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each time that it refuses, the store reads all that it holds again."""
+    """Each time the disk refuses, the store reads everything again."""
     asked = 0
 
     def fails() -> range:

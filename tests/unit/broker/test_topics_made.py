@@ -1,4 +1,4 @@
-"""A topic is made whole or not at all, whatever fails while it is made."""
+"""A topic is created whole or not at all, whatever fails meanwhile."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordi
 def test_a_partition_whose_files_cannot_be_put_aside_keeps_no_other_one_of_a_deleted_topic(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its producers are told at once, and its files go, though the disk failed for the first one."""
+    """Its producers are told at once, and its files go, although the disk failed for the first one."""
     broker = Admin().broker
     broker.topics.create("t", 3, {}, NOW_MS)
     logs = [broker.topics.partitions[TopicPartition("t", index)].log for index in range(3)]
@@ -160,8 +160,9 @@ def test_a_topic_that_a_full_disk_neither_makes_nor_forgets_is_whole_once_there_
 
 
 def test_partitions_that_are_added_to_an_incomplete_topic_are_opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both whoever adds them and whoever completes the topic come upon them; a second log would write to the same
-    files as the first one."""
+    """Both the request that adds partitions and the one that completes the topic find them; a second log would write
+    to the same files.
+    """
     broker = Admin().broker
     opening, opened = broker.logs.open, Counter[TopicPartition]()
 

@@ -1,6 +1,6 @@
-"""One client's long request: read, worked on and answered in pieces, so that none of the others' turns waits for long.
+"""One client's long request is read, worked on and answered in pieces, so that nobody else's turn waits long.
 
-Work is counted in calls of functions. ``python -m benchmarks.turns`` takes the time of the same requests.
+Work is counted in function calls. ``python -m benchmarks.turns`` measures the same requests in time.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChanne
 PARTITIONS = 2000
 NAMES = [f"name-{number:06}" for number in range(5000)]
 MOST_CALLS = 15_000
-"""Of one turn: a millisecond or two."""
+"""For one turn: a millisecond or two."""
 MOST_FREED = 6_000
 """Blocks of memory, in one turn."""
 
@@ -134,7 +134,7 @@ def describe_configs() -> DescribeConfigsRequest:
 
 
 def describe_configs_of_the_broker() -> DescribeConfigsRequest:
-    """Some 300 settings, each with all places where it could come from."""
+    """Some 300 settings, each with every place that it could come from."""
     return DescribeConfigsRequest([DescribeConfigsResource(4, "1", None)] * 5, True, True)
 
 
@@ -149,7 +149,7 @@ def add_to_transaction() -> AddPartitionsToTxnRequest:
 
 
 def refused_commit() -> OffsetCommitRequest:
-    """Of a generation that there is not."""
+    """The member's generation does not exist."""
     asked = [OffsetCommitRequestPartition(index % PARTITIONS, 1, -1, "") for index in range(20_000)]
     topics = [OffsetCommitRequestTopic("wide", partitions=asked)]
     return OffsetCommitRequest("committing", 7, "member", topics=topics)
@@ -242,7 +242,7 @@ LONG: dict[str, tuple[Callable[[], Message], int]] = {
 
 
 class Clock:
-    """A millisecond each time somebody looks: what is more than a piece waits for its next turn."""
+    """A clock that advances a millisecond per look: work longer than one piece waits for its next turn."""
 
     def __init__(self) -> None:
         self.now_ns = 0
@@ -280,7 +280,7 @@ def test_no_turn_of_a_long_request_is_long(busy: Admin, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["FindCoordinator", "DescribeGroups", "DescribeConfigs", "ListOffsets", "OffsetFetch"])
 def test_no_turn_gives_back_all_of_a_long_answer(busy: Admin, name: str) -> None:
-    """To free an object takes some 50 ns, and an entry of an answer is several."""
+    """Freeing an object takes some 50 ns, and an entry of an answer consists of several."""
     make, version = LONG[name]
     request = make()
     sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
@@ -311,7 +311,7 @@ def acl_creations() -> CreateAclsRequest:
 
 
 def acl_filters() -> DeleteAclsRequest:
-    """Each of which all ACLs are looked at for."""
+    """For each of which all ACLs are checked."""
     return DeleteAclsRequest([DeleteAclsFilter(2, name, 2, None, None, 1, 1) for name in NAMES[:20]])
 
 
@@ -336,7 +336,7 @@ def test_no_turn_of_a_long_list_of_acls_or_users_is_long() -> None:
 
 
 def test_filters_that_each_find_all_acls_end_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some 100 KB would else become gigabytes; nothing is removed then."""
+    """Otherwise some 100 KB would become gigabytes; nothing is removed in this case."""
     monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
     admin = Admin(
         work_clock=Clock(),
@@ -392,7 +392,7 @@ def test_others_are_answered_between(busy: Admin) -> None:
 
 @pytest.mark.parametrize("partitions", [1, 99, 250])
 def test_metadata_pauses_after_topics_however_many_partitions_each_has(partitions: int) -> None:
-    """Topics of 99 partitions were described 20 at a time; those that the caller may not see, all in one go."""
+    """Topics of 99 partitions were described 20 at a time; topics that the caller may not see, all in one go."""
     seen: list[int] = []
     topics = [SimpleNamespace(name=f"t{n}", partitions=partitions, topic_id=b"", internal=False) for n in range(200)]
 

@@ -14,7 +14,7 @@ from oncelog.records.control import ControlType
 
 @dataclass
 class Log:
-    """A partition as a list of one-record batches, with the fates as somebody knows who saw it being written."""
+    """A partition as a list of one-record batches, with the fates known to an observer of the writes."""
 
     batches: list[StoredBatch] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)

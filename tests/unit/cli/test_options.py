@@ -1,4 +1,4 @@
-"""What options take: seconds that can be waited, texts that requests can carry."""
+"""What options accept: finite waits in seconds, texts that fit into requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a run whose JVM ends: Spark itself is left out."""
+"""What a run does when its JVM ends; without Spark itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from oncelog.spark.pipeline import PipelineError
 
 @pytest.fixture
 def jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """What stands for the JVM; it runs until it is killed."""
+    """Stands for the JVM; runs until it is killed."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=process))
         yield process
@@ -38,7 +38,7 @@ def test_a_jvm_that_was_killed_is_said_with_its_log(jvm: subprocess.Popen[bytes]
 
 
 def test_a_jvm_that_does_not_start_is_not_told_as_one_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who starts it again, as that says, has the same: a setting of Spark is wrong, for instance."""
+    """Restarting, as that message says, would give the same result: a Spark setting may be wrong."""
     monkeypatch.setattr(SparkContext, "_gateway", None)
     error = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
     with pytest.raises(OncelogError, match=r"JVM did not start; its log spark\.log says why"):

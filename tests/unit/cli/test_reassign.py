@@ -1,4 +1,4 @@
-"""``oncelog reassign`` against a cluster that is written out: moves under way, and those that end meanwhile."""
+"""``oncelog reassign`` against a cluster that is written out: moves in progress, and moves that end meanwhile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 
 @dataclass
 class Written:
-    """An admin client of a cluster with one topic, whose moves are done once they were looked at ``rounds`` times."""
+    """An admin client of a cluster with one topic, whose moves are done after being looked at ``rounds`` times."""
 
     replicas: list[Sequence[int]]
     leader: int = 1
@@ -36,14 +36,14 @@ class Written:
     up: Sequence[int] = (1, 2, 3, 4)
     rounds: int = 0
     end: str = "done"
-    """Or what somebody else makes of the moves: "cancelled", "deleted"."""
+    """Or what somebody else does with the moves: "cancelled", "deleted"."""
     lag: int = 0
-    """Looks at the topic that still show it as it was."""
+    """How many looks at the topic still show its old state."""
     ended: bool = False
     asked: list[dict[TopicPartition, Sequence[int] | None]] = field(default_factory=list)
     others_move: bool = False
     configs: list[tuple[int, dict[str, dict[str, str | None]]]] = field(default_factory=list)
-    """Settings by resource, each with how often moves were asked for before."""
+    """Settings by resource, each with how many moves had been requested before."""
 
     def __enter__(self) -> Written:
         return self
@@ -119,7 +119,7 @@ def run(admin: Written, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
 
 
 def test_a_move_under_way_counts_as_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until then the partition has its old replicas and its new ones, which are not all to be kept."""
+    """Until then the partition has its old and its new replicas, not all of which will stay."""
     admin = Written([[1, 2, 3, 4]], under_way={FIRST: PartitionReassignment((1, 2, 3, 4), (3, 4), (1, 2))})
     outcome = run(admin, monkeypatch, "--nodes", "3,4")
     assert outcome.exit_code == 0, outcome.output
@@ -216,7 +216,7 @@ LIFTED: dict[str, dict[str, str | None]] = {"t": {FROM: None, TO: None}, "": dic
 
 
 def test_copies_are_throttled_before_they_begin_and_until_they_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Kafka's own tool: sources at the leaders, new replicas at the followers."""
+    """Like Kafka's own tool: sources at the leaders, new replicas at the followers."""
     moving = {SECOND: PartitionReassignment((2, 3), (3,), (2,))}
     admin = Written([[1, 2], [2, 3], [4]], under_way=moving, rounds=1)
     outcome = run(admin, monkeypatch, "--nodes", "1,4", "--throttle", "5000")

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: what they end, when, and what is taken away before."""
+"""Ctrl-C, SIGTERM and SIGHUP: what they end, when, and what is cleaned up before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the blocking consumer is asked for and does not do is refused, not left out."""
+"""Features that the blocking consumer lacks are refused when requested, not silently missing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from oncelog.errors import ConfigError
 
 
 def test_a_time_that_would_end_the_iteration_is_refused() -> None:
-    """kafka-python's; a loop that counts on it would never end."""
+    """kafka-python's setting; a loop that relies on it would never end."""
     with pytest.raises(ConfigError, match=r"consumer_timeout_ms is not supported.* getone\(timeout_ms=\.\.\.\)"):
         oncelog.Consumer("t", bootstrap_servers="127.0.0.1:1", consumer_timeout_ms=1000)

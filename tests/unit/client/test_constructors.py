@@ -1,4 +1,4 @@
-"""What is wrong in a client's constructor is told there, whichever client a program comes from."""
+"""Mistakes in a client's constructor are reported there, whichever client a program comes from."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_addresses_of_a_wrong_type(client: Callable[..., Any], servers: object) 
     ],
 )
 def test_what_is_no_function(client: Callable[..., Any], name: str) -> None:
-    """It was taken, and the first record told of it."""
+    """The value was accepted, and the first record failed on it."""
     with pytest.raises(TypeError, match=f"{name} must be a function, not 'utf8'"):
         client(**{name: "utf8"})
 

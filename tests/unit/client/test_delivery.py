@@ -1,4 +1,4 @@
-"""A delivery is settled on one thread while another one asks for it."""
+"""A delivery is completed on one thread while another one queries it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Callbacks = list[Callable[[Delivery[int]], object]] | None
 
 
 class SettledMeanwhile(Delivery[int]):
-    """Has its outcome while a callback is added: behind the look whether it has one, before the callback is kept."""
+    """Completes while a callback is added: after the check for an outcome, and before the callback is stored."""
 
     kept: Callbacks = None
     raced = False

@@ -1,4 +1,4 @@
-"""A blocking ``send`` that finds its queue full: it raises only for a record that is not sent."""
+"""A blocking ``send`` that finds its queue full raises only for records that are not sent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Meanwhile(threading.Event):
 
 @pytest.fixture
 def full() -> Iterator[Any]:
-    """A producer whose loop has not come to the queue yet, which is full."""
+    """A producer whose loop has not drained the queue yet, which is full."""
     producer: Any = Producer(bootstrap_servers="127.0.0.1:1", max_block_ms=1)
     producer._background = object()  # never called: somebody has woken the loop already
     producer._pumping = True
@@ -109,7 +109,7 @@ def _idle_producer() -> Any:
 
 @pytest.mark.parametrize("where", ["value", "key", "headers"])
 def test_large_records_wait_by_their_bytes_not_by_their_number(where: str) -> None:
-    """8192 of a megabyte were 8 GB beside a ``buffer.memory`` of 32 MB."""
+    """8192 records of a megabyte were 8 GB beside a ``buffer.memory`` of 32 MB."""
     producer = _idle_producer()
     large = b"x" * 1_000_000
     record: dict[str, Any] = {where: [("h", large)] if where == "headers" else large}
@@ -129,7 +129,7 @@ def test_large_records_wait_by_their_bytes_not_by_their_number(where: str) -> No
 
 
 class NeverDone:
-    """Takes records in while another thread always has a next one."""
+    """Takes records in while another thread always adds a new one."""
 
     filled = 1
 

@@ -123,7 +123,9 @@ def test_what_is_no_schema_or_an_endless_one_is_refused(text: str) -> None:
 
 
 def _doubling(count: int) -> list[object]:
-    """Records of two of the one before, the first one of nothing: with 40 of them a value takes no bytes and a day."""
+    """Each record holds two of the previous one, the first nothing: with 40 of them a value takes no bytes and a
+    day.
+    """
     first: list[object] = [{"type": "record", "name": "r0", "fields": []}]
     return first + [
         {"type": "record", "name": f"r{i}", "fields": [{"name": n, "type": f"r{i - 1}"} for n in "ab"]}
@@ -206,7 +208,7 @@ def test_a_path_that_goes_too_many_ways_through_a_value_passes_it_over(path: str
     assert time.process_time() - begin < 10
 
 
-def test_a_path_counts_anew_for_each_value() -> None:
+def test_a_path_counts_again_for_each_value() -> None:
     search = Search.parse("", "", "$[*].a", "7")
     value = json.dumps([{"a": 1}] * 20_000 + [{"a": 7}]).encode()
     assert all(search.finds(Record(0, 0, None, value), Decoding("t")) for _ in range(5))
@@ -278,7 +280,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 class SlowReader:
-    """Gives its records in one answer, which comes when the time of the request is long over."""
+    """Returns its records in one answer, which arrives long after the request's time is over."""
 
     def __init__(self, clock: list[float], end: int) -> None:
         self.clock, self.position, self.end = clock, 0, end

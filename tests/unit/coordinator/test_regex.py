@@ -1,4 +1,4 @@
-"""RE2's syntax over topic names: the same matches as Python's ``re`` where both agree, never more than linear time."""
+"""RE2's syntax over topic names: the same matches as Python's ``re`` if both agree, never more than linear time."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_an_expression_takes_the_work_of_its_text_however_often_it_repeats(
 
 
 def test_matching_pauses_after_so_many_states() -> None:
-    """Work done for one name counts for the next one."""
+    """Work done for one name counts towards the next one's pause."""
     expression = LinearRegex(r"(\w?){900}!")
     pauses = [len(list(expression.matching(name))) for name in ("ab", "cd", "ef", "gh", "ij", "kl")]
     assert 2 <= sum(pauses) <= 12

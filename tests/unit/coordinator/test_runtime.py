@@ -14,7 +14,7 @@ from oncelog.types import NO_PRODUCER, TopicPartition
 
 
 class Fold:
-    """A shard that cannot make sense of one key."""
+    """A shard that fails on one key."""
 
     def __init__(self, partition: TopicPartition, epoch: int) -> None:
         self.keys: list[bytes] = []
@@ -62,7 +62,7 @@ def test_an_unreadable_record_costs_its_own_partition_its_coordinator(
 
 
 class Host:
-    """A log that takes what it is given, or refuses it."""
+    """A log that accepts what it is given, or refuses it."""
 
     def __init__(self, error: Error) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""What the report shades: how long nothing of whoever was killed came through."""
+"""What the report shades: how long nothing from a killed process came through."""
 
 from __future__ import annotations
 

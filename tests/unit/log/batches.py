@@ -119,6 +119,6 @@ def flip(disk: Disk, path: str, position: int) -> None:
 
 
 def roll(log: PartitionLog, now_ms: int = NOW_MS) -> None:
-    """Begin a new segment, as an append would that the last one has no room for."""
+    """Begin a new segment, as an append does that does not fit into the last one."""
     if log.segments[-1].size_bytes:
         log._roll(log.log_end_offset, now_ms)

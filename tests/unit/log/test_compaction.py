@@ -20,7 +20,7 @@ CONFIG = TopicConfig(cleanup_policy=("compact",), delete_retention_ms=1000, file
 
 
 class Writer:
-    """Writes one record a batch and rolls where told."""
+    """Writes one record a batch and rolls on request."""
 
     def __init__(self, log: PartitionLog) -> None:
         self.log = log
@@ -51,7 +51,7 @@ def writer(disk: FaultyDisk) -> Writer:
 
 
 def compacted(log: PartitionLog, dirty_from: int = 0, now_ms: int = NOW_MS, **kwargs: int) -> int:
-    """Compact whatever is there; answers the new first dirty offset."""
+    """Compact whatever is there; returns the new first dirty offset."""
     job = compaction.plan(log, dirty_from, now_ms, force=True, **kwargs)
     assert job is not None
     job.run()
@@ -65,7 +65,7 @@ class Seen(NamedTuple):
 
 
 def committed_view(log: PartitionLog) -> list[Seen]:
-    """What a read_committed consumer is given: Kafka's ``CompletedFetch``."""
+    """What a read_committed consumer receives: Kafka's ``CompletedFetch``."""
     aborted = sorted((first, pid) for pid, first in log.aborted_transactions(0, log.log_end_offset))
     active: set[int] = set()
     seen = []
@@ -221,7 +221,7 @@ def test_a_producers_sequence_survives_compaction_and_recovery(writer: Writer, d
 
 
 def test_no_transaction_is_open_again_after_a_crash_for_its_marker_was_compacted_away(disk: FaultyDisk) -> None:
-    """A start from inside the compacted part believes no snapshot of before the marker."""
+    """A start from inside the compacted part trusts no snapshot from before the marker."""
     config = replace(CONFIG, segment_bytes=4000)  # two of these segments do not go into one
     writer = Writer(open_log(disk, config=config))
     writer.put(("a", "1" * 2500))
@@ -353,7 +353,7 @@ def test_a_compacted_log_is_read_and_reopened_like_any_other(writer: Writer, dis
 
 
 def test_a_segment_of_a_compacted_topic_is_closed_in_time_to_be_compacted(disk: FaultyDisk) -> None:
-    """Kafka's ``LogConfig.maxSegmentMs``: else a record waits for ``segment.ms``, seven days."""
+    """Kafka's ``LogConfig.maxSegmentMs``; otherwise a record waits for ``segment.ms``, seven days."""
     config = TopicConfig(cleanup_policy=("compact",), max_compaction_lag_ms=5000)
     writer = Writer(open_log(disk, config=config))
     writer.put(("a", "1"))
@@ -377,7 +377,7 @@ def test_a_record_is_overdue_though_a_young_one_is_in_its_segment(disk: FaultyDi
 
 
 def test_a_checkpoint_past_the_end_of_the_log_says_nothing_of_what_is_written_from_there(writer: Writer) -> None:
-    """The log lost its end (a power failure, an unclean leader): Kafka starts from the log's start then, too."""
+    """The log lost its end (a power failure, an unclean leader): Kafka also starts from the log's beginning then."""
     for value in ("1", "2"):
         writer.put(("a", value))
         writer.roll()
@@ -389,7 +389,7 @@ def test_a_checkpoint_past_the_end_of_the_log_says_nothing_of_what_is_written_fr
 
 
 class FailingDisk(FaultyDisk):
-    """Renames files as often as it is told, and then no more."""
+    """Renames files as often as allowed, and then fails."""
 
     renames_left: int | None = None
 

@@ -1,4 +1,4 @@
-"""A disk that refuses: nothing is applied, nothing is promised, and the log is offline until it is opened again."""
+"""A disk that refuses: nothing is applied, nothing is promised, and the log is offline until it is reopened."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ def test_a_flush_for_which_there_was_no_descriptor_leaves_its_bytes_to_the_next_
 
 
 def test_the_recovery_point_waits_for_the_indexes_of_a_segment_that_was_closed(log: PartitionLog) -> None:
-    """They are written when it is closed, after its batches were synced: a power failure may leave a part of them."""
+    """Indexes are written at the close, after the batches were synced: a power failure may leave only a part of
+    them.
+    """
     fill(log, 2)
     flush(log)
     assert log.recovery_point == 0

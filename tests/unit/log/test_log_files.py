@@ -182,7 +182,7 @@ def test_an_offset_checkpoint_is_kafkas_text(root: FaultyDisk) -> None:
 
 
 def test_an_empty_checkpoint_has_no_lines(root: FaultyDisk) -> None:
-    """Apache Kafka makes the file first and writes into it later; killed in between, it leaves it so."""
+    """Apache Kafka creates the file first and writes into it later; killed in between, it leaves an empty file."""
     root.write_atomic("c", b"")
     assert checkpoints.read_offset_checkpoint(root, "c") == {}
     assert checkpoints.decode_leader_epochs(root.read("c"), "c") == []

@@ -248,7 +248,7 @@ def test_producers_are_listed_by_id(log: PartitionLog) -> None:
 
 
 def test_what_was_cut_and_written_again_is_read_again(disk: FaultyDisk) -> None:
-    """The same question, up to the same end of the log: other bytes."""
+    """The same question up to the same end of the log now finds other bytes."""
     log = open_log(disk)
     for timestamp in (NOW_MS, NOW_MS + 5):
         fill(log, 3, timestamp=timestamp)

@@ -254,7 +254,7 @@ def test_segments_below_the_recovery_point_are_not_read(disk: FaultyDisk) -> Non
     assert open_log(disk, recovery_point=11).log_end_offset < 12
 
 
-def test_a_log_that_ends_before_its_start_begins_anew_there(disk: FaultyDisk) -> None:
+def test_a_log_that_ends_before_its_start_begins_again_there(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
     log = open_log(disk, clean=True, log_start_offset=40)
@@ -340,7 +340,7 @@ def test_what_was_synced_survives_a_power_loss(disk: FaultyDisk, seed: int) -> N
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("closed", [False, True])
 def test_leader_epochs_of_what_was_synced_survive_a_power_loss(disk: FaultyDisk, seed: int, closed: bool) -> None:
-    """A consumer that asks for an epoch that nobody knows any more would have to begin again."""
+    """Otherwise a consumer that asks for an epoch that is no longer known would have to start over."""
     log = open_log(disk)
     for epoch in range(3):
         log.append_client(batch(), leader_epoch=epoch, now_ms=NOW_MS)

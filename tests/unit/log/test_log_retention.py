@@ -14,7 +14,7 @@ from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, commit_all, fi
 
 
 def segmented(disk: FaultyDisk, config: TopicConfig, *, timestamps: tuple[int, ...] = (100, 200, 300)) -> PartitionLog:
-    """One segment of five batches for each timestamp; the high watermark at the end."""
+    """One segment of five batches for each timestamp; the high watermark is at the end."""
     log = open_log(disk, config=config)
     for number, timestamp in enumerate(timestamps):
         if number:

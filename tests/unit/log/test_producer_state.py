@@ -50,7 +50,9 @@ def end(state: ProducerStateManager, *, epoch: int = 3, commit: bool = True, pid
 
 
 class Case(NamedTuple):
-    """A producer that wrote one record each with sequences ``written`` in epoch 3, and a batch that it sends then."""
+    """A producer that wrote one record for each of the sequences ``written`` in epoch 3, and a batch that it sends
+    then.
+    """
 
     name: str
     written: range
@@ -264,7 +266,9 @@ def test_version_2_does_not_begin_in_the_middle_where_no_sequence_is_known() -> 
 
 
 def test_switched_off_verification_asks_for_nothing_but_to_add_the_partition() -> None:
-    """As Kafka 4.3: a producer of transaction version 2 adds no partitions itself, so its first append still does."""
+    """As in Kafka 4.3: a producer of transaction version 2 adds no partitions itself, so its first append still
+    does.
+    """
     state = manager()
     assert state.begin_verification(PID, 3, 0, False, NOW_MS) is None
     assert answer(state, header(0, txn=True)) is Error.NONE
@@ -380,7 +384,9 @@ def test_expired_producers_are_not_loaded_from_a_snapshot() -> None:
 
 
 def test_an_entry_of_an_older_protocol_lets_a_newer_one_start_at_any_sequence() -> None:
-    """Apache Kafka keeps of the verification whether its first request bumped epochs, whoever appends in the end."""
+    """After verification, Apache Kafka only remembers whether the first request bumped epochs, whoever appends in
+    the end.
+    """
     for first_request, expected in ((False, Error.NONE), (True, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)):
         state = manager(verify=True)
         state.begin_verification(7, 0, 0, first_request, 0)

@@ -1,4 +1,4 @@
-"""Looking aborted transactions up reads no more of the index than there is to find."""
+"""Looking up aborted transactions reads no more of the index than there is to find."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_search_looks_at_few_of_many_entries(open_below: bool, decoded: bool) 
 
 @st.composite
 def entries(draw: st.DrawFn) -> list[AbortedTxn]:
-    """Of a sound log or not: last stable offsets may fall."""
+    """Of an intact log or not: last stable offsets may go back."""
     found: list[AbortedTxn] = []
     marker = 0
     for number in range(draw(st.integers(0, 600))):

@@ -86,7 +86,7 @@ def test_topics_are_the_partition_folders(disk: MemoryDisk) -> None:
     ]
 
 
-def test_topics_are_those_of_the_metadata_log_where_there_is_one(disk: MemoryDisk) -> None:
+def test_topics_are_those_of_the_metadata_log_if_there_is_one(disk: MemoryDisk) -> None:
     partition(disk, "kept-0", epochs="0\n1\n3 0\n")
     partition(disk, "left-by-a-deletion-0", OTHER_ID)
     log = batch(

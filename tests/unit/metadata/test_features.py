@@ -17,7 +17,7 @@ NOT_A_DOWNGRADE = (
 
 
 def update(levels: dict[str, int], feature: str, level: int, how: int) -> dict[str, int] | str:
-    """The levels after it, or the reason without what all reasons begin with."""
+    """The levels after it, or the reason without the words that all reasons begin with."""
     result = updated(levels, {feature: FeatureUpdate(level, how)}, 1)
     if isinstance(result, Refusal):
         start = "The update failed for all features since the following feature had an error: "

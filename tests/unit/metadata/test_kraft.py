@@ -18,7 +18,7 @@ QUORUM = Quorum(1, "AAAAAAAAAAAAAAAAAAAAAQ", "127.0.0.1", 9093)
 
 
 class Counting:
-    """Identities one after the other; implements ``ports.Random``."""
+    """Identities one after another; implements ``ports.Random``."""
 
     def __init__(self) -> None:
         self.next = 0

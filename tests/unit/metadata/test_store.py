@@ -400,7 +400,7 @@ def test_changes_are_counted_over_restarts(open_store: Open) -> None:
 
 
 def test_a_change_that_did_not_get_the_file_leaves_the_next_one_whole(open_store: Open) -> None:
-    """Else it would neither be undone where it fails, nor synced."""
+    """Otherwise it would neither be undone on failure nor synced."""
 
     class Lock:
         broken = False

@@ -1,4 +1,4 @@
-"""The cases that a cut must not get wrong, one by one. Random ones: ``tests/property/test_mirror_cut.py``."""
+"""The cases that a cut must get right, one by one. Random ones: ``tests/property/test_mirror_cut.py``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_transaction_whose_record_there_lies_above_the_first_look_is_left_out() 
 
 
 def test_transaction_decided_only_after_the_first_look_is_left_out() -> None:
-    """It may have records that the second look did not see: they were written while it looked."""
+    """It may have records that the second look did not see, because they were written meanwhile."""
     here = view(P, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, None)
     assert cut(here, there, (1, 1)) == (0, 1)

@@ -1,4 +1,6 @@
-"""Positions that a start has asked for come when all that they may belong to is there, and never over newer ones."""
+"""Positions requested at a start are delivered once everything they depend on has arrived, and never replace newer
+ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The target takes every record with the timestamp that the source has."""
+"""The target stores every record with the timestamp that the source has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map translates exactly, whatever the runs, and comes back from its records as it was."""
+"""The map translates exactly, whatever the runs, and is restored from its records unchanged."""
 
 from __future__ import annotations
 

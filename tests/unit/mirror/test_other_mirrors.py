@@ -1,4 +1,4 @@
-"""No topic is begun that another mirror writes, or that comes back from where it is to go."""
+"""No topic is begun that another mirror writes, or that is mirrored from the target itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_topic_that_another_mirror_writes_would_have_each_record_twice() -> None
     assert "twice" in why
 
 
-def test_topic_made_anew_since_is_no_other_mirrors() -> None:
+def test_topic_made_again_since_is_no_other_mirrors() -> None:
     assert clashing(NEW, "B", {"oncelog-mirror.other": state("A", "deleted since")}, {}) == {}
 
 

@@ -1,4 +1,4 @@
-"""Which groups' positions may be set on the target."""
+"""The groups whose positions may be set on the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRITTEN = {("g", NAME): 5}
 
 
 class Target:
-    """Knows one group without members; what was decided last is in force only where a stable answer is waited for."""
+    """Knows one group without members; the latest decision is in force only if a stable answer is awaited."""
 
     def __init__(self, now: int, stable: int | None) -> None:
         self.now = now

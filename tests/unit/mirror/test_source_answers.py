@@ -1,4 +1,4 @@
-"""What the source answers where it is not as it was: a new leader that lags, retention that overtakes the mirror."""
+"""What the source answers when it has changed: a new leader that lags, retention that overtakes the mirror."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Random messages of every kind and version, made from the tables alone: the codec under test has no part in it.
+"""Random messages of every kind and version, made from the tables alone: the codec under test is not involved.
 
-``make_message`` draws from a ``Source``: Hypothesis, or a seeded ``Random`` where one run has to make thousands.
+``make_message`` draws from a ``Source``: Hypothesis, or a seeded ``Random`` if one run needs thousands.
 """
 
 from __future__ import annotations

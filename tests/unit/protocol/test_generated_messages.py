@@ -48,7 +48,7 @@ def test_decoding_an_encoded_message_gives_it_back(name: str, data: st.DataObjec
 
 
 def in_pieces(work: Pieces[T]) -> tuple[T, int]:
-    """What comes of it, and how often it paused."""
+    """The result, and how often it paused."""
     pauses = 0
     while True:
         try:
@@ -61,7 +61,7 @@ def in_pieces(work: Pieces[T]) -> tuple[T, int]:
 
 @every_message
 def test_pieces_come_to_the_same(name: str) -> None:
-    """Written and read in pieces, sound or cut off."""
+    """Written and read in pieces, intact or cut off."""
     kind = message_class(name)
     for version in range(kind.MIN_VERSION, kind.MAX_VERSION + 1):
         made = make_message(name, version, RandomSource(f"{name} {version}"))

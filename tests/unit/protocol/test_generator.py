@@ -1,4 +1,4 @@
-"""The tables, their parser, and that what is checked in is what the generator writes."""
+"""The tables, their parser, and that the checked-in files are what the generator writes."""
 
 from __future__ import annotations
 

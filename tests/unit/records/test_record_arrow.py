@@ -97,7 +97,7 @@ def test_rows_are_the_records(codec: Compression, large: bool) -> None:
     assert rows_of(table) == [record[:5] for record in records]
 
 
-def test_headers_are_lists_and_null_where_there_are_none() -> None:
+def test_headers_are_lists_and_null_if_there_are_none() -> None:
     records = some_records(200)
     table = decode_to_arrow(stored_batches(encode_batch(records)), headers=True)
     table.validate(full=True)
@@ -283,7 +283,7 @@ def test_a_headers_key_and_value_are_told_by_their_names_not_by_their_order() ->
 
 
 def test_of_a_slice_no_more_than_its_own_nulls_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large table is sent slice by slice: each would else cost as much as the whole."""
+    """A large table is sent slice by slice: otherwise each slice would cost as much as the whole."""
     keys = pa.array([None, b"a", b"b"] * 100_000, pa.binary())
     looked_at: list[int] = []
     unpackbits = np.unpackbits
@@ -387,6 +387,6 @@ sys.exit("pandas" in sys.modules)
 
 
 def test_pandas_is_not_imported() -> None:
-    """pyarrow does so where it can, which takes as long as two million records."""
+    """pyarrow imports it if it can, which takes as long as two million records."""
     pytest.importorskip("pandas")
     subprocess.run([sys.executable, "-c", WITHOUT_PANDAS], check=True, timeout=60)

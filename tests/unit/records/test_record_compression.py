@@ -100,7 +100,7 @@ def test_lz4_frames_that_java_refuses_are_refused() -> None:
 
 @pytest.mark.parametrize("checksum", [False, True])
 def test_what_stands_behind_an_lz4_frame_is_left_alone(checksum: bool) -> None:
-    """Java reads the first frame; a second one would escape the limit that the first one's blocks are held to."""
+    """Java reads the first frame; a second one would escape the limit that applies to the first one's blocks."""
     behind = lz4.frame.compress(bytes(4_000_000))
     data = lz4.frame.compress(b"records", content_checksum=checksum, block_linked=False) + behind
     assert decompress(Compression.LZ4, data, 1_000_000) == b"records"
@@ -179,7 +179,7 @@ def test_hostile_bytes_raise_nothing_else(codec: Compression) -> None:
 
 @pytest.mark.parametrize("codec", [Compression.LZ4, Compression.ZSTD])
 def test_what_is_unpacked_keeps_no_memory_beyond_its_size(codec: Compression) -> None:
-    """Where the blocks' headers would allow for more than the limit, there has to be room for as much."""
+    """If the blocks' headers permit more than the limit, there must be room for as much."""
     data = bytes(1000) if codec is Compression.ZSTD else random.Random(1).randbytes(500) + bytes(500)
     unpacked = decompress(codec, compress(codec, data), 50_000)
     kept = unpacked.obj if isinstance(unpacked, memoryview) else unpacked

@@ -1,4 +1,4 @@
-"""What a leader refuses, accepts and rewrites (EOS conformance checks 1-10, but those of the request around it)."""
+"""What a leader refuses, accepts and rewrites (EOS conformance checks 1-10, except those of the enclosing request)."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_batch_takes_the_topics_codec(source: Compression, target: Compression) 
     assert (verdict.records is batch) == (source is target)
 
 
-def test_batch_that_grows_past_the_limit_when_packed_anew_is_refused() -> None:
+def test_batch_that_grows_past_the_limit_when_compressed_again_is_refused() -> None:
     batch = batch_of(value=bytes(100_000), compression=Compression.ZSTD)
     assert len(batch) < 1000
     verdict = refused(batch, compression_type=Compression.NONE, max_message_bytes=50_000)
@@ -341,7 +341,7 @@ def never_unpacked(*_: object) -> bytes:
 def test_records_that_cannot_be_within_the_limit_are_refused_before_they_are_unpacked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Seven bytes are the least for each that the header counts."""
+    """Seven bytes are the minimum for each record that the header counts."""
     monkeypatch.setattr("cramjam.zstd.decompress", never_unpacked)
     monkeypatch.setattr("cramjam.zstd.decompress_into", never_unpacked)
     packed = zstandard.ZstdCompressor(write_content_size=False).compress(record(None) * 1000)

@@ -1,4 +1,4 @@
-"""Requests cut into pieces anywhere, pipelined, small and large: each is answered once, in order."""
+"""Requests split anywhere, pipelined, small and large: each is answered once, in order."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_requests_are_answered_in_order_however_they_are_cut(seed: int, others: 
 
 
 def test_a_produce_that_waited_for_the_answer_before_it_is_taken_in_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With many connections it is gathered; nothing else happens that would end another turn."""
+    """With many connections the produce is gathered; nothing else happens that would end another turn."""
     monkeypatch.setattr(server, "WATCH_S", 3600)
     never = dict.fromkeys(
         (
@@ -122,7 +122,7 @@ def test_a_produce_that_waited_for_the_answer_before_it_is_taken_in_then(monkeyp
 
 
 class Peer(Sending):
-    """Notes that it is told to write."""
+    """Records that it is told to write."""
 
     def __init__(self, nodes: Nodes, number: int, written: list[int]) -> None:
         super().__init__(nodes.server)
@@ -133,7 +133,7 @@ class Peer(Sending):
 
 
 def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipeline of 256 short requests was one turn, 22 ms of it."""
+    """A pipeline of 256 short requests was a single turn of 22 ms."""
     started: list[int] = []
     start_all = Connection._start_all
 
@@ -156,7 +156,7 @@ def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch:
 
 
 def test_of_many_connections_who_had_no_part_in_the_turn_before_is_answered_first() -> None:
-    """Whatever partition it writes to: what is gathered is appended, and ready, one partition after the other."""
+    """Whatever partition it writes to: what is gathered is appended, and ready, one partition after another."""
     written: list[int] = []
 
     def turns(nodes: Nodes) -> None:
@@ -243,7 +243,7 @@ def test_a_large_answer_leaves_in_pieces_as_its_peer_reads_it() -> None:
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 @pytest.mark.parametrize("seed", range(3))
 def test_batches_that_are_checked_on_another_thread_keep_their_place(seed: int, policy: str) -> None:
-    """One idempotent producer pipelines long and short ones, packed and not: none overtakes another."""
+    """One idempotent producer pipelines long and short ones, compressed and not: none overtakes another."""
     rng = Random(seed)
     with (
         oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker,
@@ -294,7 +294,7 @@ def test_requests_without_an_answer_leave_no_gap() -> None:
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 def test_large_requests_of_several_connections_keep_their_bytes_apart(policy: str) -> None:
-    """Their buffers go from one connection to the next: each batch must still be the one its checksum is of."""
+    """Their buffers pass from one connection to the next: each batch must still be the one that its checksum covers."""
     rng = Random(1)
     with oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker, ExitStack() as stack:
         address = broker.address.host, broker.address.port
@@ -349,7 +349,7 @@ def produce_errors(connection: socket.socket, count: int) -> list[int]:
 def test_a_slow_peer_for_which_there_is_no_descriptor_left_ends_nobody_elses_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its answer becomes ready in the turn of whoever writes, and waiting for it takes a descriptor."""
+    """Its answer becomes ready in the turn of another connection, and waiting for it takes a descriptor."""
 
     def none_left(_: socket.socket) -> socket.socket:
         raise OSError(errno.EMFILE, "Too many open files")
@@ -376,7 +376,7 @@ def test_a_slow_peer_for_which_there_is_no_descriptor_left_ends_nobody_elses_con
 
 @pytest.mark.parametrize("late", [False, True])
 def test_nothing_keeps_a_connection_that_ended_while_it_was_throttled(late: bool) -> None:
-    """Or before: what it has asked for is done, and counted, though it has ended."""
+    """Or before: what it requested is done, and counted, although it has ended."""
     with oncelog.Broker() as broker:
         client = socket.create_connection((broker.address.host, broker.address.port))
         eventually(lambda: broker.on_loop(lambda nodes: len(list(nodes.server.connected()))) == 1)

@@ -1,4 +1,4 @@
-"""How long new connections wait past a rate, and that nobody is shut out for longer by those who open very many."""
+"""How long new connections wait above a rate, and that clients that open very many keep nobody out for longer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LISTENER = "PLAINTEXT"
 
 
 def come(limits: ConnectionLimits, host: str, count: int, now_ms: int) -> list[int]:
-    """How long each waits of those that are taken."""
+    """How long each of the accepted ones waits."""
     return [
         limits.wait_ms(host, LISTENER, now_ms) for _ in range(count) if limits.refusal(host, LISTENER, now_ms) is None
     ]

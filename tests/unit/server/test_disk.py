@@ -180,7 +180,7 @@ def test_the_oldest_clean_descriptor_is_closed_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("turns", [3_000, pytest.param(60_000, marks=pytest.mark.soak)])
 def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Path, turns: int) -> None:
-    """A descriptor that one thread gives back under another's call would be closed, or be another file's by then."""
+    """A descriptor that one thread returns during another's call would be closed, or be another file's by then."""
     disk = OsDisk(str(tmp_path), max_descriptors=6)
     files = [disk.open(f"f{index}", create=True) for index in range(12)]
     for index, file in enumerate(files):
@@ -366,7 +366,7 @@ def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
     numbers = count()
 
     class Meddling(str):
-        """Stands for another thread that makes a folder just when this one is looked at."""
+        """Stands for another thread that creates a folder just when this one checks for it."""
 
         __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The garbage collector leaves alone what lives as long as the partitions."""
+"""The garbage collector skips objects that live as long as the partitions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_where_half_of_the_partitions_were_deleted_all_is_looked_at_again(heap: 
 
 
 def test_a_collection_of_the_young_looks_at_a_few_thousand_objects(heap: LongLived) -> None:
-    """However many a long request keeps: each takes a quarter of a microsecond, in somebody's turn."""
+    """However many objects a long request keeps: each takes a quarter of a microsecond, in somebody's turn."""
     young: list[int] = []
 
     def collects(phase: str, info: dict[str, int]) -> None:

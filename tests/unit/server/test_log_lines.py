@@ -1,4 +1,4 @@
-"""What a client made up cannot forge a line of the log, or command the terminal that shows it."""
+"""Text from a client cannot forge a line of the log, or control the terminal that shows it."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_a_log_that_is_not_there_is_a_storage_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 def test_a_topic_made_again_between_two_crashes_keeps_what_it_took_in(tmp_path: Path, policy: str) -> None:
-    """The old one's log began at 8, as the checkpoints of its last clean stop tell."""
+    """The old topic's log began at 8, according to the checkpoints of its last clean stop."""
     values = [b"%d" % number for number in range(3)]
 
     with oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy}) as broker:

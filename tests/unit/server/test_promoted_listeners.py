@@ -1,4 +1,4 @@
-"""Listeners of a promoted node, from what our broker was given and what was changed while it ran."""
+"""Listeners of a promoted node, from our broker's configuration and from what was changed while it ran."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a promotion may build: never inside the data folder, and over nothing that is somebody else's."""
+"""Where a promotion may build: never inside the data folder, and never over somebody else's files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_target_that_cannot_be_made_is_refused_in_a_sentence(tmp_path: Path) -
 
 
 def built(folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What is promoted of an empty data folder that its owner alone may read."""
+    """The promotion of an empty data folder that only its owner may read."""
     monkeypatch.setattr(promotion, "_write_metadata", lambda plan, folder: None)
     (folder / "data").mkdir(mode=0o700)
     plan = SimpleNamespace(source=folder / "data", target=folder / "kafka", items=())
@@ -110,7 +110,7 @@ def test_a_data_folder_that_cannot_be_removed_is_told(
 
 
 def moved(folder: Path) -> Plan:
-    """A target that is whole, and its source."""
+    """A complete target, and its source."""
     identity = MetaProperties("cluster", 1, "directory")
     for name in ("data", "kafka"):
         (folder / name / "t-0").mkdir(parents=True)
@@ -129,7 +129,7 @@ class Killed(BaseException):
 def test_a_removal_that_was_killed_is_finished_by_the_same_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    """``after`` so many folders and files; a broker that is started meanwhile finds nothing, not a half."""
+    """After ``after`` folders and files; a broker that is started meanwhile finds nothing rather than a half."""
     removed: list[Path] = []
 
     def until_killed(remove: Callable[[Path], None]) -> Callable[[Path], None]:

@@ -1,4 +1,4 @@
-"""Room that is set aside behind the end of a log that grows: nobody sees it, and it is given back."""
+"""Space that is reserved behind the end of a growing log: nobody sees it, and it is given back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PIECE = bytes(MB)
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OsDisk:
-    """One of which enough is left, however full it is."""
+    """A disk with enough left, however full it is."""
     monkeypatch.setattr(reserving, "_has_room", lambda _: True)
     return OsDisk(str(tmp_path))
 
@@ -35,13 +35,13 @@ def _fill(file: OsFile, megabytes: int) -> None:
 
 
 def _taken_bytes(path: Path) -> int:
-    """Room on the disk behind the end of what can be read; what its blocks round up to does not count."""
+    """Space on the disk behind the end of what can be read, apart from what blocks round up to."""
     found = path.stat()
     return max(0, found.st_blocks * 512 - found.st_size - 16 * 1024)
 
 
 def _sets_aside(tmp_path: Path) -> bool:
-    """Whether this system knows the call, and the file system has it."""
+    """Whether this system has the call, and the file system supports it."""
     with open(tmp_path / "probe", "wb") as probe:
         fallocate = reserving._fallocate
         return fallocate is not None and not fallocate(probe.fileno(), reserving._KEEP_SIZE, 0, MB)

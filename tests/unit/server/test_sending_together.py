@@ -1,4 +1,4 @@
-"""Answers to many connections that leave on another thread: none is lost, doubled or out of its order."""
+"""Answers to many connections that leave on another thread: none is lost, duplicated or out of order."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read(connection: socket.socket, count: int) -> list[int]:
 
 
 class Held:
-    """Stands in for the thread: sends when it is told to. From ``begun`` on the loop may wait for that."""
+    """Stands in for the thread: sends when it is told to. From ``begun`` on, the loop may wait for that."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -70,7 +70,7 @@ class Held:
 
 
 class Site:
-    """A broker that sends together from two answers on, and connections to it."""
+    """A broker that sends answers together from two on, and connections to it."""
 
     def __init__(self, broker: oncelog.Broker, stack: ExitStack) -> None:
         self.broker = broker
@@ -84,7 +84,7 @@ class Site:
             assert read(connection, 1) == [0]
 
     def ask(self, number: int) -> None:
-        """One request of each, all of which the broker finds in the same turn."""
+        """One request from each, all of which the broker finds in the same turn."""
 
         def act(nodes: Nodes) -> None:
             arrivals = select.poll()
@@ -194,7 +194,7 @@ def test_what_is_answered_meanwhile_waits_for_the_answers_before(site: Site) -> 
 
 
 def test_who_is_answered_twice_in_a_turn_gets_both_answers_once(site: Site) -> None:
-    """The second one becomes ready while others' are written; it leaves behind the first."""
+    """The second becomes ready while others' answers are written; it leaves after the first."""
 
     def answer(nodes: Nodes) -> None:
         together = nodes.server.together
@@ -231,7 +231,7 @@ def test_what_was_taken_leaves_before_its_connection_is_written_to(site: Site) -
 
 
 def test_a_connection_that_is_cut_off_meanwhile_takes_nobody_elses_answer_along(site: Site) -> None:
-    """Its descriptor may be another one's as soon as it is closed: it is not before the thread has sent."""
+    """Its descriptor may be reused as soon as it is closed, so it is not closed before the thread has sent."""
     held = site.hold()
     site.ask(1)
     assert held.begun.wait(60)
@@ -266,7 +266,7 @@ def test_a_peer_that_goes_meanwhile_harms_nobody(site: Site) -> None:
 
 
 def test_what_a_full_socket_does_not_take_is_sent_when_it_does(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A piece of it, or nothing at all."""
+    """Only a piece of it, or nothing at all."""
     sends = native.compiled.Sends
 
     class Slow:

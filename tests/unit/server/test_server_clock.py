@@ -1,4 +1,4 @@
-"""Timeouts last as long as they were meant to, whatever becomes of the wall clock, from its first moment on.
+"""Timeouts last as long as intended, whatever happens to the wall clock, from its first moment on.
 
 Time passes at once (``pass_time``): half of a timeout, then a little more than the other half.
 """
@@ -210,7 +210,7 @@ def test_who_connects_too_often_waits(broker: oncelog.Broker, clocks: Clocks, st
 
 
 def test_the_next_sync_is_due(tmp_path: Path, clocks: Clocks, step_ms: int) -> None:
-    """What is appended after the clock was set is synced when the interval is over, no later."""
+    """What is appended after the clock was set is synced when the interval is over, and no later."""
 
     def is_dirty(nodes: Any) -> bool:
         log = nodes.server.broker.partition(T).log

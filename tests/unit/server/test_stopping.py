@@ -1,4 +1,4 @@
-"""What connections meet while a server stops, and in the turns between others' requests."""
+"""What connections meet while a server stops, in the turns between others' requests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def log_end(broker: oncelog.Broker) -> int:
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 def test_a_request_that_waits_for_its_connections_answers_is_not_begun_by_a_stop(policy: str, tmp_path: Path) -> None:
-    """Else it is written to a log that was closed as cleanly stopped."""
+    """Otherwise it is written to a log that was closed as cleanly stopped."""
     asked = FetchTopic(topic="t", partitions=[FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)])
     fetch = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=1000, session_epoch=-1, topics=[asked])
     broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
@@ -103,7 +103,7 @@ def checks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("checks_wait")
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tmp_path: Path) -> None:
-    """A part of it is under check then, and the rest waits for its turn."""
+    """A part of it is being checked by then, and the rest waits for its turn."""
     wide = produce(1, acks=0, value=Random(1).randbytes(5000) + bytes(200_000), codec=Compression.GZIP, times=400)
     broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
 

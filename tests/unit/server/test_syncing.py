@@ -1,4 +1,4 @@
-"""Rounds of syncs that are shared out to several threads: nothing is committed before the whole round is over."""
+"""Rounds of syncs that are shared among several threads: nothing is committed before the whole round is over."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARTITIONS = 5
 
 
 class Thread:
-    """A worker that does what it was given when it is told to."""
+    """A worker that does its work when it is told to."""
 
     alive = True
 
@@ -55,7 +55,7 @@ class Loop:
 
 
 class Shell:
-    """What ``Syncing`` knows of a server, around a broker that syncs before it commits."""
+    """What ``Syncing`` knows about a server, around a broker that syncs before it commits."""
 
     is_stopping = False
 

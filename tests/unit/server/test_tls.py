@@ -55,7 +55,7 @@ def test_protocols_that_cannot_be_spoken_are_refused_by_name(identity: Identity,
 
 
 class Renewing:
-    """The contexts of a store that is written again, a second later each time."""
+    """The contexts of a store that is rewritten, a second later each time."""
 
     def __init__(self, store: Path, content: bytes) -> None:
         self.store, self.now_s = store, 0.0
@@ -96,7 +96,7 @@ def test_files_are_looked_at_once_a_second(authority: Authority, identity: Ident
 def test_files_that_could_not_be_read_are_read_again_though_nothing_changes(
     authority: Authority, identity: Identity, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As where the process had no file descriptor left at that moment."""
+    """As if the process had no file descriptor left at that moment."""
     renewing = Renewing(tmp_path / "store.pem", identity.store.read_bytes())
     first = renewing.contexts.current()
     whole, descriptors = tls.new_context, [0, 0, 1]

@@ -1,4 +1,4 @@
-"""A sector that the disk refuses, met while an answer is on its way: one connection ends, and no other partition's."""
+"""A sector that the disk refuses while an answer is being sent: one connection ends, and no other partition's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BAD = "bad-0/00000000000000000000.log"
 
 @contextmanager
 def refused_sector(monkeypatch: pytest.MonkeyPatch, position: int) -> Iterator[None]:
-    """As Linux has it: what comes before the sector is given, and the call that begins in it fails."""
+    """As on Linux: what comes before the sector is returned, and a call that begins in it fails."""
     pread, sendfile = os.pread, os.sendfile
 
     def allowed(descriptor: int, start: int, count: int) -> int:

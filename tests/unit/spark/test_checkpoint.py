@@ -57,7 +57,7 @@ def test_batch_before_that_spark_removed_or_did_not_end(tmp_path: Path) -> None:
 
 
 def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
-    """Kafka's topics have up to 249 characters, most file systems' names 255 bytes."""
+    """Kafka's topic names have up to 249 characters, most file systems' names 255 bytes."""
     checkpoint = Checkpoint(str(tmp_path))
     groups = [marker_group("oncelog-", "84d98cca-0000-0000-0000-000000000000", "x" * 248 + last) for last in "ab"]
     for since, group in enumerate(groups):

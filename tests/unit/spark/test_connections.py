@@ -12,7 +12,7 @@ from oncelog.spark.options import parse_source_options
 
 
 def test_a_broker_that_is_not_there_is_told_before_the_time_is_over(caplog: pytest.LogCaptureFixture) -> None:
-    """A read looked as if it hung, for a minute; the address may be mistyped."""
+    """A read seemed to hang for a minute, although the address may just be mistyped."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         servers = f"127.0.0.1:{nobody.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""What the data source, and what stands beside it, refuses before it connects to anything."""
+"""What the data source and its companions refuse before they connect to anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oncelog.spark.source import OncelogDataSource
 
 @pytest.mark.parametrize("reader", ["reader", "streamReader"])
 def test_schema_of_the_user_is_refused(reader: str) -> None:
-    """As by Spark's own connector; what a value holds is parsed behind the source."""
+    """As in Spark's own connector: what a value contains is parsed after the source."""
     source = OncelogDataSource({"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"})
     with pytest.raises(ConfigError, match=r"A schema cannot be given \(id int\): .*leave schema\(\) out"):
         getattr(source, reader)(StructType([StructField("id", IntegerType())]))

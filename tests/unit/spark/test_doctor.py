@@ -1,4 +1,4 @@
-"""The diagnosis of a checkpoint: what the next start does is what the decision says of the batch that it would run."""
+"""The diagnosis of a checkpoint: the next start does what the decision says about the batch that it would run."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_checkpoint_that_is_older_than_the_log_is_told_before_a_batch_is_planned
 
 
 def test_marker_of_an_older_version_of_the_sink_is_told_and_decides(tmp_path: Path) -> None:
-    """Its group was named by the query alone, and the checkpoint remembers nothing of it."""
+    """The query's name alone gave its group a name, and the checkpoint remembers nothing about it."""
     for number in (0, 1):
         spark_writes(tmp_path, number, at_ms=NOW - 1000)
     checkpoint = Checkpoint(str(tmp_path))

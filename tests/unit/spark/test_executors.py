@@ -1,4 +1,4 @@
-"""The executors' path without Spark: which reports may be committed, what another attempt can heal, how many write."""
+"""The executors' path without Spark: which reports may be committed, what another attempt can fix, how many write."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_refusal_of_any_rank_refuses_the_batch() -> None:
     [Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH, Error.MESSAGE_TOO_LARGE, Error.TOPIC_AUTHORIZATION_FAILED],
 )
 def test_what_no_run_can_heal_is_not_run_again(error: Error) -> None:
-    """A run begins with a fence, so one that was fenced would fence its successor in turn."""
+    """A run begins with a fence, so a fenced one that ran again would fence its successor in turn."""
     assert final(KafkaError(error))
 
 
@@ -88,7 +88,7 @@ def test_write_that_takes_half_of_its_timeout_is_warned_of_with_the_setting(
 
 
 class Context:
-    """What is asked of a SparkContext."""
+    """The part of a SparkContext that is used."""
 
     master = "spark://m:7077"
 

@@ -1,4 +1,6 @@
-"""Batches of many partitions in lanes: each one's in order and one at a time, and nothing under way at the end."""
+"""Batches of many partitions in lanes: each partition's in order and one at a time, and nothing in flight at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def test_lanes_are_under_way_at_the_same_time() -> None:
 
 @pytest.mark.parametrize("by_source", [False, True])
 def test_failure_is_raised_when_nothing_is_under_way_any_more(by_source: bool) -> None:
-    """Whoever aborts then is not overtaken by a batch that comes late."""
+    """A caller that aborts then is not overtaken by a late batch."""
     requests: list[tuple[Request, Future[object]]] = []
     begun, raised = threading.Event(), []
     fenced = KafkaError(Error.INVALID_PRODUCER_EPOCH, "fenced")
@@ -112,7 +114,7 @@ def test_failure_is_raised_when_nothing_is_under_way_any_more(by_source: bool) -
 @pytest.mark.parametrize("fenced_lane", range(LANES))
 @pytest.mark.parametrize("other", [Error.REQUEST_TIMED_OUT, Error.INVALID_TXN_STATE])
 def test_of_two_failures_the_one_is_raised_that_no_other_run_can_mend(fenced_lane: int, other: Error) -> None:
-    """A writer that was fenced and says that it only timed out is begun again, and fences its successor."""
+    """If a fenced writer reports only its timeout, it is started again, and fences its successor."""
     errors = {lane: KafkaError(other) for lane in range(LANES)} | {fenced_lane: KafkaError(Error.PRODUCER_FENCED)}
 
     def submit(lane: int, batches: Mapping[TopicPartition, ReadyBatch]) -> Future[object]:
@@ -129,7 +131,7 @@ def test_of_two_failures_the_one_is_raised_that_no_other_run_can_mend(fenced_lan
 def test_lane_that_stands_still_keeps_no_more_alive_than_the_window(
     size_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One batch in ten is of its partition, and each keeps alive the chunk that it came in."""
+    """One batch in ten belongs to its partition, and each keeps alive the chunk that it came in."""
     data, lanes, unsent, most = bytes(size_bytes), dict[Future[object], int](), dict[int, None](), 0
 
     def source() -> Iterator[PartitionBatch]:

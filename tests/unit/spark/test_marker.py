@@ -1,4 +1,4 @@
-"""The decision over a micro-batch: the whole table, over all that checkpoint, marker and clocks can be."""
+"""The decision about a micro-batch: the whole table, over every state of checkpoint, marker and clocks."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ def test_foreign_metadata_is_no_marker(metadata: str) -> None:
 def test_marker_of_an_older_version_tells_the_batch_before_from_this_one(
     batch_id: int, older: int, ended: bool, expected: type
 ) -> None:
-    """Its group has another name, and its markers say nothing of plans."""
+    """Its group has another name, and its markers say nothing about plans."""
     upgraded = replace(plan(batch_id, remembered=None, ended=ended), predecessor=Marker("q", older, 5, ""))
     decision = decide(upgraded, None, NOW)
     assert isinstance(decision, expected)
@@ -344,7 +344,9 @@ def with_topics(batch_id: int, before: MarkerTopic | None, now: str, ids: dict[s
     ],
 )
 def test_older_marker_is_not_believed_once_the_topic_of_the_last_one_is_deleted(now: str, ids: dict[str, str]) -> None:
-    """Batch 5 changed the option and may have left its marker in the topic that is gone: none of 5 says nothing."""
+    """Batch 5 changed the option and may have left its marker in the topic that is gone: no marker of 5 proves
+    nothing.
+    """
     for found, batch_id in ((marker(4), 5), (None, 0)):
         decision = decide(with_topics(batch_id, NEW, now, ids), found, NOW)
         assert isinstance(decision, Refuse)
@@ -383,6 +385,6 @@ def test_topic_of_the_marker_is_remembered_by_its_id() -> None:
 
 
 def test_topics_of_another_cluster_say_nothing() -> None:
-    """A copy of a cluster may give its topics other ids; that it is another one is told where no marker is there."""
+    """A copy of a cluster may give its topics other ids; a different cluster is recognised when no marker is found."""
     one = replace(plan(5, remembered=Memory("old cluster", GROUP, 0, NEW)), cluster_id="cluster")
     assert one.with_marker_topic("new", lambda names: {"new": "7"}).deleted_topic == ""

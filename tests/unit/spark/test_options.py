@@ -92,7 +92,7 @@ def test_wrong_batch_option_is_refused_with_its_name(options: dict[str, str], te
 
 
 def test_offsets_of_a_checkpoint_are_taken_as_they_stand_there() -> None:
-    """A refusal names them, and sends users to startingOffsets."""
+    """A refusal names them, and refers users to startingOffsets."""
     written = '{"a": {"0": 7, "1": 9, "id": "LaY6DtpnSA", "epochs": {"0": 3, "1": 4}, "from": {"0": 5}}}'
     taken = parse_source_options(BASE | {"startingOffsets": written}, streaming=True).starting.offsets
     assert taken == {TopicPartition("a", 0): 7, TopicPartition("a", 1): 9}

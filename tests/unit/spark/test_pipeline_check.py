@@ -1,4 +1,4 @@
-"""What of a pipeline is refused before Spark starts, and before a broker is asked."""
+"""What is refused about a pipeline before Spark starts, and before a broker is asked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oncelog.spark.pipeline_run import RunSettings, check
     ],
 )
 def test_dead_letters_that_would_be_read_again_are_refused(read: dict[str, dict[str, str]]) -> None:
-    """Each would be one again, without end."""
+    """Each dead letter would become another one, without end."""
     source = Source(schema="id int", malformed="dead-letter", dead_letter="dead", **read)  # type: ignore[arg-type]
     one = Pipeline("loop", {"source": source}, {"source": Sink("out")}, lambda rows: rows)
     with pytest.raises(PipelineError, match="pipeline loop reads topic 'dead' and puts its dead letters there"):

@@ -14,7 +14,7 @@ LATE = "[STREAM_FAILED] Job aborted.\norg.apache.spark.SparkException: Python wo
 
 
 class Ended:
-    """A query that has ended; what is asked of a StreamingQuery."""
+    """A query that has ended, with the parts of a StreamingQuery that are used."""
 
     isActive = False
     lastProgress = None
@@ -35,7 +35,9 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def watched(*failures: str) -> int:
-    """Watch a query that fails so one time after the other, and ends well then; how often it was started again."""
+    """Watch a query that fails in these ways one after another, and then ends well; returns how often it was
+    restarted.
+    """
     queries: list[Any] = [Ended(failure) for failure in (*failures, "")]
     left = iter(queries[1:])
     started: list[str] = []

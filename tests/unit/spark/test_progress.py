@@ -1,4 +1,4 @@
-"""What is read out of Spark's progress reports."""
+"""What is read from Spark's progress reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def report(batch: int, rows: int = 10, **more: Any) -> dict[str, Any]:
 
 
 class FakeQuery:
-    """A query with the reports it would give."""
+    """A query with the reports that it would give."""
 
     def __init__(self) -> None:
         self.recentProgress: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The Python of Spark's workers: one without this package is told before Spark says DATA_SOURCE_NOT_FOUND."""
+"""The Python of Spark's workers: one without this package is reported before Spark says DATA_SOURCE_NOT_FOUND."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ TYPES: dict[str, DataType] = {
 
 
 def schema(columns: str) -> StructType:
-    """Names and types, without a session as Spark's own parser would need."""
+    """Names and types, which need no session, unlike Spark's own parser."""
     pairs = [column.split() for column in columns.split(", ")]
     return StructType([StructField(name, TYPES[kind]) for name, kind in pairs])
 
@@ -173,7 +173,7 @@ def test_wrong_columns_are_refused_before_anything_runs(ddl: str, topic: str, te
 
 
 def test_name_that_is_exactly_right_goes_before_one_that_differs_in_case() -> None:
-    """As Spark's own connector does, with ``spark.sql.caseSensitive`` and without (seen with that of Spark 4.2)."""
+    """Like Spark's own connector, with ``spark.sql.caseSensitive`` and without (verified with Spark 4.2's)."""
     assert positions_of(["VALUE", "value", "Key", "offset"]) == {"value": 1, "key": 2}
     columns = {"VALUE": pa.array(["no"]), "value": pa.array(["yes"])}
     (batch,) = encode("VALUE string, value string", columns, {"t": 1}, "t")[("t", 0)]

@@ -1,4 +1,4 @@
-"""What the sink asks of the cluster before a batch: its destinations, and the topic of its marker."""
+"""What the sink asks the cluster before a batch: its destinations, and the topic of its marker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BY_ROWS = StructType().add("topic", StringType()).add("value", StringType())
 
 
 class Topics:
-    """Answers to a list of all topics, and to one by name."""
+    """Answers a list of all topics, and a question for one by name."""
 
     def __init__(self, listed: dict[str, int], named: dict[str, int | Error]) -> None:
         self._listed, self._named = listed, named
@@ -40,7 +40,7 @@ def counts(monkeypatch: pytest.MonkeyPatch, cluster: Topics, **given: str) -> Ma
 
 
 def test_marker_topic_that_a_list_of_all_leaves_out_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So a right that is missing is told as such; a list leaves out what may not be seen, and internal topics."""
+    """So a missing right is reported as such; a list omits what may not be seen, and internal topics."""
     with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
         counts(monkeypatch, Topics({"out": 3}, {"m": Error.TOPIC_AUTHORIZATION_FAILED}))
     with pytest.raises(ConfigError, match="Topic 'm' of option markerTopic does not exist at h:1"):

@@ -233,7 +233,7 @@ def test_write_with_an_id_is_written_once() -> None:
 
 
 def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_told_of() -> None:
-    """``offset.metadata.max.bytes`` below what offsets of many partitions need."""
+    """``offset.metadata.max.bytes`` is below what offsets of many partitions need."""
     plan = plan_of(0)
     long = replace(batch_write(0), plan=replace(plan, batch=replace(plan.batch, offsets="x" * 2000)))
     broker = ModelBroker()

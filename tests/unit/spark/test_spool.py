@@ -37,7 +37,7 @@ def test_folder_may_be_a_url_and_never_becomes_a_folder_of_that_name(tmp_path: P
 
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_file_that_ends_behind_a_batch_before_its_last_is_refused(tmp_path: Path, kept: int) -> None:
-    """As after a crash of the shared disk, whose file may also be empty: the rest of the rows would be lost."""
+    """As after a crash of the shared disk, which may also leave the file empty: the rest of the rows would be lost."""
     path = tmp_path / "x.batches"
     write_spool(str(path), batches())
     whole = path.read_bytes()

@@ -27,11 +27,11 @@ class FakeCluster:
         self.end = {TopicPartition(t, n): end for t, counts in ends.items() for n, end in enumerate(counts)}
         self.questions = 0
         self.stable: dict[TopicPartition, int] = {}
-        """Ends as read_committed sees them, where a transaction is open."""
+        """Ends as read_committed sees them, for partitions with an open transaction."""
         self.committed: dict[str, Mapping[TopicPartition, int]] = {}
         self.ids: dict[str, str] = {}
         self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
-        """Leader epochs with their first offsets, where there are any."""
+        """Leader epochs with their first offsets, if there are any."""
         self.epoch_questions = 0
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
@@ -48,7 +48,7 @@ class FakeCluster:
         raise AssertionError("reading plans no write")
 
     def make_again(self, topic: str, id_: str, *ends: int) -> None:
-        """Delete a topic and make it again with so many records in each partition."""
+        """Delete a topic and create it again with the given number of records in each partition."""
         for partition in [partition for partition in self.end if partition.topic == topic]:
             del self.end[partition], self.first[partition]
         self.end |= {TopicPartition(topic, number): end for number, end in enumerate(ends)}
@@ -173,7 +173,9 @@ def test_available_now_ends_at_what_was_there_when_it_began() -> None:
 
 
 def test_what_was_sent_a_moment_ago_is_seen_as_the_end() -> None:
-    """Whoever sends, then calls ``processAllAvailable``, waits for what was sent: no time has passed since the look."""
+    """A caller that sends, then calls ``processAllAvailable``, waits for what was sent: no time has passed since the
+    look.
+    """
     cluster = FakeCluster(a=[10])
     stream, _ = reader(cluster)
     for end in (10, 11, 12):
@@ -193,7 +195,7 @@ def test_new_partition_is_read_from_its_beginning() -> None:
 
 
 def test_new_partition_that_has_lost_records_before_it_was_seen_is_loss() -> None:
-    """Added while the query was stopped for longer than records are kept; Spark's own connector tells it too."""
+    """Added while the query was stopped for longer than records are kept; Spark's own connector reports it too."""
     cluster = FakeCluster(a=[10, 6])
     cluster.first[TopicPartition("a", 1)] = 2
     start: Json = {"a": {"0": 10}}
@@ -229,7 +231,7 @@ def test_tasks_are_cut_as_the_options_ask() -> None:
 @pytest.mark.parametrize(
     ("first", "end", "text"), [(7, 10, "begins at offset 7 and the query is at 5"), (0, 3, "ends at offset 3")]
 )
-def test_deleted_records_and_a_topic_made_anew_are_loss(first: int, end: int, text: str) -> None:
+def test_deleted_records_and_a_topic_made_again_are_loss(first: int, end: int, text: str) -> None:
     cluster = FakeCluster(a=[end])
     cluster.first[TopicPartition("a", 0)] = first
     strict, _ = reader(cluster)
@@ -239,7 +241,7 @@ def test_deleted_records_and_a_topic_made_anew_are_loss(first: int, end: int, te
     assert ranges(lenient.partitions({"a": {"0": 5}}, {"a": {"0": 10}})) == ([(0, 7, 10)] if first else [])
 
 
-def test_topic_made_anew_is_noticed_when_asking_for_the_end() -> None:
+def test_topic_made_again_is_noticed_when_asking_for_the_end() -> None:
     stream, _ = reader(FakeCluster(a=[3]))
     with pytest.raises(DataLoss, match="a-0 ends at offset 3 and the query is at 5"):
         stream.latestOffset({"a": {"0": 5}}, ReadAllAvailable())
@@ -256,8 +258,8 @@ def test_batch_that_was_planned_beyond_the_end_that_the_log_has_now_is_loss(capl
 
 
 @pytest.mark.parametrize("options", [{}, {"minOffsetsPerTrigger": "5"}, {"maxOffsetsPerTrigger": "5"}])
-def test_query_beyond_a_log_that_was_cut_goes_on_at_its_end_where_losses_are_borne(options: dict[str, str]) -> None:
-    """What is written from there on is new, though its offsets are below those that the query has read."""
+def test_query_beyond_a_log_that_was_cut_goes_on_at_its_end_if_losses_are_tolerated(options: dict[str, str]) -> None:
+    """What is written from there on is new, although its offsets are below those that the query has read."""
     cluster = FakeCluster(a=[100, 10])
     cluster.ids = {"a": "x"}
     stream, clock = reader(cluster, failOnDataLoss="false", **options)
@@ -275,7 +277,7 @@ def test_query_beyond_a_log_that_was_cut_goes_on_at_its_end_where_losses_are_bor
 
 
 def test_topic_that_is_not_seen_for_a_while_is_read_on_and_not_again() -> None:
-    """The right to see it was taken and given back, which a pattern is not told: it is the topic that it was."""
+    """The right to see it was taken and given back, which a pattern cannot tell: it is still the same topic."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
     stream, clock = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
@@ -365,7 +367,7 @@ def test_report_holds_the_end_of_the_log() -> None:
 
 
 def made_again(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
-    """A query at offset 100 of two partitions whose topic now holds 30 records in one."""
+    """A query at offset 100 of two partitions, whose topic now holds 30 records in one."""
     cluster = FakeCluster(a=[100, 100])
     cluster.ids = {"a": "old"}
     stream, clock = reader(cluster, startingOffsets="earliest", **options)
@@ -375,7 +377,7 @@ def made_again(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
     return cluster, stream, clock, start
 
 
-def test_topic_made_anew_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_topic_made_again_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     _, stream, clock, start = made_again(failOnDataLoss="false")
     clock.pass_caches()
     end = stream.latestOffset(start, ReadAllAvailable())
@@ -386,21 +388,21 @@ def test_topic_made_anew_is_read_from_its_beginning_with_one_warning(caplog: pyt
     ]
 
 
-def test_topic_made_anew_stops_a_query_that_may_lose_nothing() -> None:
+def test_topic_made_again_stops_a_query_that_may_lose_nothing() -> None:
     _, stream, clock, start = made_again()
     clock.pass_caches()
     with pytest.raises(DataLoss, match=r"topic a was deleted and recreated \(its id was old and is new\)"):
         stream.latestOffset(start, ReadAllAvailable())
 
 
-def test_topic_made_anew_with_more_records_than_before_is_noticed_too() -> None:
+def test_topic_made_again_with_more_records_than_before_is_noticed_too() -> None:
     cluster, stream, _, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "new", 500, 500)
     end = stream.latestOffset(start, ReadAllAvailable())  # the list of partitions still counts as current
     assert ranges(stream.partitions(start, end)) == [(0, 0, 500), (1, 0, 500)]
 
 
-def test_topic_made_anew_with_as_many_records_as_before_is_noticed_by_a_query_that_rests() -> None:
+def test_topic_made_again_with_as_many_records_as_before_is_noticed_by_a_query_that_rests() -> None:
     cluster, stream, clock, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "old", 100, 100)
     assert stream.latestOffset(start, ReadAllAvailable()) == start
@@ -410,7 +412,7 @@ def test_topic_made_anew_with_as_many_records_as_before_is_noticed_by_a_query_th
     assert ranges(stream.partitions(start, end)) == [(0, 0, 100), (1, 0, 100)]
 
 
-def test_batch_of_a_topic_that_was_made_anew_since_it_was_planned_reads_nothing_of_the_new_one() -> None:
+def test_batch_of_a_topic_that_was_made_again_since_it_was_planned_reads_nothing_of_the_new_one() -> None:
     cluster, stream, _, _ = made_again(failOnDataLoss="false")
     planned = {"a": {"0": 40, "1": 40, "id": "old"}}, {"a": {"0": 90, "1": 90, "id": "old"}}
     cluster.make_again("a", "new", 500, 500)
@@ -420,7 +422,7 @@ def test_batch_of_a_topic_that_was_made_anew_since_it_was_planned_reads_nothing_
         strict.partitions(*planned)
 
 
-def test_topic_that_is_gone_for_a_while_is_waited_for_where_losses_are_borne() -> None:
+def test_topic_that_is_gone_for_a_while_is_waited_for_if_losses_are_tolerated() -> None:
     cluster, stream, clock, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "new")
     clock.pass_caches()
@@ -434,7 +436,7 @@ def test_topic_that_is_gone_for_a_while_is_waited_for_where_losses_are_borne() -
 
 
 @pytest.mark.parametrize("ids", [{}, {"a": "x", "b": "y"}])
-def test_topic_that_is_deleted_under_the_query_does_not_end_it_where_losses_are_borne(ids: dict[str, str]) -> None:
+def test_topic_that_is_deleted_under_the_query_does_not_end_it_if_losses_are_tolerated(ids: dict[str, str]) -> None:
     """The list of partitions still counts as current, and names one that is gone."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = ids
@@ -461,7 +463,7 @@ def test_batch_that_was_planned_of_a_topic_that_is_gone_for_good_is_repeated_wit
         strict.partitions(start, end)
 
 
-def test_topic_that_is_gone_again_before_its_first_batch_is_left_out_where_losses_are_borne() -> None:
+def test_topic_that_is_gone_again_before_its_first_batch_is_left_out_if_losses_are_tolerated() -> None:
     """Found by a pattern and planned, then deleted, then the batch is repeated."""
     cluster = FakeCluster(a=[20])
     start: Json = {"a": {"0": 5}}
@@ -474,8 +476,12 @@ def test_topic_that_is_gone_again_before_its_first_batch_is_left_out_where_losse
 
 
 @pytest.mark.parametrize("reached", [{}, {"b": {"0": 9, "id": "y"}}])
-def test_topic_that_is_deleted_after_the_target_was_fixed_does_not_end_a_query_that_bears_losses(reached: Json) -> None:
-    """Trigger.AvailableNow: one topic new to the query, or one that it has read uncommitted, beyond what is visible."""
+def test_topic_that_is_deleted_after_the_target_was_fixed_does_not_end_a_query_that_tolerates_losses(
+    reached: Json,
+) -> None:
+    """Trigger.AvailableNow: a topic that is new to the query, or that it has read uncommitted, beyond what is
+    visible.
+    """
     cluster = FakeCluster(a=[20], b=[9])
     cluster.ids = {"a": "x", "b": "y"}
     cluster.stable = {TopicPartition("b", 0): 4}
@@ -496,7 +502,7 @@ def test_offsets_of_sparks_own_connector_take_the_ids_on() -> None:
 
 
 def test_query_beyond_an_open_transaction_waits_and_loses_nothing() -> None:
-    """As when a checkpoint of a query that read uncommitted is taken over: planned to 20, visible to 15."""
+    """As when the checkpoint of a query that read uncommitted is taken over: planned to 20, visible to 15."""
     cluster = FakeCluster(a=[20])
     cluster.stable = {TopicPartition("a", 0): 15}
     stream, _ = reader(cluster)
@@ -508,7 +514,7 @@ def test_query_beyond_an_open_transaction_waits_and_loses_nothing() -> None:
 
 
 def test_first_batch_is_repeated_from_where_it_began_and_not_from_a_new_end() -> None:
-    """Spark keeps only the ends of batches, and asks for the beginning of the first one again."""
+    """Spark stores only the ends of batches, and asks for the beginning of the first one again."""
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster, maxOffsetsPerTrigger="5")
     start = stream.initialOffset()
@@ -531,7 +537,7 @@ A0 = TopicPartition("a", 0)
 
 
 def led(end: int, **options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
-    """A query that has read all of a partition, which is led with epoch 3."""
+    """A query that has read all of a partition, whose leader epoch is 3."""
     cluster = FakeCluster(a=[end])
     cluster.epochs[A0] = [(3, 0)]
     stream, clock = reader(cluster, startingOffsets="earliest", **options)
@@ -567,7 +573,7 @@ def test_new_leader_that_lost_nothing_makes_no_batch_and_is_asked_once() -> None
 
 @pytest.mark.parametrize("end", [60, 99, 100, 150])
 def test_log_that_was_cut_and_has_grown_again_is_loss(end: int) -> None:
-    """Records 60 to 99 are others now than those that the query has read (KIP-320)."""
+    """Records 60 to 99 differ from those that the query has read (KIP-320)."""
     cluster, stream, clock, start = led(100)
     planned = stream.latestOffset({"a": {"0": 0}}, ReadAllAvailable())
     elected(cluster, clock, kept=60, end=end)
@@ -580,7 +586,7 @@ def test_log_that_was_cut_and_has_grown_again_is_loss(end: int) -> None:
 
 @pytest.mark.parametrize("end", [60, 99, 100, 150])
 @pytest.mark.parametrize("options", [{}, {"maxOffsetsPerTrigger": "1000"}, {"minOffsetsPerTrigger": "1"}])
-def test_log_that_was_cut_and_has_grown_again_is_read_from_there_where_losses_are_borne(
+def test_log_that_was_cut_and_has_grown_again_is_read_from_there_if_losses_are_tolerated(
     end: int, options: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster, stream, clock, start = led(100, failOnDataLoss="false", **options)
@@ -595,7 +601,7 @@ def test_log_that_was_cut_and_has_grown_again_is_read_from_there_where_losses_ar
 
 
 def test_batch_that_is_repeated_after_a_cut_reads_nothing_of_what_took_its_place() -> None:
-    """That is the next batch's, which begins where the log was cut."""
+    """Those records belong to the next batch, which begins where the log was cut."""
     cluster, stream, clock, _ = led(100, failOnDataLoss="false")
     elected(cluster, clock, kept=60, end=150)
     until: Json = {"a": {"0": 100, "epochs": {"0": 3}}}
@@ -606,7 +612,7 @@ def test_batch_that_is_repeated_after_a_cut_reads_nothing_of_what_took_its_place
 
 
 def test_log_that_knows_only_older_epochs_is_another_state_of_it(caplog: pytest.LogCaptureFixture) -> None:
-    """A restored broker: where it parts from what the query has read, nobody can tell."""
+    """A restored broker: nobody can tell where its log diverges from what the query has read."""
     cluster, stream, clock, start = led(100, failOnDataLoss="false")
     cluster.epochs[A0], cluster.end[A0] = [(1, 0)], 150
     clock.pass_caches()
@@ -618,7 +624,7 @@ def test_log_that_knows_only_older_epochs_is_another_state_of_it(caplog: pytest.
 
 
 def test_leader_of_a_newer_epoch_that_knows_none_cannot_tell() -> None:
-    """So answers Apache Kafka before 4.0 for a topic whose records have the format of 0.10."""
+    """Apache Kafka before 4.0 answers like this for a topic whose records have the format of 0.10."""
 
     class Formerly(FakeCluster):
         def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
@@ -634,7 +640,7 @@ def test_leader_of_a_newer_epoch_that_knows_none_cannot_tell() -> None:
 
 
 def test_epoch_stays_where_the_query_is_beyond_an_older_answer() -> None:
-    """Trigger.AvailableNow from the end on, which another leader told after the target was fixed."""
+    """Trigger.AvailableNow from the end on, which another leader reported after the target was fixed."""
     cluster = FakeCluster(a=[60, 10])
     cluster.epochs = {A0: [(3, 0)], TopicPartition("a", 1): [(3, 0)]}
     stream, clock = reader(cluster, startingOffsets='{"a": {"0": -1, "1": 5}}')
@@ -649,7 +655,7 @@ def test_epoch_stays_where_the_query_is_beyond_an_older_answer() -> None:
 
 
 def test_start_has_the_epoch_of_the_leader_that_told_it() -> None:
-    """Trigger.AvailableNow asked for the ends, then another leader told the start."""
+    """Trigger.AvailableNow asked for the ends, then another leader reported the start."""
     cluster = FakeCluster(a=[60])
     cluster.epochs[A0] = [(3, 0)]
     stream, _ = reader(cluster)
@@ -671,7 +677,7 @@ def test_batch_of_a_topic_that_had_a_new_leader_and_is_gone_is_repeated_without_
 
 
 def test_checkpoint_without_epochs_asks_nothing_and_has_them_from_the_next_batch_on() -> None:
-    """Of an older version, or of Spark's own connector."""
+    """A checkpoint of an older version, or of Spark's own connector."""
     cluster, stream, clock, _ = led(100)
     elected(cluster, clock)
     start: Json = {"a": {"0": 40}}

@@ -1,4 +1,4 @@
-"""A task's fetches: an answer that says nothing of the partition, as quotas give it; a leader that knows no epochs."""
+"""A task's fetches: an answer that says nothing about the partition, as quotas produce it; a leader without epochs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_answer_of_a_quota_is_a_reason_to_ask_again() -> None:
 
 
 def test_new_leader_that_knows_no_epoch_is_read_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So answers Apache Kafka before 4.0 for a topic whose records have the format of 0.10."""
+    """Apache Kafka before 4.0 answers like this for a topic whose records have the format of 0.10."""
     item = OffsetRange(TopicPartition("t", 0), 0, 10, leader_epoch=3)
 
     async def list_offsets(*_: Any, **__: Any) -> dict[TopicPartition, FoundOffset]:

@@ -1,4 +1,4 @@
-"""A topic that the broker refuses for its name: the error says which names there are."""
+"""A topic that the broker refuses because of its name: the error says which names are allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections of a Spark worker pass over what it has imported; a program that is no worker is left alone."""
+"""Collections in a Spark worker skip what it has imported; a program that is not a worker is left alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ print(*counts)
 
 
 def frozen(environment: dict[str, str]) -> list[int]:
-    """Objects that collections pass over: after the first task, a second one, and one that has imported more."""
+    """Objects that collections skip: after the first task, a second one, and one that has imported more."""
     known = {name: value for name, value in os.environ.items() if name != "SPARK_PYTHON_RUNTIME"}
     command = [sys.executable, "-c", PROGRAM]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, env=known | environment)

@@ -1,4 +1,4 @@
-"""What a Spark worker logs is a line of its own kind; a program that is no worker keeps its logging."""
+"""What a Spark worker logs is a line of its own kind; a program that is not a worker keeps its logging."""
 
 from __future__ import annotations
 

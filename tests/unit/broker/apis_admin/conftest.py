@@ -32,7 +32,7 @@ class CountingRandom:
 
 
 class AtOnce:
-    """``ports.Background`` that does everything before it returns."""
+    """``ports.Background`` that completes everything before it returns."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         work()
@@ -54,7 +54,7 @@ class RecordingChannel:
         self.answers.append(b"".join(bytes(part) for part in parts))  # type: ignore[arg-type]
 
     def hold(self) -> None:
-        """Each request is answered before the next one here."""
+        """Each request here is answered before the next one."""
 
     def close(self, reason: str) -> None:
         self.closed = reason
@@ -91,7 +91,7 @@ class Admin:
         self.broker.start(started_ms)
 
     def ask(self, request: Message, version: int | None = None, *, node_id: int | None = None) -> Any:
-        """:param node_id: of a broker with several nodes, the one that is asked."""
+        """:param node_id: the node that is asked, of a broker with several."""
         kind = type(request)
         version = kind.MAX_VERSION if version is None else version
         channel = RecordingChannel()

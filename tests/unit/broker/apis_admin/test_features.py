@@ -1,4 +1,6 @@
-"""Features as clients see and change them, the quorum, and what needs SASL; the answers are Apache Kafka 4.3.1's."""
+"""Features as clients see and change them, the quorum, and requests that need SASL; expected answers are Apache
+Kafka 4.3.1's.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ INVALID_UPDATE_VERSION, UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE, NO_TOKEN = 95, 
 
 
 def finalized(admin: Admin, version: int = 4) -> tuple[int, dict[str, int]]:
-    """Epoch and levels."""
+    """The epoch and the levels."""
     answer = admin.ask(ApiVersionsRequest("test", "1"), version)
     assert all(row.min_version_level == row.max_version_level for row in answer.finalized_features)
     return answer.finalized_features_epoch, {row.name: row.max_version_level for row in answer.finalized_features}

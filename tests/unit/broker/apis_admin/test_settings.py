@@ -302,7 +302,7 @@ def test_the_folder_tells_the_size_of_each_partition(with_topic: Admin) -> None:
     ]
 
 
-def test_from_version_4_on_the_size_of_the_volume_is_told_where_there_is_one(
+def test_from_version_4_on_the_size_of_the_volume_is_told_if_there_is_one(
     with_topic: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told(version: int) -> tuple[int, int]:

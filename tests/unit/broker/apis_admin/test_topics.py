@@ -1,4 +1,4 @@
-"""Topics are made, described, enlarged and deleted as Apache Kafka 4.3.1 does it; the messages are Kafka's."""
+"""Topics are created, described, enlarged and deleted as in Apache Kafka 4.3.1; the messages are Kafka's."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_a_page_of_a_missing_topic_says_so(admin: Admin) -> None:
     assert [(found.name, found.error_code) for found in answer.topics] == [("b@d", 17), ("no", 3)]
 
 
-def test_a_topic_made_anew_outlives_the_deletion_of_its_former_id(admin: Admin) -> None:
+def test_a_topic_made_again_outlives_the_deletion_of_its_former_id(admin: Admin) -> None:
     ids = [admin.broker.topics.create(f"t{index}", 1, {}, NOW_MS).topic_id for index in range(AT_ONCE + 5)]
     request = DeleteTopicsRequest([DeleteTopicState(topic_id=topic_id, name=None) for topic_id in ids], [], 1000)
     channel = RecordingChannel()

@@ -49,7 +49,7 @@ from tests.support.group_host import GroupClient, MemoryGroupHost
 
 
 class FakeBroker:
-    """As much of a broker as the handlers look at."""
+    """As much of a broker as the handlers need."""
 
     def __init__(self) -> None:
         self.slices = Slices()
@@ -79,7 +79,7 @@ class FakeBroker:
         return None if name is None else self.topic(name)
 
     def ask(self, request: Message, version: int) -> Any:
-        """The answer, having passed through the bytes of that version."""
+        """The answer, encoded and decoded in that version."""
         key = ApiKey(request.API_KEY)
         channel: Any = SimpleNamespace(client_host="127.0.0.1", connection_id=1, session=Session())
         context = RequestContext(channel, 0, key, version, 1, "c", self.host.now_ms)

@@ -1,5 +1,7 @@
-"""Refused partitions are put into an answer by lookups: 400,000 refused topics fit into one OffsetCommit. Who may not
-read a topic does not learn from the answer whether there is one."""
+"""Refused partitions are put into an answer by lookups: 400,000 refused topics fit into one OffsetCommit.
+
+A client that may not read a topic does not learn from the answer whether the topic exists.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ ABOUT_FORBIDDEN: dict[str, tuple[Message, int]] = {
 
 @pytest.mark.parametrize("name", ABOUT_FORBIDDEN)
 def test_who_may_not_read_a_topic_does_not_learn_whether_there_is_one(name: str) -> None:
-    """A topic without partitions is answered as Kafka answers it: without partitions, too."""
+    """A topic without partitions is answered as in Kafka: without partitions, too."""
     admin = Admin(**{"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"})
     for topic_name in ("mine", "there"):
         admin.broker.topics.create(topic_name, 1, {}, NOW_MS)

@@ -1,4 +1,4 @@
-"""The end of a session, which the wall clock does not move."""
+"""The end of a session, which changes of the wall clock do not move."""
 
 from __future__ import annotations
 

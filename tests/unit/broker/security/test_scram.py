@@ -22,7 +22,7 @@ def proof(messages: bytes) -> bytes:
 
 
 def login(nonce: str) -> Scram:
-    """Log in; ``nonce`` is what the last message has, with ``{}`` for the nonce of both sides."""
+    """Log in; ``nonce`` is the last message's nonce, in which ``{}`` stands for the nonce of both sides."""
     scram = Scram("SCRAM-SHA-256", {("alice", 1): credential(1, ITERATIONS, SALT, SALTED)}, b"server")
     challenge = scram.respond(b"n,,n=alice,r=client", 0)
     both = challenge.decode().split(",")[0].removeprefix("r=")
@@ -34,7 +34,7 @@ def login(nonce: str) -> Scram:
 
 @pytest.mark.parametrize("nonce", ["{}", "client{}"], ids=["RFC 5802", "librdkafka before 2.6.1"])
 def test_who_knows_the_password_is_let_in(nonce: str) -> None:
-    """Apache Kafka's server looks at the end of the nonce alone, and old librdkafka relies on it."""
+    """Apache Kafka's server checks only the end of the nonce, and old librdkafka relies on that."""
     outcome = login(nonce).outcome
     assert outcome is not None
     assert outcome.user == "alice"

@@ -1,4 +1,4 @@
-"""Client quotas: which one holds, and how long its owner waits."""
+"""Client quotas: which one applies, and how long its client waits."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_produce_counts_against_its_quota_though_its_connection_ends(hangs_up:
 def test_a_request_under_way_while_the_clock_is_set_counts_at_the_time_of_its_answer(
     step_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At that of its arrival its client waited for the step too: for an hour."""
+    """Counted at its arrival, the request made its client wait for the clock's step too: for an hour."""
     waits: list[int] = []
     monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: waits.append(wait_ms), raising=False)
     admin = Admin()
@@ -178,7 +178,7 @@ def work_used(admin: Admin) -> float:
 
 @pytest.mark.parametrize("groups", [1, 500, 20_000])
 def test_what_a_request_works_in_later_turns_counts_too(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a long one, which is taken apart, carried out and answered in pieces, almost all of it is."""
+    """Almost all of a long request, which is parsed, carried out and answered in pieces, happens in later turns."""
     monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)
     ticks = Ticks()
     admin = Admin(work_clock=ticks)

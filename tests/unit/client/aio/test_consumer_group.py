@@ -1,4 +1,4 @@
-"""A consumer's stay in its group, without a cluster."""
+"""A consumer's membership in its group, without a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ZERO = TopicPartition("t", 0)
 
 
 class AtHand:
-    """What of the fetcher tells that records are taken."""
+    """The fetcher's part that reports that records are taken."""
 
     handed_out = False
 
@@ -63,7 +63,7 @@ class Stay:
 
 
 def test_a_program_that_takes_records_at_hand_reads_though_it_never_waits() -> None:
-    """Else ``max.poll.interval.ms`` would pass while it works on the records of one large batch."""
+    """Otherwise ``max.poll.interval.ms`` would pass while it works on the records of one large batch."""
     stay = Stay()
     assert not stay.group.reading()
     stay.at_hand.handed_out = True
@@ -99,7 +99,9 @@ class Listener(ConsumerRebalanceListener):
 
 
 def test_a_membership_that_cannot_go_on_is_told_at_every_call_and_loses_its_partitions() -> None:
-    """Told once alone, a program that continues after errors would wait forever, or read beside who fenced it."""
+    """Told only once, a program that continues after errors would wait forever, or read beside the member that
+    fenced it.
+    """
 
     async def fail() -> tuple[Stay, Listener]:
         stay, listener = Stay(), Listener()

@@ -1,4 +1,4 @@
-"""Batches that the program fills itself: what cannot be a record is refused, and leaves the batch as it was."""
+"""Batches that the program fills itself: what cannot be a record is refused, and leaves the batch unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from oncelog.client.aio.hand_batch import Batch
     ],
 )
 def test_what_cannot_be_a_record_is_refused_and_leaves_the_batch_as_it_was(record: dict[str, Any], says: str) -> None:
-    """Half a millisecond was cut off in silence."""
+    """Half a millisecond used to be cut off in silence."""
     batch = Batch(1000)
     assert batch.append(value=b"first") == 0
     before = batch.size()

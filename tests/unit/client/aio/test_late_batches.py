@@ -1,4 +1,4 @@
-"""A batch that waits for memory while its transaction is prepared or ended is not part of it."""
+"""A batch that waits for memory while its transaction is prepared or ended does not become part of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Those who wait for room in ``buffer.memory``: freed room is never left unused while somebody waits."""
+"""Senders that wait for room in ``buffer.memory``: freed room never stays unused while somebody waits."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_room_for_several_that_is_freed_at_once_is_used_by_several() -> No
 
 @on_loop
 async def test_nothing_is_queued_after_the_end() -> None:
-    """Nobody would send it, or tell its future: ``send_many`` beside ``stop()`` waited forever."""
+    """Nobody would send the record or resolve its future: ``send_many`` beside ``stop()`` waited forever."""
     memory, intake = Memory(), _intake()
     (woken,) = await _waiting(intake, memory, 1)
     memory.room = 2

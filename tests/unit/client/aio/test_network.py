@@ -1,4 +1,4 @@
-"""What a client learns of the cluster's features."""
+"""What a client learns about the cluster's features."""
 
 from __future__ import annotations
 

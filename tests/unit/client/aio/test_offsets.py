@@ -1,4 +1,4 @@
-"""Committed offsets asked for by a member of a group, without a network."""
+"""Committed offsets requested by a group member, without a network."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Asked:
 
 @pytest.mark.parametrize("refusal", [Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID])
 def test_a_member_whose_epoch_moved_on_meanwhile_asks_again_with_the_new_one(refusal: Error) -> None:
-    """A heartbeat under way moves it: nothing that the program could do anything about."""
+    """A heartbeat in flight changes the epoch, which is nothing that the program could handle."""
     asked = Asked(refusal)
     assert asked.fetch(as_member=True)[ZERO].offset == 7
     assert asked.epochs == [5, 6]

@@ -1,4 +1,4 @@
-"""Wishes for a turn that come from a wrong thread do not end all turns."""
+"""Requests for a turn that come from the wrong thread do not end all turns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oncelog.client.aio.polling import Polling
 
 
 def test_a_wish_from_a_wrong_thread_does_not_end_all_turns() -> None:
-    """In debug mode the loop refuses it; no turn came after that, and the client hung."""
+    """In debug mode the loop refuses the call; no turn followed, and the client hung."""
     turns: list[int] = []
 
     async def check() -> None:
@@ -37,7 +37,7 @@ def test_a_wish_from_a_wrong_thread_does_not_end_all_turns() -> None:
 
 
 def test_a_turn_that_comes_before_the_wish_has_returned_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it may where another thread wishes for it: that one was taken for due forever."""
+    """This can happen if another thread makes the request: the turn then counted as pending forever."""
     turns: list[int] = []
 
     async def check() -> None:

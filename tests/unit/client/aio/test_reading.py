@@ -1,4 +1,4 @@
-"""Waiting for records: what keeps them from coming is told each time, never only once."""
+"""Waiting for records: what keeps them from arriving is reported each time, never only once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NothingThere(Fetcher):
         self._told_by = subscription
 
     def take_batches(self, only: object = (), now_ms: int = 0) -> dict[TopicPartition, list[Chunk]]:
-        """All of both partitions; their positions move."""
+        """All records of both partitions; their positions move."""
         for state in self._told_by.assigned.values():
             state.position = 100
         return {name: [Chunk(memoryview(b""), [], number)] for number, name in enumerate((ZERO, ONE), 7)}
@@ -75,7 +75,7 @@ def test_positions_that_are_missing_are_looked_for_whenever_the_program_asks() -
 
 @pytest.mark.parametrize("how", ["columns", "tables"])
 def test_batches_that_cannot_be_made_into_one_table_are_read_again(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They were passed over: what two chunks unpack to may be more than a table holds, or than there is memory for."""
+    """They were skipped: what two chunks unpack to may exceed what a table holds, or the available memory."""
     reader = Reader()
     reader.subscription.assign([ZERO, ONE])
     made: list[object] = []

@@ -1,4 +1,6 @@
-"""A Fetch answer that says nothing of the partition, as Apache Kafka's quotas give it, is asked for again."""
+"""A Fetch answer that says nothing about the partition, as Apache Kafka's quotas produce it, is followed by another
+Fetch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens for OAUTHBEARER: how long one is kept, and AWS's, which its signer makes without a network."""
+"""Tokens for OAUTHBEARER: how long one is kept, and AWS's, which its signer creates without a network."""
 
 from __future__ import annotations
 

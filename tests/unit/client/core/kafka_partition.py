@@ -13,7 +13,7 @@ from tests.unit.client.core.wires import Sent
 
 
 class KafkaPartition:
-    """A leader's log of one partition and what it knows of one producer: any sequence may be the first."""
+    """A leader's log of one partition and its knowledge of one producer: any sequence may be the first."""
 
     def __init__(self) -> None:
         self.values: list[bytes | None] = []
@@ -44,7 +44,7 @@ class KafkaPartition:
 
 
 def serve(core: ProducerCore, kafka: KafkaPartition) -> None:
-    """Answer whatever is sent until everything has an outcome; a minute at most."""
+    """Answer everything that is sent until all of it has an outcome; a minute at most."""
     for _ in range(600):
         while core.wire.count(PRODUCE):
             kafka.answer(core.produced())

@@ -93,7 +93,7 @@ class ProducerCore:
         return self.transactions
 
     def start(self, producer_id: int = 7, epoch: int = 0) -> ProducerCore:
-        """With the identity in place."""
+        """With a producer id."""
         self.txn.initialize()
         self.poll()
         if self.txn.transactional:
@@ -102,7 +102,7 @@ class ProducerCore:
         return self
 
     def meet(self) -> ProducerCore:
-        """The leader of P0 acknowledges a first record, at sequence 0: from now on several batches go at once."""
+        """The leader of P0 acknowledges a first record, at sequence 0: after that, several batches are in flight."""
         self.send(b"first")
         stored(self.produced())
         self.outcomes.clear()

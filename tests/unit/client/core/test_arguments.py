@@ -1,4 +1,6 @@
-"""What is taken of programs: numbers of other libraries, lists of any kind; and what is refused, as which error."""
+"""What clients accept from programs: numbers of other libraries, lists of any kind; what they refuse, and with which
+error.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +134,7 @@ def test_only_what_makes_its_items_while_it_is_walked_is_walked_at_once() -> Non
     ],
 )
 def test_a_class_takes_fewer_types_than_it_has(generic: Any) -> None:
-    """As its annotations may have them, where they are evaluated."""
+    """Annotations may contain such types and be evaluated at run time."""
     assert get_args(generic[str]) == (str, bytes)
     assert get_args(generic[str, int]) == (str, int)
     with pytest.raises(TypeError, match="Too many"):

@@ -1,4 +1,4 @@
-"""Who gets what in a classic group."""
+"""Which member gets what in a classic group."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ def test_user_data_is_javas() -> None:
 
 @pytest.mark.parametrize("zombie", ["a", "z"])
 def test_a_claim_from_an_earlier_generation_takes_no_partition_from_its_owner(zombie: str) -> None:
-    """Java's ``computePartitionsTransferringOwnership``: only what its new reader does not have changes hands."""
+    """Java's ``computePartitionsTransferringOwnership``: only partitions that their new reader did not own change
+    hands.
+    """
     zero, one = TopicPartition("t", 0), TopicPartition("t", 1)
     members = [Member("m", ("t",), (zero,), generation=5), Member(zombie, ("t",), (zero, one), generation=4)]
     assignment = ASSIGNORS["cooperative-sticky"]({"t": 2}, sorted(members))

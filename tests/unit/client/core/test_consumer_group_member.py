@@ -47,7 +47,7 @@ class Program:
 
 
 class Group:
-    """A member that has found its coordinator; the test answers as that."""
+    """A member that has found its coordinator; the test plays the coordinator."""
 
     def __init__(self) -> None:
         self.wire = FakeWire()
@@ -69,7 +69,7 @@ class Group:
         return sorted(self.subscription.assigned)
 
     def beat(self) -> Sent:
-        """The heartbeat under way, the next one where none is."""
+        """The heartbeat in flight, or the next one."""
         if not self.wire.count(CONSUMER_GROUP_HEARTBEAT):
             self.wire.pass_time(BEAT_MS)
         return self.wire.take(CONSUMER_GROUP_HEARTBEAT)
@@ -89,7 +89,7 @@ class Group:
 
 
 def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_back() -> None:
-    """Its listener outlasted the rebalance timeout: what the old target gave belongs to others by then."""
+    """Its listener outlasted the rebalance timeout: by then, the partitions of the old target belong to others."""
     group = Group()
     group.answer(1, [P0, P1])
     group.answer(1)
@@ -119,7 +119,7 @@ def test_a_new_assignment_waits_for_the_listener_that_is_told_of_the_loss() -> N
 
 
 def test_a_member_that_stops_while_it_joins_says_farewell() -> None:
-    """Else its partitions would wait for its session to end."""
+    """Otherwise its partitions would wait for its session to end."""
     group = Group()
     joining = group.beat()
     assert joining.message.member_epoch == 0

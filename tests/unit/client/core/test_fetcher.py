@@ -1,4 +1,4 @@
-"""What was fetched ahead is handed out once, in order, or fetched again: never passed over. Without a network."""
+"""Fetched records are handed out once, in order, or fetched again: never skipped. Without a network."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Reader:
         self.fetcher.poll(self.wire.now_ms())
 
     def answer(self, *found: tuple[TopicPartition, int, Sequence[bytes]]) -> None:
-        """The Fetch under way gets for each partition a batch of these values at an offset."""
+        """Answer the Fetch in flight: for each partition, a batch of these values at an offset."""
         partitions = [
             PartitionData(
                 partition_index=name.partition,
@@ -132,7 +132,7 @@ def test_taking_records_at_hand_one_by_one_is_noted() -> None:
 
 @pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH])
 def test_a_broker_that_leads_a_partition_no_more_is_told_to_leave_it_out(error: Error) -> None:
-    """Else its fetch session answers at once with the refusal, again and again."""
+    """Otherwise its fetch session repeats the refusal at once, again and again."""
     reader = Reader()
     reader.read(P0, P1)
     gone = PartitionData(
@@ -148,7 +148,7 @@ def test_a_broker_that_leads_a_partition_no_more_is_told_to_leave_it_out(error: 
 
 
 def answer_alone(reader: Reader, data: PartitionData) -> int:
-    """The Fetch under way gets this for one partition; which node it was sent to."""
+    """Answer the Fetch in flight for one partition; returns the node that it was sent to."""
     sent = reader.wire.take(FETCH)
     sent.answer(FetchResponse(responses=[FetchableTopicResponse(topic=TOPIC, partitions=[data])]))
     return sent.node
@@ -160,7 +160,7 @@ def some(offset: int, *values: bytes) -> PartitionData:
 
 
 def test_the_follower_that_the_leader_names_is_read_until_its_time_is_over() -> None:
-    """A leader that names one hands out nothing itself (KIP-392)."""
+    """A leader that names a follower hands out no records itself (KIP-392)."""
     reader = Reader()
     reader.read(P0)
     near = PartitionData(partition_index=0, high_watermark=1000, preferred_read_replica=2)
@@ -222,7 +222,7 @@ def test_what_was_fetched_is_handed_out_before_a_position_out_of_range_is_reset(
 
 
 def test_an_answer_that_cannot_be_read_stops_its_partition_alone() -> None:
-    """Asked for again and again it would keep the network busy until the program looks."""
+    """Requested again and again, the answer would keep the network busy until the program looks."""
     reader = Reader()
     reader.read(P0, P1)
     answer_alone(reader, PartitionData(partition_index=0, high_watermark=1000, records=b"no batch" * 20))
@@ -236,7 +236,7 @@ def test_an_answer_that_cannot_be_read_stops_its_partition_alone() -> None:
 
 
 def batches(offset: int, *epochs: int) -> PartitionData:
-    """A batch of one record for each of these epochs of the leader."""
+    """A batch of one record for each of these leader epochs."""
     records = b"".join(
         bytes(encode_batch([Record(offset + n, 0, None, b"v")], partition_leader_epoch=epoch))
         for n, epoch in enumerate(epochs)
@@ -245,7 +245,7 @@ def batches(offset: int, *epochs: int) -> PartitionData:
 
 
 def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
-    """That is what a commit tells, so that whoever continues from it can be told that the log was cut (KIP-320)."""
+    """A commit stores that epoch, so that its successor can learn that the log was cut (KIP-320)."""
     reader = Reader()
     held = HeldRecords(reader.subscription)
     reader.read(P0)
@@ -272,7 +272,7 @@ def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
     ids=["by the broker", "in the answer"],
 )
 def test_damage_is_told_behind_what_was_fetched_before_it_and_can_be_sought_past(answer: PartitionData) -> None:
-    """Who seeks past the batch would else pass over records that are whole."""
+    """Otherwise seeking past the batch would also skip records that are intact."""
     reader = Reader()
     reader.read(P0)
     answer_alone(reader, some(0, b"a", b"b"))

@@ -22,7 +22,7 @@ BEAT_MS = 3000
 
 
 class Program:
-    """The consumer around the member: always reading, at once with its listener."""
+    """The consumer around the member: always reading, with a listener that returns at once."""
 
     def __init__(self) -> None:
         self.failure: KafkaError | None = None

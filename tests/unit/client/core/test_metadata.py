@@ -1,4 +1,4 @@
-"""The picture of the cluster and when it is renewed."""
+"""The client's view of the cluster, and when it is refreshed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_an_older_leader_epoch_never_replaces_a_newer_one() -> None:
     assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (2, 6)
 
 
-def test_a_topic_made_anew_starts_over() -> None:
+def test_a_topic_made_again_starts_over() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.request_update()
@@ -90,7 +90,7 @@ def test_a_leader_told_in_a_refusal_counts_when_it_is_newer() -> None:
     assert metadata.leader(P0) == 2
 
 
-def test_a_topic_that_is_wanted_anew_is_asked_for_at_once() -> None:
+def test_a_topic_that_is_wanted_again_is_asked_for_at_once() -> None:
     wire = FakeWire()
     metadata = known(wire)
     assert metadata.want(["new"])

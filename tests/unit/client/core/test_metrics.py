@@ -1,4 +1,4 @@
-"""What clients count: Kafka's windows, and what counts as sent, repeated, given up."""
+"""What clients count: Kafka's windows, and what counts as sent, retried, given up."""
 
 from __future__ import annotations
 

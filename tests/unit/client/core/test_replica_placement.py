@@ -1,4 +1,4 @@
-"""Replicas are spread: what any placement has to keep, for drawn clusters, and a few that are written out."""
+"""Replicas are spread: what any placement must satisfy, for random clusters and a few explicit ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of TLS and SASL: Java's way of writing them, and what contradicts itself."""
+"""Settings of TLS and SASL: Java's way of writing them, and contradictory ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Batches that travel as several while connections break and leaders refuse: each record is stored once, in order."""
+"""Batches that are split in transit while connections break and leaders refuse: each record is stored once, in
+order.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from tests.unit.client.core.wires import Sent
 
 
 class Whole(WholeBatch):
-    """Stands for so many records."""
+    """Stands for that many records."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -27,7 +29,7 @@ class Whole(WholeBatch):
 
 
 class Course:
-    """What becomes of some hundred records, drawn by a seed."""
+    """The fate of some hundred records, drawn by a seed."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -43,7 +45,7 @@ class Course:
         return self.sent[-1]
 
     def send(self) -> None:
-        """Some records one by one, or as one batch, gathered or encoded already."""
+        """Some records one by one, or as one batch, as values or already encoded."""
         how, count = self.dice.randrange(3), self.dice.randint(1, 12)
         accumulator, now_ms = self.core.accumulator, self.core.wire.now_ms()
         if how == 0:
@@ -76,7 +78,7 @@ class Course:
             self.kafka.answer(sent)
 
     def break_connection(self) -> None:
-        """Some of what is under way was written, and no answer comes."""
+        """Some of what is in flight was written, and no answer arrives."""
         under_way = [self.core.produced() for _ in range(self.core.wire.count(PRODUCE))]
         for sent in under_way[: self.dice.randint(0, len(under_way))]:
             if not self.too_large(sent):

@@ -233,7 +233,7 @@ def test_v1_gets_a_new_epoch_after_a_failed_transaction() -> None:
 
 
 def test_v1_gets_a_new_epoch_after_a_record_that_failed_while_it_aborted() -> None:
-    """Its sequence is missing in the log: whatever came next would be taken for early until delivery.timeout.ms."""
+    """Its sequence is missing in the log: every later batch would be out of order until delivery.timeout.ms."""
     core = v1()
     core.txn.begin()
     core.send(b"first")
@@ -336,7 +336,7 @@ def test_offsets_that_an_abort_has_overtaken_do_not_stand_in_its_way(error: Erro
 
 @pytest.mark.parametrize("error", [Error.NONE, Error.NOT_COORDINATOR, Error.GROUP_AUTHORIZATION_FAILED])
 def test_offsets_under_way_are_told_when_the_producer_has_failed_meanwhile(error: Error) -> None:
-    """Else who sent them waits for max.block.ms, and is told to call again."""
+    """Otherwise the sender waits for max.block.ms, and is told to call again."""
     core = v2()
     core.txn.begin()
     core.send(b"v")

@@ -1,4 +1,4 @@
-"""A position is looked at under every new leader before it is fetched from (KIP-320), without a network."""
+"""A position is checked under every new leader before records are fetched from it (KIP-320), without a network."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class Reader:
         self.wire.take(OFFSET_FOR_LEADER_EPOCH).answer(response)
 
     def asked_to_fetch(self) -> int:
-        """The offset of the one Fetch under way."""
+        """The offset of the only Fetch in flight."""
         partition: Any = self.wire.take(FETCH).message.topics[0].partitions[0]
         return int(partition.fetch_offset)
 
 
 def test_versions_that_need_a_right_to_the_cluster_are_not_spoken() -> None:
-    """A consumer with READ on its topics alone would be refused by Apache Kafka 2.1 and 2.2 at each new leader."""
+    """At each new leader, Apache Kafka 2.1 and 2.2 would refuse a consumer that only has READ on its topics."""
     assert OFFSET_FOR_LEADER_EPOCH.lowest == 3
 
 

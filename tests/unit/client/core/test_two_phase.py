@@ -1,4 +1,4 @@
-"""Two-phase commit at the producer (KIP-939), without a network."""
+"""Two-phase commit in the producer (KIP-939), without a network."""
 
 from __future__ import annotations
 

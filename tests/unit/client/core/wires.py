@@ -1,4 +1,4 @@
-"""A wire without a network: what the cores send is kept, and the test answers it, with a clock of its own."""
+"""A wire without a network: it records what the cores send, and the test answers, with a clock of its own."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ counts = st.dictionaries(st.sampled_from([A, B, C]), st.integers(1, 9), min_size
 
 @st.composite
 def groups(draw: st.DrawFn, same: bool = False) -> tuple[dict[str, MemberSpec], dict[bytes, int]]:
-    """Members with subscriptions and disjoint present targets, some of it of topics or partitions that are gone."""
+    """Members with subscriptions and disjoint current targets, some of them with topics or partitions that are gone."""
     topics = draw(counts)
     wanted = st.frozensets(st.sampled_from(sorted(topics)), min_size=1)
     common = draw(wanted)
@@ -134,7 +134,7 @@ def groups(draw: st.DrawFn, same: bool = False) -> tuple[dict[str, MemberSpec], 
 def assert_complete(
     members: Mapping[str, MemberSpec], topics: Mapping[bytes, int], target: Mapping[str, Assignment]
 ) -> None:
-    """Every partition of a subscribed topic is with exactly one of its subscribers, and nothing else is assigned."""
+    """Every partition of a subscribed topic belongs to exactly one of its subscribers, and nothing else is assigned."""
     subscribed = {topic for member in members.values() for topic in member.topics}
     placed = [(t, p) for owned in target.values() for t, partitions in owned.items() for p in partitions]
     assert sorted(placed) == sorted((t, p) for t in subscribed for p in range(topics[t]))
@@ -248,7 +248,9 @@ def test_evening_out_moves_one_partition_after_the_other_from_the_most_to_the_le
 
 
 def test_evening_out_among_many_members_takes_no_look_at_all_of_them_for_each_partition() -> None:
-    """Of 2,000 members with two different subscriptions, one has all 2,000 partitions: seconds, before."""
+    """2,000 members have two different subscriptions, and one of them has all 2,000 partitions: this took seconds
+    before.
+    """
     everything = {A: set(range(2000))}
     members = {
         f"m{n:04}": spec(A, *([B] if n % 2 else []), current=everything if n == 0 else None) for n in range(2000)

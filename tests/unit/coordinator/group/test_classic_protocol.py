@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup over time: who waits, who is answered when, who is out."""
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup over time: who waits, who is answered when, who is removed."""
 
 from __future__ import annotations
 
@@ -425,7 +425,7 @@ def test_a_static_member_that_changes_the_chosen_protocol_makes_the_group_rebala
 
 
 def test_a_group_whose_members_take_no_time_and_do_not_come_waits_outside_the_turn(g: GroupClient) -> None:
-    """Its timer was due again at once, within the turn in which it fired, forever."""
+    """Its timer was due again at once, in the turn in which it fired, forever."""
     waiting = g.join(instance_id="i", rebalance_timeout_ms=0)
     g.host.pass_time(0)
     static = waiting.value.member_id

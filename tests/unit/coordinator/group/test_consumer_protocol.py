@@ -318,7 +318,7 @@ def test_a_static_member_that_does_not_come_back_is_removed_when_its_session_end
 
 
 def test_a_static_member_that_left_for_a_while_has_nothing_to_give_up(g: GroupClient) -> None:
-    """It has until its session ends, however soon its rebalance timeout would have."""
+    """It has until its session ends, however soon its rebalance timeout would be over."""
     g.beat("a", 0, instance_id="i", rebalance_timeout_ms=10_000)
     g.beat("b", 0)
     g.beat("a", 2, instance_id="i", owned={"t": [0, 1, 2, 3]})
@@ -590,7 +590,7 @@ def test_a_group_forgets_an_owner_only_at_its_own_epoch() -> None:
 
 
 def crowd(count: int) -> GroupClient:
-    """Members that joined within one interval between two assignments; some subscribe by an expression."""
+    """Members that joined between two assignments; some subscribe by an expression."""
     g = GroupClient(MemoryGroupHost({"t": 4, "u": 2}, {"group.consumer.assignment.interval.ms": "15000"}))
     for number in range(count):
         g.beat(f"m{number:04}", 0, regex="u.*" if number % 10 == 9 else None, topics=["t"])
@@ -604,7 +604,7 @@ def test_a_member_that_joins_looks_at_no_others() -> None:
 
 
 def test_members_whose_sessions_end_together_are_removed_together() -> None:
-    """10,000 of them took 11 s in one turn: a copy of the group for each."""
+    """10,000 of them took 11 s in one turn: each copied the group."""
     g = crowd(500)
     group = group_of(g)
     epoch = group.epoch

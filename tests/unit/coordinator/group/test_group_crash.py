@@ -1,7 +1,7 @@
-"""Loss of power at every point: what was confirmed holds, what the log says is what the coordinator was.
+"""Loss of power at every point: what was confirmed holds, and the log describes the coordinator as it was.
 
-A script of requests is stopped after each of its steps, with every amount of the log between what was synced and what
-was written surviving.
+A script of requests is stopped after each of its steps, with every length of the log between what was synced and what
+was written.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ A, B = ProducerIdAndEpoch(1, 0), ProducerIdAndEpoch(2, 0)
 
 
 class Life:
-    """A group of two classic members, its offsets, and those of two transactions, a step at a time."""
+    """A group of two classic members, its offsets, and those of two transactions, one step at a time."""
 
     def __init__(self) -> None:
         self.host = MemoryGroupHost({"t": 4})
         self.host.sync_at_once = False
         self.g = GroupClient(self.host)
         self.written: dict[int, list[int]] = {p: [-1] for p in range(4)}
-        """Offsets that may be found of each partition, oldest first."""
+        """Offsets that may be found for each partition, oldest first."""
         self.confirmed: dict[int, int] = dict.fromkeys(range(4), -1)
-        """The least that must be found of each partition."""
+        """The least that must be found for each partition."""
         self.generation = 0
         self.ids: list[str] = []
 
@@ -122,7 +122,7 @@ def test_after_a_crash_every_confirmed_offset_is_there_and_the_group_goes_on(cou
 
 
 def state(host: MemoryGroupHost) -> object:
-    """Everything that the log must be able to bring back."""
+    """Everything that the log must be able to restore."""
     shards = list(host.coordinator.runtime.shards())
     groups: dict[str, object] = {}
     for shard in shards:
@@ -186,7 +186,7 @@ def test_what_is_loaded_is_what_was(operations: list[tuple[str, int]]) -> None:
 
 @pytest.mark.parametrize("lost", range(8))
 def test_a_consumer_group_that_lost_its_newest_records_recovers(lost: int) -> None:
-    """Members that are ahead of the coordinator are fenced and join again; in the end all is assigned."""
+    """Members that are ahead of the coordinator are fenced and join again; at the end all partitions are assigned."""
     host = MemoryGroupHost({"t": 4}, {"group.consumer.assignment.interval.ms": "0"})
     g = GroupClient(host)
     g.beat("a", 0)

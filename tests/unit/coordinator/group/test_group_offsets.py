@@ -1,4 +1,4 @@
-"""Offsets: who may commit, what a transaction hides, what fetches tell, and when offsets go away."""
+"""Offsets: who may commit, what a transaction hides, what fetches return, and when offsets expire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members that repeat themselves without end, or that bring more than their group could ever store."""
+"""Members that repeat themselves endlessly, or that bring more than their group could ever store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def g() -> GroupClient:
 
 
 def test_a_member_that_repeats_its_requests_thousands_of_times_is_answered_ten_times(g: GroupClient) -> None:
-    """Each used to pass its answer on to the one before, until the interpreter's stack was full."""
+    """Each repetition used to pass its answer on to the previous one, until the interpreter's stack was full."""
     lead, follower = g.stable(2)
     joins = [g.join(lead) for _ in range(3000)]
     assert {answer.value.error_code for answer in joins[:-MOST_PARKED]} == {Error.REBALANCE_IN_PROGRESS}

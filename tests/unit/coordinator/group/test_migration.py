@@ -1,4 +1,4 @@
-"""A group changes its protocol while its members read on, in both directions (KIP-848)."""
+"""A group changes its protocol while its members continue to read, in both directions (KIP-848)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_topic(data: bytes) -> dict[str, list[int]]:
 
 
 def stable_classic(g: GroupClient, instance_id: str | None = None, **options: object) -> str:
-    """A group of one member that has all of ``t``; its id."""
+    """A group of one member that has all of ``t``; returns the member's id."""
     member_id, answer = g.joined(instance_id=instance_id, **options)
     g.host.pass_time(0)
     member_id = answer.value.member_id
@@ -43,7 +43,7 @@ def kind(g: GroupClient) -> type:
 
 
 def rejoin(g: GroupClient, member_id: str, **owned: list[int]) -> int:
-    """The classic member joins and syncs; its generation."""
+    """The classic member joins and syncs; returns its generation."""
     answer = g.join(member_id, protocols={"range": subscription("t", owned=owned)}).value
     assert answer.error_code == Error.NONE
     return answer.generation_id

@@ -1,4 +1,4 @@
-"""Which open transactions no coordinator will end, and which ids are behind their producer."""
+"""Which open transactions no coordinator will end, and which ids lag their producer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HERE, ELSEWHERE = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def txn(state: TransactionState, epoch: int, *, version: int = 2) -> Txn:
-    """Of producer 7, with a transaction in ``HERE`` where there is one."""
+    """An id of producer 7; in a state within a transaction, the transaction has the partition ``HERE``."""
     inside = state in (S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT)
     partitions = frozenset({HERE} if inside else ())
     return Txn("id", 7, epoch, 60_000, state, partitions, client_transaction_version=version)

@@ -772,7 +772,7 @@ def test_list_filters(coordinator: TransactionCoordinator) -> None:
 
 
 def test_many_producer_ids_to_list_by_are_not_gone_through_for_each_transaction(host: MemoryTransactionHost) -> None:
-    """60,000 ids fit into a request: looking through them once for each of 100,000 transactions would take minutes."""
+    """A request can contain 60,000 ids: searching them for each of 100,000 transactions would take minutes."""
     coordinator = host.coordinator()
     for number in range(50):
         coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW)
@@ -786,7 +786,7 @@ def test_many_producer_ids_to_list_by_are_not_gone_through_for_each_transaction(
 
 
 def test_transactions_that_time_out_together_are_aborted_in_pieces(host: MemoryTransactionHost) -> None:
-    """With others' turns between; each is aborted once."""
+    """With others' turns in between; each is aborted once."""
     coordinator = host.coordinator()
     for number in range(100):
         given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
@@ -802,7 +802,7 @@ def test_transactions_that_time_out_together_are_aborted_in_pieces(host: MemoryT
 
 
 def test_an_abort_in_pieces_ends_where_the_shard_is_unloaded(host: MemoryTransactionHost) -> None:
-    """What another shard of the partition knows by then would be written over."""
+    """The next write would overwrite what another shard of the partition knows by then."""
     coordinator = host.coordinator(parse(BrokerConfig, {"transaction.state.log.num.partitions": "1"}))
     for number in range(20):
         given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value

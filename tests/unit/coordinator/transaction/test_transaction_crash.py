@@ -1,7 +1,7 @@
 """Loss of power at every point of a transaction's life: what was confirmed holds, and nothing stays half done.
 
-A script of requests, syncs and marker deliveries is stopped after each of its steps, with every amount of the log
-between what was synced and what was written surviving. A new coordinator must bring every partition to one outcome.
+A script of requests, syncs and marker deliveries is stopped after each of its steps, with every length of the log
+between what was synced and what was written. A new coordinator must bring every partition to the same outcome.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ S = TransactionState
 
 
 class Life:
-    """Two transactions of one producer, a step at a time; ``version`` is the client's transaction version."""
+    """Two transactions of one producer, one step at a time; ``version`` is the client's transaction version."""
 
     def __init__(self, commit: bool, version: int) -> None:
         self.host = MemoryTransactionHost({"t": 3})
@@ -33,7 +33,7 @@ class Life:
         self.version = version
         self.stamp = NO_PRODUCER
         self.begun: dict[ProducerIdAndEpoch, frozenset[TopicPartition]] = {}
-        """Partitions that the client was told to be in the transaction, by the stamp it was begun with."""
+        """Partitions that the client was told are in the transaction, by the stamp that it began with."""
         self.confirmed: dict[ProducerIdAndEpoch, bool] = {}
 
     def steps(self) -> Iterator[Callable[[], None]]:
@@ -76,7 +76,7 @@ class Life:
 
 
 def lives(commit: bool, version: int) -> Iterator[tuple[Life, int]]:
-    """Every step at which the process may end, as a fresh life that came so far, and how much of its log is left."""
+    """Every step at which the process may end, as a new run up to there, and how much of its log is left."""
     total = sum(1 for _ in Life(commit, version).steps())
     for stop in range(total + 1):
         length = None

@@ -138,7 +138,9 @@ def test_older_protocol_ends_a_kept_transaction_too() -> None:
 
 
 def test_the_older_protocol_neither_begins_nor_ends_one_in_two_phase_commit() -> None:
-    """Its epoch would stay, and with it the token: a database's word on one transaction would be taken for the next."""
+    """Its epoch would stay, and so would the token: a database's decision on one transaction would apply to the
+    next.
+    """
     idle = ongoing(state=S.COMPLETE_COMMIT, partitions=frozenset())
     begins = AddPartitions(idle.stamp, frozenset({P0}), 0)
     assert decide(idle, begins, NOW).error is Error.INVALID_TXN_STATE
@@ -302,7 +304,7 @@ def test_a_prepared_transaction_outlives_restarts_and_its_time_limit() -> None:
 
 @pytest.mark.parametrize("kept_records", range(2, 6))
 def test_killed_after_each_record_the_end_is_the_one_that_was_asked_for(kept_records: int) -> None:
-    """Empty, Ongoing, Ongoing (kept), PrepareCommit, CompleteCommit: what a crash leaves of these."""
+    """Empty, Ongoing, Ongoing (kept), PrepareCommit, CompleteCommit: what a crash leaves of these records."""
     host = MemoryTransactionHost({"t": 2})
     _, token = opened(host)
     coordinator = host.coordinator(ENABLED, epoch=1)

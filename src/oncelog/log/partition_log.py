@@ -37,6 +37,7 @@ from oncelog.ports import Buffer, Disk, File
 from oncelog.records.batch import (
     LOG_OVERHEAD_BYTES,
     TIMESTAMP_TYPE_BIT,
+    TRANSACTIONAL_BIT,
     BatchHeader,
     TimestampType,
     encode_pairs,
@@ -365,15 +366,9 @@ class PartitionLog:
             )
         transactional = producer is not NO_PRODUCER and producer != NO_PRODUCER
         offset = self.log_end_offset
-        batch = encode_pairs(
-            pairs,
-            now_ms,
-            producer_id=producer.producer_id,
-            producer_epoch=producer.producer_epoch,
-            transactional=transactional,
-            base_offset=offset,
-            leader_epoch=leader_epoch,
-        )
+        producer_id, producer_epoch = producer
+        attributes = TRANSACTIONAL_BIT if transactional else 0
+        batch = encode_pairs(pairs, now_ms, attributes, producer_id, producer_epoch, offset, leader_epoch)
         size_bytes, config = len(batch), self.config
         if size_bytes > config.max_message_bytes:
             return self._refused(

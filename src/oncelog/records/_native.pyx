@@ -14,6 +14,7 @@ changed and hostile bytes in tests.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport PyByteArray_AsString, PyByteArray_FromStringAndSize
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -47,6 +48,12 @@ cdef enum:
     ROWS_AHEAD = 16  # that many rows' bytes are on their way from memory
     LINE_BYTES = 64
     MOST_AHEAD_BYTES = 256  # the processor goes on by itself in what is longer
+
+cdef enum:
+    HEADER_SIZE = 61
+    LOG_OVERHEAD = 12
+    CRC_AT = 17
+    CRC_COVERS_FROM = 21
 
 cdef enum:
     PAST_END = 1
@@ -750,6 +757,87 @@ cdef class RecordArea:
         return self.out.size
 
 
+cdef inline uint8_t* store_16(uint8_t* out, int64_t value) noexcept nogil:
+    out[0] = <uint8_t> (value >> 8)
+    out[1] = <uint8_t> value
+    return out + 2
+
+
+cdef inline uint8_t* store_32(uint8_t* out, int64_t value) noexcept nogil:
+    return store_16(store_16(out, value >> 16), value)
+
+
+cdef inline uint8_t* store_64(uint8_t* out, int64_t value) noexcept nogil:
+    return store_32(store_32(out, value >> 32), value)
+
+
+def encode_pairs(
+    pairs,
+    int64_t timestamp_ms,
+    int16_t attributes,
+    int64_t producer_id,
+    int16_t producer_epoch,
+    int64_t base_offset,
+    int32_t leader_epoch,
+):
+    """See ``_pure.encode_pairs``."""
+    cdef tuple records = tuple(pairs)
+    cdef int64_t count = len(records)
+    cdef int64_t size_bytes = HEADER_SIZE
+    cdef int64_t delta, body
+    cdef bytes key, value
+    cdef uint8_t* batch_start
+    cdef uint8_t* p
+    for delta in range(count):
+        key, value = records[delta]
+        body = pair_size(delta, key, value)
+        size_bytes += varint_size(body) + body
+    if size_bytes > INT32_MAX:
+        raise ValueError(_pure.too_large(size_bytes))
+    batch = PyByteArray_FromStringAndSize(NULL, size_bytes)
+    batch_start = <uint8_t*> PyByteArray_AsString(batch)
+    p = store_64(batch_start, base_offset)
+    p = store_32(p, size_bytes - LOG_OVERHEAD)
+    p = store_32(p, leader_epoch)
+    p[0] = 2
+    p = store_16(batch_start + CRC_COVERS_FROM, attributes)
+    p = store_32(p, count - 1)
+    p = store_64(p, timestamp_ms)
+    p = store_64(p, timestamp_ms)
+    p = store_64(p, producer_id)
+    p = store_16(p, producer_epoch)
+    p = store_32(p, -1)  # no sequence
+    p = store_32(p, count)
+    for delta in range(count):
+        key, value = records[delta]
+        p = write_varint(p, pair_size(delta, key, value))
+        p[0] = 0
+        p[1] = 0  # after the first timestamp
+        p = write_varint(p + 2, delta)
+        p = write_bytes(p, key)
+        p = write_bytes(p, value)
+        p[0] = 0
+        p += 1
+    covered = PyMemoryView_FromMemory(
+        <char*> batch_start + CRC_COVERS_FROM, size_bytes - CRC_COVERS_FROM, PyBUF_READ
+    )
+    store_32(batch_start + CRC_AT, <uint32_t> compiled_crc32c(covered))
+    return batch
+
+
+cdef inline int64_t pair_size(int64_t delta, bytes key, bytes value) noexcept:
+    """Bytes of a record after its length."""
+    cdef int64_t key_length = -1 if key is None else len(key)
+    cdef int64_t value_length = -1 if value is None else len(value)
+    return 3 + varint_size(delta) + field_size(key_length) + field_size(value_length)
+
+
+cdef inline uint8_t* write_bytes(uint8_t* out, bytes field) noexcept:
+    if field is None:
+        return write_varint(out, -1)
+    return write_field(out, <const uint8_t*> PyBytes_AsString(field), len(field))
+
+
 # --- murmur2
 
 
@@ -1323,9 +1411,6 @@ cdef inline int64_t load_64(const uint8_t* p) noexcept nogil:
 
 
 cdef enum:
-    HEADER_SIZE = 61
-    LOG_OVERHEAD = 12
-    CRC_COVERS_FROM = 21
     TRANSACTIONAL_BIT = 0x10
     CONTROL_BIT = 0x20
     BATCHES_KEPT = 5

@@ -7,12 +7,21 @@ varints are zigzag, of at most 5 or 10 bytes, and bits beyond 32 or 64 are dropp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from struct import Struct
 from typing import TypeVar
 
-from oncelog.records.crc import Buffer
+from oncelog.records.crc import Buffer, compiled_crc32c
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Header, Headers, Record
-from oncelog.types import MAX_SEQUENCE, NO_TIMESTAMP
+from oncelog.types import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP
+
+MAX_BATCH_BYTES = 2**31 - 1
+_HEADER = Struct(">qiibIhiqqqhii")
+_CRC = Struct(">I")
+_CRC_AT, _CRC_COVERS_FROM = 17, 21
+_LOG_OVERHEAD_BYTES = 12
+_MAGIC = 2
 
 _MIN_INT64 = -(2**63)
 _MAX_INT64 = 2**63 - 1
@@ -403,6 +412,38 @@ class RecordArea:
     def to_bytes(self) -> bytes:
         """The area so far."""
         return b"".join(self._parts)
+
+
+def encode_pairs(
+    pairs: Sequence[tuple[bytes | None, bytes | None]],
+    timestamp_ms: int,
+    attributes: int,
+    producer_id: int,
+    producer_epoch: int,
+    base_offset: int,
+    leader_epoch: int,
+) -> bytearray:
+    """A whole uncompressed batch, without sequences, of keys and values with one timestamp.
+
+    :raises ValueError: it would be larger than the format allows.
+    """
+    area = RecordArea()
+    for delta, (key, value) in enumerate(pairs):
+        area.append_at(delta, timestamp_ms, key, value)
+    size_bytes = _HEADER.size + area.size_bytes
+    if size_bytes > MAX_BATCH_BYTES:
+        raise ValueError(too_large(size_bytes))
+    count = len(pairs)
+    before = base_offset, size_bytes - _LOG_OVERHEAD_BYTES, leader_epoch, _MAGIC, 0
+    after = attributes, count - 1, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, count
+    batch = bytearray(_HEADER.pack(*before, *after))
+    batch += area.to_bytes()
+    _CRC.pack_into(batch, _CRC_AT, compiled_crc32c(memoryview(batch)[_CRC_COVERS_FROM:]))
+    return batch
+
+
+def too_large(size_bytes: int) -> str:
+    return f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records"
 
 
 def most_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> int:

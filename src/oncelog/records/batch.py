@@ -11,16 +11,17 @@ attributes on, so base offset and leader epoch may be rewritten without a new on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple, TypeVar
 
 from oncelog.records import native
+from oncelog.records._pure import MAX_BATCH_BYTES, too_large
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress, decompress
 from oncelog.records.crc import Buffer, compiled_crc32c, crc32c
 from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
-from oncelog.records.native import RecordArea, decode
+from oncelog.records.native import RecordArea, decode, encode_pairs
 from oncelog.records.record import Header, Headers, Record, decrement_sequence, increment_sequence
 from oncelog.types import (
     NO_PARTITION_LEADER_EPOCH,
@@ -46,6 +47,7 @@ __all__ = [
     "decrement_sequence",
     "encode_batch",
     "encode_empty_batch",
+    "encode_pairs",
     "increment_sequence",
     "iter_headers",
     "read_header",
@@ -80,7 +82,6 @@ _ATTRIBUTES = Struct(">h")
 _TIMESTAMP = Struct(">q")
 _LENGTH_AT, _EPOCH_AT, _CRC_AT, ATTRIBUTES_AT = 8, 12, 17, 21
 _MAX_TIMESTAMP_AT, _PRODUCER_AT = 35, 43
-_MAX_BATCH_BYTES = 2**31 - 1
 _CODECS = tuple(Compression)
 
 
@@ -339,8 +340,8 @@ def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
 def _head(covered: bytes, area: Buffer, base_offset: int, leader_epoch: int) -> bytearray:
     """A header that has ``covered`` as its fields from the attributes on."""
     size_bytes = HEADER_SIZE_BYTES + len(area)
-    if size_bytes > _MAX_BATCH_BYTES:
-        raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")
+    if size_bytes > MAX_BATCH_BYTES:
+        raise ValueError(too_large(size_bytes))
     crc = compiled_crc32c(area, compiled_crc32c(covered))
     head = bytearray(_NOT_COVERED.pack(base_offset, size_bytes - LOG_OVERHEAD_BYTES, leader_epoch, MAGIC, crc))
     head += covered
@@ -496,42 +497,6 @@ def encode_batch(
     )
     packed = compress(compression, records_bytes, level) if compression else records_bytes
     return b"".join((header_bytes(header, packed), packed))
-
-
-def encode_pairs(
-    pairs: Sequence[tuple[bytes | None, bytes | None]],
-    timestamp_ms: int,
-    *,
-    producer_id: int = NO_PRODUCER_ID,
-    producer_epoch: int = NO_PRODUCER_EPOCH,
-    transactional: bool = False,
-    base_offset: int = 0,
-    leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
-) -> bytearray:
-    """A batch of keys and values with one timestamp, in order: what a coordinator writes."""
-    area = RecordArea()
-    for delta, (key, value) in enumerate(pairs):
-        area.append_at(delta, timestamp_ms, key, value)
-    records = area.to_bytes()
-    count, attributes = len(pairs), TRANSACTIONAL_BIT if transactional else 0
-    covered = _COVERED.pack(
-        attributes, count - 1, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, count
-    )
-    batch = _head(covered, records, base_offset, leader_epoch)
-    batch += records
-    return batch
-
-
-def encode_control(
-    records: bytes, timestamp_ms: int, producer_id: int, producer_epoch: int, base_offset: int, leader_epoch: int
-) -> bytearray:
-    """The control batch of a transaction whose only record is ``records``."""
-    covered = _COVERED.pack(
-        TRANSACTIONAL_BIT | CONTROL_BIT, 0, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, 1
-    )
-    batch = _head(covered, records, base_offset, leader_epoch)
-    batch += records
-    return batch
 
 
 def encode_empty_batch(header: BatchHeader) -> bytes:

@@ -11,19 +11,19 @@ from struct import Struct
 from typing import NamedTuple
 
 from oncelog.records.batch import (
+    CONTROL_BIT,
+    TRANSACTIONAL_BIT,
     BatchHeader,
     Buffer,
     Record,
     decode_records,
-    encode_control,
+    encode_pairs,
     read_header,
 )
 from oncelog.records.errors import CorruptBatch
 
 _KEY = Struct(">hh")
 _MARKER = Struct(">hi")
-_MARKER_RECORD = Struct(">BxxxBhhBhiB")
-"""Length, attributes and zero deltas, then key, value and number of headers; lengths are zigzag varints."""
 
 
 class ControlType(IntEnum):
@@ -39,7 +39,7 @@ class ControlType(IntEnum):
     KRAFT_VOTERS = 6
 
 
-_ABORT, _COMMIT = int(ControlType.ABORT), int(ControlType.COMMIT)
+_ABORT_KEY, _COMMIT_KEY = _KEY.pack(0, ControlType.ABORT), _KEY.pack(0, ControlType.COMMIT)
 
 
 class EndTxnMarker(NamedTuple):
@@ -63,9 +63,9 @@ def encode_end_txn_marker(
     leader_epoch: int = -1,
 ) -> bytearray:
     """The batch of one record that ends a producer's transaction in a partition."""
-    # A single record of constant size, so this is the fixed part of a batch and of a record.
-    records = _MARKER_RECORD.pack(32, 8, 0, _COMMIT if commit else _ABORT, 12, 0, coordinator_epoch, 0)
-    return encode_control(records, timestamp_ms, producer_id, producer_epoch, base_offset, leader_epoch)
+    key, value = _COMMIT_KEY if commit else _ABORT_KEY, _MARKER.pack(0, coordinator_epoch)
+    pairs, attributes = ((key, value),), TRANSACTIONAL_BIT | CONTROL_BIT
+    return encode_pairs(pairs, timestamp_ms, attributes, producer_id, producer_epoch, base_offset, leader_epoch)
 
 
 def control_type(key: Buffer | None) -> ControlType:

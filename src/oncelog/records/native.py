@@ -32,6 +32,7 @@ if TYPE_CHECKING or compiled is None:
     columns = _pure.columns
     consumer_records = _pure.consumer_records
     decode = _pure.decode
+    encode_pairs = _pure.encode_pairs
     murmur2 = _pure.murmur2
     walk = _pure.walk
 else:
@@ -40,6 +41,7 @@ else:
     columns = compiled.columns
     consumer_records = compiled.consumer_records
     decode = compiled.decode
+    encode_pairs = compiled.encode_pairs
     murmur2 = compiled.murmur2
     walk = compiled.walk
 
@@ -53,6 +55,7 @@ __all__ = [
     "compiled",
     "consumer_records",
     "decode",
+    "encode_pairs",
     "murmur2",
     "walk",
     "why_pure",

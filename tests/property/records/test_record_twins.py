@@ -21,6 +21,8 @@ from oncelog.records.batch import (
     encode_batch,
     header_bytes,
     increment_sequence,
+    read_header,
+    verify_crc,
 )
 from oncelog.records.control import parse_control
 from oncelog.records.validation import InvalidBatch, ValidatedBatch, validate_append
@@ -230,3 +232,21 @@ def test_both_fill_up_to_the_same_row(
         assert within <= limit
     assert compiled.to_bytes() == pure.to_bytes()
     assert (compiled.count, compiled.size_bytes) == (pure.count, pure.size_bytes)
+
+
+INT16 = st.integers(-(2**15), 2**15 - 1)
+
+
+@given(st.lists(st.tuples(BYTES, BYTES), max_size=300), st.tuples(INT64, INT16, INT64, INT16, INT64, INT32))
+def test_batches_of_pairs(
+    pairs: list[tuple[bytes | None, bytes | None]], fields: tuple[int, int, int, int, int, int]
+) -> None:
+    made = native.encode_pairs(pairs, *fields)
+    assert made == _pure.encode_pairs(pairs, *fields)
+    timestamp, attributes, producer_id, producer_epoch, base_offset, leader_epoch = fields
+    verify_crc(made)
+    header = read_header(made)
+    assert header.attributes == attributes
+    assert (header.base_offset, header.partition_leader_epoch) == (base_offset, leader_epoch)
+    assert (header.producer_id, header.producer_epoch) == (producer_id, producer_epoch)
+    assert (header.base_timestamp, header.max_timestamp) == (timestamp, timestamp)

@@ -18,6 +18,7 @@ from kio.records.writers import write_batch as kio_write_batch
 from oncelog.records import _pure, native
 from oncelog.records.batch import (
     HEADER_SIZE_BYTES,
+    TRANSACTIONAL_BIT,
     BatchBuilder,
     BatchHeader,
     Compression,
@@ -190,7 +191,9 @@ def test_pairs_make_the_batch_that_their_records_make(transactional: bool) -> No
     pairs: list[tuple[bytes | None, bytes | None]] = [(b"k", b"v"), (b"", None), (None, b"x" * 300)]
     producer = {"producer_id": 9, "producer_epoch": 3} if transactional else {}
     records = [Record(delta, 1_700_000_000_123, key, value) for delta, (key, value) in enumerate(pairs)]
-    made = encode_pairs(pairs, 1_700_000_000_123, transactional=transactional, **producer)
+    producer_id, producer_epoch = (9, 3) if transactional else (-1, -1)
+    attributes = TRANSACTIONAL_BIT if transactional else 0
+    made = encode_pairs(pairs, 1_700_000_000_123, attributes, producer_id, producer_epoch, 0, -1)
     assert made == encode_batch(records, transactional=transactional, **producer)
 
 

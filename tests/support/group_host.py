@@ -50,20 +50,10 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 from oncelog.protocol.wire import ZERO_UUID
 from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
+from tests.support.ports import CountingRandom
 
 START_MS = 1_700_000_000_000
 Logged = LoggedRecord | LoggedMarker
-
-
-class CountingRandom:
-    """Identities that differ from each other and are the same in every run."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def token(self, size: int) -> bytes:
-        self._count += 1
-        return self._count.to_bytes(size, "big")
 
 
 class MemoryGroupHost:

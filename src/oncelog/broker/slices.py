@@ -32,7 +32,7 @@ AT_A_TIME = 64
 SHORT = 100
 """After this many pieces a work counts as long; long ones get half of the turns, so that short ones need not wait."""
 GIVE_WAY = 1000
-"""After this many pieces a long work goes to the end of its queue: it may wait for what a later one does."""
+"""Once in this many steps, a work of each kind goes to the end of its queue: it may wait for what a later one does."""
 AT_ONCE_IN_A_CROWD = 2
 """Pieces done in the request's own turn if many works are under way: most requests need no more."""
 

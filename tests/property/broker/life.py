@@ -24,7 +24,8 @@ from oncelog.metadata.opening import open_metadata
 from oncelog.records.batch import decode_records
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
-from tests.unit.broker.apis_admin.conftest import NOW_MS, AtOnce, CountingRandom
+from tests.support.ports import AtOnce, CountingRandom
+from tests.unit.broker.apis_admin.conftest import NOW_MS
 from tests.unit.log.batches import batch, roll
 
 T = TypeVar("T")

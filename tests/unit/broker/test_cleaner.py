@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -18,27 +17,12 @@ from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import TopicPartition
+from tests.support.ports import Later
 from tests.unit.log.batches import roll
 
 NOW_MS = 1_000_000
 A0, B0 = TopicPartition("a", 0), TopicPartition("b", 0)
 COMPACTED = TopicConfig(cleanup_policy=("compact",), file_delete_delay_ms=0)
-
-
-class Later:
-    """Background work that is done when the test says so."""
-
-    def __init__(self) -> None:
-        self.jobs: list[tuple[Callable[[], None], Callable[[Exception | None], None]]] = []
-
-    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        self.jobs.append((work, done))
-
-    def finish(self, error: Exception | None = None) -> None:
-        work, done = self.jobs.pop(0)
-        if error is None:
-            work()
-        done(error)
 
 
 class Folder:
@@ -70,7 +54,7 @@ class Folder:
         """Until no work is due."""
         self.cleaner.clean(now_ms)
         while self.later.jobs:
-            self.later.finish()
+            self.later.do_next()
 
     def cut(self, name: TopicPartition, offset: int) -> None:
         self.logs[name].truncate_to(offset)
@@ -116,7 +100,7 @@ def test_a_log_that_is_always_due_keeps_no_other_waiting() -> None:
     for _ in range(8):
         folder.write(A0)
     for _ in range(3):  # A is rewritten and synced, B is rewritten
-        folder.later.finish()
+        folder.later.do_next()
     assert folder.first_offset(B0) == 1
 
 
@@ -128,11 +112,11 @@ def test_a_log_that_is_made_again_is_compacted_though_the_job_for_the_one_before
     folder.logs.pop(A0).delete("token")
     folder.cleaner.forget(A0)
     folder.logs[A0] = folder.open(A0)
-    folder.later.finish(StorageError("its folder is gone"))
+    folder.later.do_next(StorageError("its folder is gone"))
     for _ in range(2):
         folder.write(A0)
     folder.cleaner.clean(NOW_MS)
-    folder.later.finish()
+    folder.later.do_next()
     assert folder.first_offset(A0) == 1
 
 
@@ -150,7 +134,7 @@ def test_a_log_that_cannot_be_looked_at_keeps_no_other_waiting() -> None:
 
     folder.disk.open = failing  # type: ignore[method-assign, assignment]
     folder.cleaner.clean(NOW_MS)
-    folder.later.finish()
+    folder.later.do_next()
     assert folder.first_offset(B0) == 1
 
 
@@ -210,7 +194,7 @@ def test_a_compaction_that_outlasts_its_broker_puts_nothing_in_place() -> None:
     before = folder.disk.list(str(A0))
     folder.cleaner.clean(NOW_MS)
     folder.cleaner.stop()
-    folder.later.finish()
+    folder.later.do_next()
     assert folder.disk.list(str(A0)) == before
     assert not folder.later.jobs
 
@@ -226,7 +210,7 @@ def dirty(*names: TopicPartition) -> Folder:
 def test_a_log_for_which_the_disk_had_no_room_is_compacted_once_there_is_some() -> None:
     folder = dirty(A0)
     folder.cleaner.clean(NOW_MS)
-    folder.later.finish(StorageError("cannot write a-0/0.log.cleaned: No space left on device"))
+    folder.later.do_next(StorageError("cannot write a-0/0.log.cleaned: No space left on device"))
     folder.cleaner.clean(NOW_MS)
     assert not folder.later.jobs, "not at once: it takes others' room each time"
     for _ in range(FIRST_PAUSE):
@@ -241,7 +225,7 @@ def test_each_time_that_the_disk_refuses_a_log_waits_twice_as_long() -> None:
         folder.cleaner.clean(NOW_MS)
         if folder.later.jobs:
             tries.append(call)
-            folder.later.finish(StorageError("No space left on device"))
+            folder.later.do_next(StorageError("No space left on device"))
     assert tries == [1, 1 + FIRST_PAUSE, 1 + 3 * FIRST_PAUSE, 1 + 7 * FIRST_PAUSE]
 
 
@@ -265,9 +249,9 @@ def test_whatever_happens_to_one_log_the_next_is_compacted(fails: str, monkeypat
         monkeypatch.setattr(Compaction, fails, first)
     folder.cleaner.clean(NOW_MS)
     if fails in ("run", "discard"):
-        folder.later.finish(ZeroDivisionError("unforeseen"))
+        folder.later.do_next(ZeroDivisionError("unforeseen"))
     while folder.later.jobs:
-        folder.later.finish()
+        folder.later.do_next()
     assert folder.first_offset(B0) == 1
     folder.clean(NOW_MS)
     assert folder.first_offset(A0) == 0, "it is left as it is"

@@ -5,17 +5,7 @@ import pytest
 from oncelog.broker import fetch_sessions
 from oncelog.broker.fetch_sessions import FetchPosition, FetchSession, FetchSessionCache, PartitionKey
 from oncelog.errors import Error
-
-
-class CountingRandom:
-    """Tokens 1, 2, 3, ..."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def token(self, size: int) -> bytes:
-        self.count += 1
-        return self.count.to_bytes(size, "big")
+from tests.support.ports import CountingRandom
 
 
 def position(offset: int = 0) -> FetchPosition:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from oncelog.broker.log_manager import LogManager
@@ -17,33 +15,17 @@ from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
+from tests.support.ports import AtOnce, CountingRandom
 
 T0 = TopicPartition("t", 0)
 OLD_ID, NEW_ID = b"\1" * 16, b"\2" * 16
-
-
-class CountingRandom:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def token(self, size: int) -> bytes:
-        self.count += 1
-        return self.count.to_bytes(size, "big")
-
-
-class Inline:
-    """Background work done at once."""
-
-    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        work()
-        done(None)
 
 
 def manager(disk: MemoryDisk, cluster_id: str = "") -> tuple[LogManager, Timers, MetadataStore]:
     random = CountingRandom()
     timers = Timers()
     store = MetadataStore(":memory:", node_id=1, random=random, cluster_id=cluster_id)
-    return LogManager(disk, BrokerConfig(), timers, Inline(), random, Slices()), timers, store
+    return LogManager(disk, BrokerConfig(), timers, AtOnce(), random, Slices()), timers, store
 
 
 def append(logs: LogManager, topic_id: bytes) -> int:

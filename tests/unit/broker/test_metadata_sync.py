@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -29,28 +28,8 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.support.frames import encode_request
+from tests.support.ports import Later
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
-
-Job = tuple[Callable[[], None], Callable[[Exception | None], None]]
-
-
-class Later:
-    """``ports.Background`` that does its next piece of work when told to."""
-
-    def __init__(self) -> None:
-        self.jobs: list[Job] = []
-
-    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        self.jobs.append((work, done))
-
-    def go_on(self) -> None:
-        (work, done), *self.jobs = self.jobs
-        try:
-            work()
-        except StorageError as error:
-            done(error)
-        else:
-            done(None)
 
 
 class Slow:
@@ -91,7 +70,7 @@ class Slow:
     def drain(self) -> None:
         """Until no work is left."""
         while self.elsewhere.jobs:
-            self.elsewhere.go_on()
+            self.elsewhere.do_next()
             self.broker.slices.finish()
 
     def send(self, request: Message, channel: RecordingChannel | None = None) -> RecordingChannel:
@@ -146,10 +125,10 @@ def test_a_change_is_answered_when_it_is_synced_and_those_made_meanwhile_share_a
     first = slow.create("a")
     others = [slow.create("b"), slow.create("c", "d")]
     assert not first.answers and slow.syncs == 0
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     assert first.answers and not any(channel.answers for channel in others)
     assert slow.synced_topics()[:1] == ["a"]
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     assert all(channel.answers for channel in others)
     assert slow.synced_topics() == ["a", "b", "c", "d"]
     assert (slow.syncs, slow.elsewhere.jobs) == (2, [])
@@ -159,7 +138,7 @@ def test_what_is_shown_of_metadata_is_synced(slow: Slow) -> None:
     slow.create("a")
     shown = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="a")]))
     assert not shown.answers
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     (topic,) = decoded(shown, MetadataRequest).topics  # type: ignore[attr-defined]
     assert (topic.name, topic.error_code) == ("a", 0)
     again = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="a")]))
@@ -170,7 +149,7 @@ def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
     """Otherwise a client that changes something all the time holds the answer back forever."""
     first = slow.create("a")
     slow.create("b")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.create("c")
     assert first.answers and not slow.broker.metadata_sync.is_settled
 
@@ -179,7 +158,7 @@ def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
 def test_who_neither_changes_nor_asks_for_metadata_waits_for_none(tmp_path: Path, policy: str) -> None:
     slow = Slow(tmp_path, policy)
     slow.create("old")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.create("new")
     written = slow.produce("old")
     slow.flush()
@@ -193,7 +172,7 @@ def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_take(slow: S
     slow.create("a")
     written = slow.produce("a")
     assert slow.flush() == [] and not written.answers
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     assert not written.answers
     assert slow.flush() == [TopicPartition("a", 0)]
     assert error_of_produce(written) == 0
@@ -201,22 +180,22 @@ def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_take(slow: S
 
 def test_nor_to_partitions_that_are_added(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     added = slow.send(CreatePartitionsRequest([CreatePartitionsTopic("a", 3, None)], 1000, False))
     written = slow.produce("a", 2)
     assert slow.flush() == [] and not written.answers and not added.answers
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     assert slow.flush() == [TopicPartition("a", 2)]
     assert written.answers and added.answers
 
 
 def test_files_of_a_deleted_topic_are_put_aside_when_its_end_is_synced(slow: Slow) -> None:
     slow.create("a", partitions=2)
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     deleted = slow.delete("a")
     assert slow.broker.partition(TopicPartition("a", 0)) is None
     assert slow.disk.exists("a-0") and slow.disk.exists("a-1") and not deleted.answers
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     assert not slow.disk.exists("a-0") and not slow.disk.exists("a-1") and deleted.answers
     assert slow.synced_topics() == []
@@ -224,7 +203,7 @@ def test_files_of_a_deleted_topic_are_put_aside_when_its_end_is_synced(slow: Slo
 
 def test_a_name_whose_end_is_not_synced_yet_is_made_again_after_it(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.produce("a", acks=1)
     slow.flush()
     first = slow.broker.metadata.topic("a")
@@ -240,11 +219,11 @@ def test_a_name_whose_end_is_not_synced_yet_is_made_again_after_it(slow: Slow) -
 
 def test_a_failed_sync_ends_the_connections_of_those_who_waited_and_all_changes(slow: Slow) -> None:
     slow.create("old")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     changed = slow.create("new")
     waits = slow.produce("new")
     slow.fails = True
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     assert changed.closed is not None and "could not be synced" in changed.closed and not changed.answers
     assert error_of_produce(waits) == Error.KAFKA_STORAGE_ERROR
     slow.broker.now_ms = NOW_MS + 1
@@ -260,7 +239,7 @@ def test_a_failed_sync_ends_the_connections_of_those_who_waited_and_all_changes(
 def test_a_change_that_comes_after_a_failed_sync_is_refused_with_an_answer(slow: Slow) -> None:
     slow.create("a")
     slow.fails = True
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     kind = CreateTopicsRequest
     sent = encode_request(kind.API_KEY, 7, 7, "test", kind([CreatableTopic("b", 1, 1)], 1000).encode(7))
     channel = RecordingChannel()
@@ -291,7 +270,7 @@ def test_no_producer_id_is_given_twice_though_the_power_fails(slow: Slow) -> Non
         assert reserved[slow.syncs] > given[-1]
         if len(given) == PRODUCER_ID_BLOCK_SIZE * 3 // 4:
             assert slow.syncs == 0, "the first block was synced with the start"
-            slow.elsewhere.go_on()
+            slow.elsewhere.do_next()
     assert given == list(range(len(given)))
     assert slow.syncs == 1, "the second block was synced elsewhere, long before it was needed"
 
@@ -310,18 +289,18 @@ def test_a_block_that_is_not_there_when_it_is_needed_is_synced_in_its_turn(slow:
 
 def test_checkpoints_forget_a_deleted_topic_elsewhere_before_one_of_its_name_is_made(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.logs._write_checkpoints()
     slow.delete("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     made = slow.create("a")
     assert slow.broker.metadata.topic("a") is None and b"a 0" in slow.disk.read("recovery-point-offset-checkpoint")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     assert b"a 0" not in slow.disk.read("recovery-point-offset-checkpoint")
     slow.broker.slices.finish()
     assert slow.broker.metadata.topic("a") is not None and not made.answers
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     assert made.answers
 
 
@@ -333,12 +312,12 @@ def test_a_topic_deleted_while_checkpoints_are_written_is_in_the_next_ones(slow:
     slow.create("a")
     slow.delete("b")
     slow.elsewhere.jobs.reverse()  # two threads
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     slow.create("b")
     waits = slow.create("a")
     assert slow.broker.metadata.topics() == () and len(slow.elsewhere.jobs) == 1
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     assert [info.name for info in slow.broker.metadata.topics()] == ["a"]
     slow.drain()
@@ -349,7 +328,7 @@ def test_a_topic_deleted_while_checkpoints_are_written_is_in_the_next_ones(slow:
 
 def test_a_checkpoint_is_written_by_the_interval_elsewhere_and_a_stop_takes_no_mark_while_one_is(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.advance(NOW_MS + 60_000)
     slow.broker.slices.finish()
     assert slow.broker.logs.is_writing and not slow.disk.exists("recovery-point-offset-checkpoint")
@@ -366,7 +345,7 @@ def test_a_name_that_two_make_again_and_a_third_deletes_meanwhile_is_one_topic_a
     slow.delete("a")
     slow.drain()
     first, second = slow.create("a"), slow.create("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     assert slow.broker.metadata.topic("a") is not None
     deleted = slow.delete("a")
@@ -436,9 +415,9 @@ def test_producer_ids_of_half_a_block_are_given_though_no_next_block_can_be_had(
 
 def test_a_topic_named_by_metadata_requests_is_made_once(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.delete("a")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     request = MetadataRequest(topics=[MetadataRequestTopic(name="a")], allow_auto_topic_creation=True)
     asked = [slow.send(request), slow.send(request)]

@@ -10,7 +10,8 @@ from oncelog.errors import Error
 from oncelog.metadata.opening import open_metadata
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, AtOnce, CountingRandom
+from tests.support.ports import AtOnce, CountingRandom
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 from tests.unit.log.batches import batch
 
 

@@ -21,7 +21,8 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.types import TopicPartition
-from tests.unit.broker.apis_admin.conftest import NOW_MS, CountingRandom
+from tests.support.ports import CountingRandom
+from tests.unit.broker.apis_admin.conftest import NOW_MS
 from tests.unit.broker.test_metadata_sync import Slow, decoded, error_of_produce
 
 TOPIC = 2
@@ -42,7 +43,7 @@ def _until_moving(slow: Slow) -> None:
     """The store's log is about to be moved, and no request waits for a sync."""
     for number in range(100):
         slow.create(f"old{number}")
-        slow.elsewhere.go_on()
+        slow.elsewhere.do_next()
         if slow.elsewhere.jobs:
             return
     pytest.fail("it is never moved")
@@ -60,7 +61,7 @@ def test_the_log_of_the_store_is_moved_elsewhere_and_changes_wait_for_it(slow: S
     named = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="named")], allow_auto_topic_creation=True))
     assert slow.broker.metadata.topic("new") is None and slow.broker.metadata.topic("named") is None
     assert path.read_bytes() == before
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     after = path.read_bytes()
     assert after[:32] != before[:32], "the log has begun again, which costs a sync"
@@ -78,7 +79,7 @@ def test_a_log_that_cannot_be_moved_is_told_as_a_failed_sync_is(slow: Slow, monk
     monkeypatch.setattr(slow.broker.metadata, "move_log", fails)
     _until_moving(slow)
     waits = slow.create("new")
-    slow.elsewhere.go_on()
+    slow.elsewhere.do_next()
     slow.broker.slices.finish()
     (topic,) = decoded(waits, CreateTopicsRequest).topics  # type: ignore[attr-defined]
     assert (topic.name, topic.error_code) == ("new", Error.KAFKA_STORAGE_ERROR), "nothing of it was begun"

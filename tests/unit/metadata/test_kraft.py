@@ -13,24 +13,14 @@ from oncelog.protocol.generated.config_record import ConfigRecord
 from oncelog.protocol.generated.partition_record import PartitionRecord
 from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord
 from oncelog.records.batch import iter_headers
+from tests.support.ports import CountingRandom
 
 QUORUM = Quorum(1, "AAAAAAAAAAAAAAAAAAAAAQ", "127.0.0.1", 9093)
 
 
-class Counting:
-    """Identities one after another; implements ``ports.Random``."""
-
-    def __init__(self) -> None:
-        self.next = 0
-
-    def token(self, size: int) -> bytes:
-        self.next += 1
-        return self.next.to_bytes(size, "big")
-
-
 @pytest.fixture
 def store() -> MetadataStore:
-    made = MetadataStore(":memory:", node_id=1, random=Counting())
+    made = MetadataStore(":memory:", node_id=1, random=CountingRandom())
     made.create_topic("orders", 600, {"retention.ms": "-1"}, 0)
     made.set_dynamic_config(ResourceType.BROKER, "", {"oncelog.flush.policy": "commit", "log.cleaner.backoff.ms": "1"})
     made.allocate_producer_id()

@@ -17,18 +17,7 @@ from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST
 from oncelog.metadata.store import MetadataStore, ResourceType
 from oncelog.scram import credential
-
-
-class CountingRandom:
-    """Distinct tokens, the same in every run."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def token(self, size: int) -> bytes:
-        self.count += 1
-        return self.count.to_bytes(size, "big")
-
+from tests.support.ports import CountingRandom
 
 Open = Callable[..., MetadataStore]
 

@@ -24,7 +24,7 @@ from oncelog.protocol.generated.delete_records_request import (
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.server.disk import ForeignFile
 from oncelog.testing.simulation.broker import StoreLog
-from tests.unit.broker.apis_admin.conftest import CountingRandom
+from tests.support.ports import CountingRandom
 
 
 @pytest.fixture

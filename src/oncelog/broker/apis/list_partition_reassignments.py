@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46), version 0: with one broker no reassignment is ever under way."""
+"""ListPartitionReassignments (key 46), version 0: moves take effect at once, so none is ever in progress."""
 
 from __future__ import annotations
 

@@ -18,25 +18,9 @@ from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 from oncelog.server.memory_disk import MemoryDisk
 from tests.support.frames import encode_request
+from tests.support.ports import AtOnce, CountingRandom
 
 NOW_MS = 1_700_000_000_000
-
-
-class CountingRandom:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def token(self, size: int) -> bytes:
-        self.count += 1
-        return self.count.to_bytes(size, "big")
-
-
-class AtOnce:
-    """``ports.Background`` that completes everything before it returns."""
-
-    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        work()
-        done(None)
 
 
 class RecordingChannel:

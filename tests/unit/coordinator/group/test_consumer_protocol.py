@@ -15,7 +15,8 @@ from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
 from oncelog.types import ProducerIdAndEpoch
-from tests.support.group_host import CountingRandom, GroupClient, MemoryGroupHost
+from tests.support.group_host import GroupClient, MemoryGroupHost
+from tests.support.ports import CountingRandom
 from tests.support.work import calls_of
 
 

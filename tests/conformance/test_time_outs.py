@@ -30,17 +30,39 @@ def connection(quick_node: Node) -> Iterator[Connection]:
         yield opened
 
 
+class Aging:
+    """Producers and transactional ids that grow old side by side, for tests that wait for that."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.idle_pid = new_pid(connection)
+        self.idle_id = self._transactional("idle")
+        self.open = self._transactional("open")
+        self.open_pid = new_pid(connection)
+        for name in ("of-idle-pid", "of-idle-id", "of-open"):
+            connection.create_topic(name)
+        first = batch(b"a", pid=self.idle_pid, epoch=0, sequence=0)
+        assert connection.produce("of-idle-pid", first).error == 0
+        self.too_early = connection.produce("of-idle-pid", batch(b"a", pid=self.idle_pid, epoch=0, sequence=9)).error
+        self.idle_id.send("of-idle-id", b"a")
+        self.idle_id.commit()
+        self.open.send("of-open", b"a")
+        connection.produce("of-open", batch(b"b", pid=self.open_pid, epoch=0, sequence=0))
+        self.younger_id = self._transactional("younger")
+
+    def _transactional(self, name: str) -> Transactional:
+        return Transactional(self.connection, f"aging-{name}").init()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def aging(quick_node: Node) -> Iterator[Aging]:
+    with Connection(quick_node.bootstrap_servers) as opened:
+        yield Aging(opened)
+
+
 def producers_of(connection: Connection, topic: str) -> set[int]:
     answer = connection.ask(DescribeProducersRequest(topics=[TopicRequest(name=topic, partition_indexes=[0])]), 0)
     return {state.producer_id for state in answer.topics[0].partitions[0].active_producers}
-
-
-def test_check_25_an_idle_producer_is_forgotten_after_its_time(connection: Connection, topic: str) -> None:
-    pid = new_pid(connection)
-    assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=0)).error == 0
-    assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=9)).error == OUT_OF_ORDER
-    eventually(lambda: pid not in producers_of(connection, topic))
-    assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=9)).error == 0
 
 
 def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: Connection, topic: str) -> None:
@@ -53,18 +75,6 @@ def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: Co
     eventually(lambda: late not in producers_of(connection, topic))
     assert connection.produce(topic, old).base_offset == 2
     assert early in producers_of(connection, topic)
-
-
-def test_check_25_an_open_transaction_keeps_its_producer(connection: Connection, topic: str, unique_name: str) -> None:
-    producer = Transactional(connection, unique_name + "-id").init()
-    producer.send(topic, b"a")
-    pid = new_pid(connection)
-    connection.produce(topic, batch(b"b", pid=pid, epoch=0, sequence=0))
-    eventually(lambda: pid not in producers_of(connection, topic))
-    assert producers_of(connection, topic) == {producer.pid}
-    assert producer.send_once(topic, b"b").error == 0
-    producer.commit()
-    eventually(lambda: producers_of(connection, topic) == set())
 
 
 @pytest.mark.parametrize("version_2", [False, True])
@@ -113,29 +123,6 @@ def test_a_transaction_within_its_time_is_left_alone(connection: Connection, top
     assert connection.list_offset(topic, isolation=READ_COMMITTED).offset == 0
     patient.commit()
     assert connection.read_committed(topic) == [b"kept"]
-
-
-def test_check_49_an_idle_transactional_id_is_forgotten(connection: Connection, topic: str, unique_name: str) -> None:
-    producer = Transactional(connection, unique_name + "-id").init()
-    producer.send(topic, b"a")
-    producer.commit()
-    eventually(lambda: producer.describe().error_code == 105)
-    assert producer.end_once(commit=True).error_code == INVALID_PID_MAPPING
-    assert set(producer.add_once((topic, 0)).values()) == {INVALID_PID_MAPPING}
-    assert producer.send_once(topic, b"b").error == INVALID_PID_MAPPING
-    old = producer.pid
-    producer.init()
-    assert producer.epoch == 0
-    assert producer.pid != old
-
-
-def test_check_49_an_open_transaction_is_not_forgotten(connection: Connection, topic: str, unique_name: str) -> None:
-    idle = Transactional(connection, unique_name + "-idle").init()
-    producer = Transactional(connection, unique_name + "-id").init()
-    producer.send(topic, b"a")
-    eventually(lambda: idle.describe().error_code == 105)
-    assert producer.describe().transaction_state == "Ongoing"
-    producer.commit()
 
 
 @pytest.fixture
@@ -196,3 +183,35 @@ def test_check_35_the_last_end_with_version_2_gives_a_new_pid(
     assert connection.read_committed(topic) == [b"last", b"next"]
     producer.pid = old
     assert producer.send_once(topic, b"zombie", epoch=LAST_EPOCH).error in (INVALID_EPOCH, INVALID_PID_MAPPING)
+
+
+def test_check_25_an_idle_producer_is_forgotten_after_its_time(aging: Aging) -> None:
+    connection, pid = aging.connection, aging.idle_pid
+    assert aging.too_early == OUT_OF_ORDER
+    eventually(lambda: pid not in producers_of(connection, "of-idle-pid"))
+    assert connection.produce("of-idle-pid", batch(b"a", pid=pid, epoch=0, sequence=9)).error == 0
+
+
+def test_check_49_an_idle_transactional_id_is_forgotten(aging: Aging) -> None:
+    producer = aging.idle_id
+    eventually(lambda: producer.describe().error_code == 105)
+    assert producer.end_once(commit=True).error_code == INVALID_PID_MAPPING
+    assert set(producer.add_once(("of-idle-id", 0)).values()) == {INVALID_PID_MAPPING}
+    assert producer.send_once("of-idle-id", b"b").error == INVALID_PID_MAPPING
+    old = producer.pid
+    producer.init()
+    assert producer.epoch == 0
+    assert producer.pid != old
+
+
+def test_checks_25_and_49_an_open_transaction_keeps_its_producer_and_its_id(aging: Aging) -> None:
+    """Longer than another producer of the partition, and than another id, are kept."""
+    producer, topic = aging.open, "of-open"
+    younger = aging.younger_id
+    eventually(lambda: aging.open_pid not in producers_of(aging.connection, topic))
+    eventually(lambda: younger.describe().error_code == 105)
+    assert producers_of(aging.connection, topic) == {producer.pid}
+    assert producer.describe().transaction_state == "Ongoing"
+    assert producer.send_once(topic, b"b").error == 0
+    producer.commit()
+    eventually(lambda: producers_of(aging.connection, topic) == set())

@@ -103,10 +103,11 @@ def test_an_unforeseen_failure_of_a_sync_stops_the_partition(
     settings = {"oncelog.flush.policy": policy, "log.flush.interval.ms": 1, "auto.create.topics.enable": True}
     broker = oncelog.Broker(tmp_path, settings=settings).start()
     try:
-        with Producer(
-            bootstrap_servers=broker.bootstrap_servers, request_timeout_ms=500, delivery_timeout_ms=5000
-        ) as producer:
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
             producer.send_and_wait("topic", b"kept")
+        with Producer(
+            bootstrap_servers=broker.bootstrap_servers, request_timeout_ms=500, delivery_timeout_ms=2000
+        ) as producer:
             monkeypatch.setattr(OsFile, "sync", _raises(error))
             with pytest.raises(KafkaError) as refused:
                 _send_until_refused(producer)

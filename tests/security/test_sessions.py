@@ -36,6 +36,14 @@ def side(request: pytest.FixtureRequest) -> Iterator[Side]:
         yield found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def unrenewed(side: Side) -> Iterator[Connection]:
+    """Opened before all else, so that its session ends while the other tests run."""
+    with side.connect("alice") as connection:
+        assert works(connection)
+        yield connection
+
+
 def plain(user: str, password: str = PASSWORD) -> SaslAuthenticateRequest:
     return SaslAuthenticateRequest(f"\0{user}\0{password}".encode())
 
@@ -46,12 +54,6 @@ def works(connection: Connection) -> bool:
     except (ConnectionClosed, ConnectionError):
         return False
     return True
-
-
-def test_a_session_that_is_not_renewed_is_ended(side: Side) -> None:
-    with side.connect("alice") as connection:
-        assert works(connection)
-        eventually(lambda: not works(connection))
 
 
 def renewing(connection: Connection, mechanism: str = "PLAIN") -> None:
@@ -151,3 +153,7 @@ def test_what_comes_behind_a_login_that_fails_is_not_done(side: Side, topic: str
         with pytest.raises(ConnectionClosed):
             connection.receive_produce(behind[0])
     assert side.admin.list_offset(topic).offset == 1
+
+
+def test_a_session_that_is_not_renewed_is_ended(unrenewed: Connection) -> None:
+    eventually(lambda: not works(unrenewed))

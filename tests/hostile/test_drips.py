@@ -67,7 +67,7 @@ def closed(connection: Connection) -> bool:
 
 
 def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
-    node = Node(tmp_path, {"connections.max.idle.ms": "3000"})
+    node = Node(tmp_path, {"connections.max.idle.ms": "1500"})
     node.start()
     try:
         with node.connect(timeout_s=120) as slow, dripping(slow):
@@ -79,7 +79,7 @@ def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
 
 
 def test_a_login_that_drips_ends() -> None:
-    with oncelog_side({"connections.max.idle.ms": "3000"}) as side:
+    with oncelog_side({"connections.max.idle.ms": "1500"}) as side:
         with Connection(side.asking_servers, timeout_s=120) as slow, dripping(slow):
             slow.send_bytes(struct.pack(">i", 500_000))
             assert closed(slow)
@@ -96,7 +96,7 @@ def test_a_tls_handshake_that_drips_ends(tmp_path: Path) -> None:
         "listeners": "SSL://127.0.0.1:0",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(store),
-        "connections.max.idle.ms": "3000",
+        "connections.max.idle.ms": "1500",
     }
     hello = b"\x16\x03\x01\x10\x00\x01\x00\x0f\xfc\x03\x03"  # a ClientHello of 4 KB begins
     with (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -59,14 +60,20 @@ class KafkaProxy:
     port: int = 0
     tls: ssl.SSLContext | None = None
     """If set, clients connect with TLS, which the proxy terminates."""
+    receive_buffer: int | None = None
+    """About how much the kernel accepts before the proxy reads it; the rest stays with the client."""
 
     async def __aenter__(self) -> Self:
         self.reading = asyncio.Event()
         """While this is clear, the proxy reads nothing that clients write."""
         self.reading.set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
-        self.port = self._server.sockets[0].getsockname()[1]
+        listener = socket.socket()
+        if self.receive_buffer is not None:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receive_buffer)
+        listener.bind(("127.0.0.1", 0))
+        self._server = await asyncio.start_server(self._serve, sock=listener, ssl=self.tls)
+        self.port = listener.getsockname()[1]
         return self
 
     async def __aexit__(self, *_: object) -> None:

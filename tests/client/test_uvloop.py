@@ -23,7 +23,7 @@ async def copy(servers: str, topic: str, **security: str) -> None:
     async with Producer(bootstrap_servers=servers, acks=0, enable_idempotence=False, **security) as producer:
         for _ in range(100):
             await producer.send(topic, bytes(20_000))
-        await _has_arrived(servers, topic, 200, **security)
+    await _has_arrived(servers, topic, 200, **security)
     producer = Producer(bootstrap_servers=servers, transactional_id=topic, **security)
     async with producer, producer.transaction():
         await producer.send_and_wait(topic, b"last")
@@ -43,7 +43,7 @@ async def copy(servers: str, topic: str, **security: str) -> None:
 
 
 async def _has_arrived(servers: str, topic: str, end: int, **security: str) -> None:
-    """Without acknowledgements, TLS may lose what a busy broker has not started on when its client leaves."""
+    """Wait: a producer without acknowledgements may leave before a busy broker has started on its records."""
     async with Consumer(bootstrap_servers=servers, **security) as consumer:
         partition = TopicPartition(topic, 0)
         while (await consumer.end_offsets([partition]))[partition] < end:

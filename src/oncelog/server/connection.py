@@ -279,8 +279,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._held_bytes += self._frame_wanted - self._frame_room
         self._frame_room = self._frame_wanted
         self._note_progress()
-        if self._transport is not None and self._may_read():
-            self._transport.resume_reading()
+        if self._may_read():
+            self._read_on()
 
     def _hold(self, size_bytes: int) -> None:
         self._held_bytes += size_bytes
@@ -378,7 +378,12 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._take_own(waiting, self._waiting_end)
             if self._turn_used >= TURN_BUDGET:
                 self._yield()
-        if self._transport is not None and self._may_read():
+        if self._may_read():
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Take more from the socket."""
+        if self._transport is not None:
             self._transport.resume_reading()
 
     def hold(self) -> None:

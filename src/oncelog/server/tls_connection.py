@@ -1,6 +1,7 @@
 """A client connection over TLS: ``Connection`` with encryption between its buffers and the socket.
 
 The event loop fills one buffer that all connections of a server share, because it is emptied before the loop continues.
+The socket is read again only when everything received so far has been decrypted, so its end is never seen too early.
 Outgoing data is encrypted piece by piece, as the socket takes it. Ranges of files are read and encrypted here;
 ``sendfile`` is only for plain listeners.
 """
@@ -95,17 +96,11 @@ class TlsConnection(Connection):
         self.session.principal = f"User:{name}"
         return True
 
-    def memory_granted(self) -> None:
-        super().memory_granted()
+    def _read_on(self) -> None:
+        """Decrypt what arrived before there was memory for it, or during others' turns; only then read the socket."""
         self._server.loop.call_soon(self._go_on)
 
-    def resume(self) -> None:
-        super().resume()
-        if self._may_read():
-            self._server.loop.call_soon(self._go_on)
-
     def _go_on(self) -> None:
-        """Decrypt what arrived before there was memory for it, or during others' turns."""
         if not self._closing:
             self._decrypt_or_refuse()
 
@@ -115,6 +110,7 @@ class TlsConnection(Connection):
             if count < 0:
                 self.close("the client has ended TLS")
             elif count == 0:
+                super()._read_on()
                 return
             else:
                 self._received(count)

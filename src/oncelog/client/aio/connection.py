@@ -9,6 +9,7 @@ Called by the network. Every request given to a connection is answered exactly o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections import deque
 from collections.abc import Callable
@@ -37,6 +38,7 @@ _UNSUPPORTED_VERSION = _INT32.pack(Error.UNSUPPORTED_VERSION)[2:]
 NEVER_MS = 2**62
 _LOOK_SECONDS = 0.02
 """How often to see whether the system has taken what lies under TLS, of which nobody tells."""
+_GOODBYE_SECONDS = 5.0
 _LARGEST_GREETING = 1 << 20
 """No answer during the opening handshake is larger: a peer that announces more is not a broker."""
 
@@ -127,6 +129,9 @@ class Connection(asyncio.BufferedProtocol):
         self._queued: list[Request] = []
         self._unwritten: list[Request] = []
         """Requests without an answer, until the operating system has taken them."""
+        self.unheard = False
+        """Whether requests without an answer were written: nothing says how far the broker has read them."""
+        self._over: asyncio.Future[None] | None = None
         self._ranges: dict[int, tuple[int, int]] = {}
         self.ready = False
         self.closed = False
@@ -270,12 +275,36 @@ class Connection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         return False
 
+    async def read_out(self) -> None:
+        """Stop writing, and wait a while for the broker to read everything and close; then call :meth:`give_up`.
+
+        After ``close`` the kernel still sends what was written, but drops the rest if an answer arrives meanwhile.
+        """
+        self.ready = False
+        self._flush()
+        self._over = asyncio.get_running_loop().create_future()
+        self._say_goodbye()
+        await asyncio.wait([self._over], timeout=_GOODBYE_SECONDS)
+
+    def _say_goodbye(self) -> None:
+        """Tell the broker that nothing more follows, if it has answered everything."""
+        transport = self._transport
+        if transport is None or self._in_flight or transport.is_closing():
+            return
+        if transport.can_write_eof():
+            with contextlib.suppress(OSError):  # the broker was faster, and we are about to hear of it
+                transport.write_eof()
+        else:
+            transport.close()  # TLS: waits for the broker's own end
+
     def give_up(self, error: Error, text: str) -> None:
         """Close, and fail every request; those already sent may have been carried out."""
         if self.closed:
             return
         self.closed = True
         self.ready = False
+        if self._over is not None and not self._over.done():
+            self._over.set_result(None)
         if self._transport is not None:
             self._transport.abort()
             self._metrics.ended.value += 1
@@ -342,6 +371,7 @@ class Connection(asyncio.BufferedProtocol):
             self._in_flight.append((self._correlation, request))
         else:
             self._unwritten.append(request)
+            self.unheard = True
         self._traffic.sizes.add(len(header) + size)
         self._out.append(header)
         self._out += parts
@@ -462,6 +492,8 @@ class Connection(asyncio.BufferedProtocol):
         sent_ms = request.deadline_ms - request.timeout_ms
         self._metrics.answered(self._traffic, api.key, len(frame) + 4, now_ms - sent_ms)
         request.on_answer(answer, version, now_ms)
+        if self._over is not None:
+            self._say_goodbye()
 
 
 __all__ = ["Connection", "Owner", "Request"]

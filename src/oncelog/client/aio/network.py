@@ -109,16 +109,16 @@ class Network:
         )
 
     async def close(self) -> None:
-        """Close every connection; requests without an answer fail."""
+        """Close every connection; requests without an answer fail, if they should have one."""
         self._closed = True
         if self._watch is not None:
             self._watch.cancel()
         if self._alarm is not None:
             self._alarm.cancel()
-        for connection in list(self._connections.values()):
-            connection.give_up(Error.NETWORK_EXCEPTION, _CLOSED)
-        for key in list(self._waiting):
-            self._waited(key)
+        try:
+            await asyncio.gather(*(item.read_out() for item in self._connections.values() if item.unheard))
+        finally:
+            self._give_up_all()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -126,6 +126,12 @@ class Network:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         await asyncio.sleep(0)
+
+    def _give_up_all(self) -> None:
+        for connection in list(self._connections.values()):
+            connection.give_up(Error.NETWORK_EXCEPTION, _CLOSED)
+        for key in list(self._waiting):
+            self._waited(key)
 
     def observe(self, callback: Callable[[], None]) -> None:
         """Call back whenever a connection is made or lost."""

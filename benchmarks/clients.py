@@ -448,6 +448,7 @@ CASES = [
     Case("produce", "oncelog, not idempotent", _oncelog_producer(enable_idempotence=False)),
     Case("produce", "oncelog, 6 partitions, sticky", _oncelog_producer(), 6),
     Case("produce", "oncelog, 6 partitions, round robin", _oncelog_producer(partitioner_class="roundrobin"), 6),
+    Case("produce", "oncelog, buffer of 4 MiB", _oncelog_producer(buffer_memory=4 << 20)),
     Case("produce", "oncelog blocking", produce_blocking),
     Case("produce", "oncelog send_many", produce_many),
     Case("produce", "oncelog send_arrow", produce_arrow),

@@ -531,9 +531,13 @@ def columns(
     cdef list keys = []
     cdef list values = []
     cdef list headers = []
+    cdef object timestamp = None
+    cdef int64_t last_timestamp = 0
     while reading.step():
+        if timestamp is None or reading.timestamp != last_timestamp:
+            timestamp = last_timestamp = reading.timestamp
         offsets.append(reading.offset)
-        timestamps.append(reading.timestamp)
+        timestamps.append(timestamp)
         keys.append(as_bytes(reading.record.key, reading.record.key_length))
         values.append(as_bytes(reading.record.value, reading.record.value_length))
         headers.append(reading.headers)

@@ -23,9 +23,9 @@ from oncelog.records.batch import (
     CorruptBatch,
     Record,
     attributes_of,
+    crc_is_right,
     header_bytes,
     record_area,
-    verify_crc,
 )
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, compress
 from oncelog.records.native import RecordArea, compiled, decode, murmur2
@@ -112,7 +112,7 @@ def decode_to_arrow(
 
 def _unpack(batch: StoredBatch, check_crc: bool, max_size_bytes: int) -> _Area:
     header = batch.header
-    if check_crc and not verify_crc(batch.data, batch.position):
+    if check_crc and not crc_is_right(batch.data, batch.position, header):
         raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
     records = record_area(batch.data, batch.position, header, max_size_bytes)
     if not 0 <= header.records_count <= len(records) // _MIN_RECORD_BYTES:
@@ -130,7 +130,7 @@ def _decode_compiled(
     values = _Filling(capacity, total, large)
     offsets: Int64s = np.empty(capacity, np.int64)
     timestamps: Int64s = np.empty(capacity, np.int64)
-    types: Int32s = np.empty(capacity, np.int32)
+    types: Int32s = np.zeros(capacity, np.int32)
     header_lists = _FillingHeaders(capacity, total) if headers else None
     decoder = compiled.ColumnsDecoder(
         keys.output,
@@ -152,7 +152,8 @@ def _decode_compiled(
             header.base_timestamp,
             area.append_time,
         )
-        types[first : decoder.rows] = header.timestamp_type
+        if header.attributes & TIMESTAMP_TYPE_BIT:
+            types[first : decoder.rows] = header.timestamp_type
     rows: int = decoder.rows
     binary = pa.large_binary() if large else pa.binary()
     columns = [
@@ -176,17 +177,23 @@ def _numbers(kind: pa.DataType, column: npt.NDArray[Any]) -> pa.Array:
 
 
 class _Filling:
-    """Room for a binary column of at most ``rows`` rows and ``size_bytes`` of data. Pages not written cost nothing."""
+    """Room for a binary column of at most ``rows`` rows and ``size_bytes`` of data."""
 
     def __init__(self, rows: int, size_bytes: int, wide: bool) -> None:
         self.offsets: npt.NDArray[Any] = np.empty(rows + 1, np.int64 if wide else np.int32)
-        self.data: Bytes = np.empty(size_bytes, np.uint8)
+        # From Arrow's pool, which keeps memory for the next column. malloc returns it to the system, and to touch a new
+        # page takes longer than to fill it.
+        self.data = pa.allocate_buffer(size_bytes)
         self.validity: Bytes = np.zeros((rows + 7) // 8, np.uint8)
         self.output = compiled.BytesOutput(self.offsets, self.data, self.validity, wide)
 
     def array(self, rows: int, kind: pa.DataType) -> pa.Array:
-        buffers = (self.validity[: (rows + 7) // 8], self.offsets[: rows + 1], self.data[: self.output.size])
-        return pa.Array.from_buffers(kind, rows, [pa.py_buffer(buffer) for buffer in buffers])
+        size_bytes: int = self.output.size
+        data = self.data.slice(0, size_bytes)
+        if size_bytes * 2 < self.data.size:  # of keys, mostly: a table keeps the whole of the memory that it refers to
+            data = pa.py_buffer(data.to_pybytes())
+        validity, offsets = self.validity[: (rows + 7) // 8], self.offsets[: rows + 1]
+        return pa.Array.from_buffers(kind, rows, [pa.py_buffer(validity), pa.py_buffer(offsets), data])
 
 
 class _FillingHeaders:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from functools import partial
 from struct import Struct
 from typing import NamedTuple, TypeVar
 
@@ -172,6 +173,9 @@ class BatchHeader(NamedTuple):
 
 # --- reading
 
+_header_of = partial(tuple.__new__, BatchHeader)
+"""``BatchHeader._make`` without its Python frame: a reader meets a header every few records."""
+
 
 def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
     """The header of the batch at ``position``. Only the header must be complete; the CRC is not checked.
@@ -180,7 +184,7 @@ def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
     """
     if len(buf) - position < HEADER_SIZE_BYTES:
         raise CorruptBatch(f"a batch header needs {HEADER_SIZE_BYTES} bytes, {len(buf) - position} are left")
-    header = BatchHeader._make(_HEADER.unpack_from(buf, position))
+    header: BatchHeader = _header_of(_HEADER.unpack_from(buf, position))
     if header.magic != MAGIC:
         raise CorruptBatch(f"the batch at offset {header.base_offset} has format {header.magic}, only 2 is supported")
     if header.batch_length < HEADER_SIZE_BYTES - LOG_OVERHEAD_BYTES:
@@ -245,7 +249,8 @@ def decode_records(
     :raises CorruptBatch: the CRC differs, the codec refuses the bytes, they decompress to more than ``max_size_bytes``,
         or the area is not exactly ``records_count`` well-formed records with rising offsets within the batch.
     """
-    header, area = _readable(buf, position, check_crc, max_size_bytes)
+    header = read_header(buf, position)
+    area = _readable(buf, position, header, check_crc, max_size_bytes)
     return decode(
         area,
         header.records_count,
@@ -260,6 +265,7 @@ def decode_records(
 def consumer_records(
     buf: Buffer,
     position: int,
+    header: BatchHeader,
     record_class: type[T],
     topic: str,
     partition: int,
@@ -271,9 +277,10 @@ def consumer_records(
     """The records of the batch at ``position`` from ``first_offset`` on, in the form a consumer hands out: named tuples
     of eleven fields, in the order of ``ConsumerRecord``, without an intermediate step.
 
+    :param header: the batch's, from :func:`iter_headers`.
     :raises CorruptBatch: as :func:`decode_records`.
     """
-    header, area = _readable(buf, position, check_crc, max_size_bytes)
+    area = _readable(buf, position, header, check_crc, max_size_bytes)
     return native.consumer_records(
         area,
         header.records_count,
@@ -292,6 +299,7 @@ def consumer_records(
 def record_columns(
     buf: Buffer,
     position: int,
+    header: BatchHeader,
     *,
     first_offset: int,
     check_crc: bool = True,
@@ -299,9 +307,10 @@ def record_columns(
 ) -> tuple[list[int], list[int], list[bytes | None], list[bytes | None], list[tuple[tuple[str, bytes | None], ...]]]:
     """Offsets, timestamps, keys, values and headers of the batch's records from ``first_offset`` on.
 
+    :param header: the batch's, from :func:`iter_headers`.
     :raises CorruptBatch: as :func:`decode_records`.
     """
-    header, area = _readable(buf, position, check_crc, max_size_bytes)
+    area = _readable(buf, position, header, check_crc, max_size_bytes)
     return native.columns(
         area,
         header.records_count,
@@ -313,14 +322,20 @@ def record_columns(
     )
 
 
+def crc_is_right(buf: Buffer, position: int, header: BatchHeader) -> bool:
+    """As :func:`verify_crc`, for a batch whose header has been read."""
+    end = position + LOG_OVERHEAD_BYTES + header.batch_length
+    checksum: int = compiled_crc32c(memoryview(buf)[position + ATTRIBUTES_AT : end])
+    return end <= len(buf) and checksum == header.crc
+
+
 def _readable(
-    buf: Buffer, position: int, check_crc: bool, max_size_bytes: int
-) -> tuple[BatchHeader, memoryview | bytes]:
-    """Header and decompressed area of the batch at ``position``."""
-    header = read_header(buf, position)
-    if check_crc and not verify_crc(buf, position):
+    buf: Buffer, position: int, header: BatchHeader, check_crc: bool, max_size_bytes: int
+) -> memoryview | bytes:
+    """The decompressed area of the batch at ``position``."""
+    if check_crc and not crc_is_right(buf, position, header):
         raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
-    return header, record_area(buf, position, header, max_size_bytes)
+    return record_area(buf, position, header, max_size_bytes)
 
 
 def _append_time(header: BatchHeader) -> int | None:

@@ -184,6 +184,14 @@ def decoded(batches: list[EncodedBatch]) -> dict[int, list[Record]]:
     return found
 
 
+def test_a_column_keeps_no_more_memory_than_it_fills() -> None:
+    """Keys are far smaller than the batches that they come in."""
+    before = pa.total_allocated_bytes()
+    table = decode_to_arrow(stored_batches(encode_batch([Record(0, T, b"key", b"x" * 1_000_000, (), -1)])))
+    assert table["key"].to_pylist() == [b"key"]
+    assert pa.total_allocated_bytes() - before < 1_100_000
+
+
 def columns_of(records: list[Record]) -> dict[str, pa.Array]:
     lists = [[{"key": name, "value": content} for name, content in record.headers] or None for record in records]
     return {

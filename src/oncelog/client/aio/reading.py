@@ -150,8 +150,8 @@ def columns_of(chunks: Sequence[Chunk], check_crc: bool) -> Columns:
     """
     whole = Columns([], [], [], [], [])
     for data, batches, first_offset in chunks:
-        for position, _ in batches:
-            found = Columns(*record_columns(data, position, first_offset=first_offset, check_crc=check_crc))
+        for position, header in batches:
+            found = Columns(*record_columns(data, position, header, first_offset=first_offset, check_crc=check_crc))
             whole.offsets.extend(found.offsets)
             whole.timestamps.extend(found.timestamps)
             whole.keys.extend(found.keys)

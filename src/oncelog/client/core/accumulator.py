@@ -7,7 +7,7 @@ records. Sources: Kafka's ``RecordAccumulator`` and ``ProducerBatch``.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -126,6 +126,7 @@ class ProducerBatch:
         "number",
         "partition",
         "payload",
+        "queued",
         "refused",
         "sequence",
         "sequence_reset",
@@ -155,6 +156,8 @@ class ProducerBatch:
         self.attempts = 0
         self.not_before_ms = 0
         self.in_flight = False
+        self.queued = False
+        """Whether it is in its partition's queue. A queue may hold thousands: nobody looks through it to find out."""
         self.done = False
 
     @property
@@ -224,8 +227,9 @@ class Accumulator:
         self._ratios: dict[str, float] = {}
         self.used_bytes = 0
         self.queues: dict[TopicPartition, deque[ProducerBatch]] = {}
-        self.incomplete: dict[ProducerBatch, None] = {}
-        """Every batch without an outcome, oldest first."""
+        self.incomplete: OrderedDict[ProducerBatch, None] = OrderedDict()
+        """Every batch without an outcome, oldest first. A plain dictionary would step over all that were removed
+        before the first that is left, each time it is asked for."""
 
     @property
     def buffer_memory_bytes(self) -> int:
@@ -350,6 +354,7 @@ class Accumulator:
         elif queue:
             queue[-1].closed = True
         queue.append(batch)
+        batch.queued = True
         self.incomplete[batch] = None
         self.used_bytes += HEADER_SIZE_BYTES
         return batch
@@ -386,6 +391,7 @@ class Accumulator:
     def take(self, partition: TopicPartition) -> ProducerBatch:
         """Remove the first batch of a partition from its queue, to be sent."""
         batch = self.queues[partition].popleft()
+        batch.queued = False
         batch.closed = True
         batch.in_flight = True
         return batch
@@ -398,6 +404,7 @@ class Accumulator:
         while position < len(queue) and queue[position].number < batch.number and queue[position].attempts:
             position += 1
         queue.insert(position, batch)
+        batch.queued = True
 
     def set_aside(self, batch: ProducerBatch) -> None:
         """Hold back a batch that was refused for good, so that others can pass, until :meth:`put_first`."""
@@ -407,6 +414,8 @@ class Accumulator:
         """Queue held-back batches of one partition in front of all others, in the given order."""
         if batches:
             self.queues[batches[0].partition].extendleft(reversed(batches))
+            for batch in batches:
+                batch.queued = True
 
     def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
         """Replace a batch that the broker found too large by two halves, queued in its place without sequences."""
@@ -436,12 +445,13 @@ class Accumulator:
         self.used_bytes += sum(half.size_bytes for half in halves) - batch.size_bytes
         self.put_back(halves[0])
         queue.insert(queue.index(halves[0]) + 1, halves[1])
+        halves[1].queued = True
         batch.done = True
         self._ratios[batch.partition.topic] = 1.0
         return halves
 
     def _replace_incomplete(self, batch: ProducerBatch, halves: list[ProducerBatch]) -> None:
-        replaced: dict[ProducerBatch, None] = {}
+        replaced: OrderedDict[ProducerBatch, None] = OrderedDict()
         for item in self.incomplete:
             if item is batch:
                 replaced.update(dict.fromkeys(halves))
@@ -463,9 +473,9 @@ class Accumulator:
         batch.done = batch.closed = True
         del self.incomplete[batch]
         self.used_bytes -= batch.size_bytes
-        queue = self.queues.get(batch.partition)
-        if queue and not batch.in_flight and batch in queue:
-            queue.remove(batch)
+        if batch.queued:
+            self.queues[batch.partition].remove(batch)
+            batch.queued = False
         self._on_done(batch, base_offset, log_append_time, log_start_offset, error)
         self._on_space()
 

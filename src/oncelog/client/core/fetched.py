@@ -141,6 +141,7 @@ class Decoder:
                 item.records = consumer_records(
                     item.buf,
                     position,
+                    header,
                     ConsumerRecord,
                     topic,
                     partition,
@@ -150,7 +151,7 @@ class Decoder:
                 item.batches.popleft()
                 self._decoded(item.partition, len(item.records))
                 return
-            decoded = self._columns(item.buf, position, state.position)
+            decoded = self._columns(item.buf, position, header, state.position)
         except CorruptBatch as corrupt:
             raise self._corrupt(item, state, header, corrupt) from None
         item.records = self._deserialized(item.partition, int(header.timestamp_type), decoded)
@@ -158,8 +159,8 @@ class Decoder:
         if len(item.records) == len(decoded.offsets):
             item.batches.popleft()
 
-    def _columns(self, buf: memoryview, position: int, first_offset: int) -> Columns:
-        found = record_columns(buf, position, first_offset=first_offset, check_crc=self._check_crcs)
+    def _columns(self, buf: memoryview, position: int, header: Any, first_offset: int) -> Columns:
+        found = record_columns(buf, position, header, first_offset=first_offset, check_crc=self._check_crcs)
         return Columns(*found)
 
     def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:

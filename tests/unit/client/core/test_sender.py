@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from oncelog.client.core.accumulator import ProducerBatch
 from oncelog.client.core.wire import INIT_PRODUCER_ID, METADATA, PRODUCE
-from oncelog.errors import Error
+from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 from oncelog.protocol.generated.produce_response import (
     LeaderIdAndEpoch,
@@ -50,6 +51,33 @@ def test_at_most_five_requests_are_in_flight() -> None:
     assert core.wire.count(PRODUCE) == 5
     stored(core.produced(), 0)
     assert core.wire.count(PRODUCE) == 5
+
+
+def test_an_acknowledged_batch_is_not_looked_for_among_those_that_wait() -> None:
+    """Thousands may wait: comparing with each of them took an eighth of the producer's time with records of 1 KB."""
+
+    class Waiting(ProducerBatch):
+        __hash__ = ProducerBatch.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("an acknowledged batch was compared with one that waits")
+
+    core = ProducerCore().start().meet()
+    core.send(b"sent")
+    waiting = Waiting(P0, 2, 0)
+    waiting.attempts, waiting.not_before_ms = 1, 2**60
+    core.accumulator.queues[P0].append(waiting)
+    stored(core.produced(), 0)
+    assert core.outcomes[0].offset == 0
+    assert not core.accumulator.incomplete
+
+
+def test_a_batch_that_expires_in_the_queue_leaves_it() -> None:
+    core = ProducerCore().start()
+    core.send(b"never sent")
+    (batch,) = core.accumulator.incomplete
+    core.accumulator.complete(batch, error=KafkaError(Error.REQUEST_TIMED_OUT, "too late"))
+    assert not core.accumulator.queues[P0]
 
 
 def test_a_retry_keeps_its_sequence_and_goes_before_newer_batches() -> None:

@@ -399,9 +399,12 @@ def _refusal_of_client_metrics(values: Mapping[str, str]) -> Refusal | None:
 
 
 def _is_pattern(text: str) -> bool:
+    """Whether it is an expression of RE2's syntax: Python's own compiler has no limit on depth, counts and work."""
+    from oncelog.coordinator.regex import InvalidRegex, LinearRegex  # which a start does not need
+
     try:
-        re.compile(text)
-    except re.error:
+        LinearRegex(text)
+    except InvalidRegex:
         return False
     return True
 

@@ -27,6 +27,7 @@ from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
+from tests.support.work import calls_of
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
@@ -104,6 +105,26 @@ def test_a_refused_change_changes_nothing(with_topic: Admin) -> None:
     assert alter(with_topic, TOPIC, "t", ("retention.ms", SET, "5"), validate_only=True) == (0, None)
     assert described(with_topic, TOPIC, "t")["retention.ms"].config_source == DEFAULT
     assert log_config(with_topic).retention_ms == 604_800_000
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error"),
+    [
+        ("apache-kafka-(java|python)", Error.NONE),
+        ("[", Error.INVALID_CONFIG),
+        ("a{4294967296}", Error.INVALID_CONFIG),
+        ("(" * 3000 + ")" * 3000, Error.INVALID_CONFIG),
+        ("(a|b)" * 6000, Error.INVALID_CONFIG),
+    ],
+)
+def test_a_pattern_of_client_metrics_is_refused_whatever_is_wrong_with_it_and_holds_nobody_up(
+    admin: Admin, pattern: str, error: Error
+) -> None:
+    """Python's ``re`` failed on two of these, which ended the connection, and compiled the long ones for a second."""
+    answers: list[int] = []
+    asked = ("match", SET, f"client_software_name={pattern}")
+    assert calls_of(lambda: answers.append(alter(admin, METRICS, "m", asked)[0])) < 200_000
+    assert answers == [error]
 
 
 def test_a_brokers_setting_is_the_default_of_topics_at_once(with_topic: Admin) -> None:

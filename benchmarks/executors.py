@@ -116,7 +116,7 @@ class _SparkUsage:
         return total
 
 
-# --- one large batch ----------------------------------------------------------------------------------------------
+# --- one large batch
 
 
 class _Memory(threading.Thread):

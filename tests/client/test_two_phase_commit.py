@@ -213,7 +213,7 @@ def test_readers_of_committed_records_wait_before_it(enabled: Broker, unique_nam
         assert [next(consumer).value for _ in range(2)] == [b"v", b"behind"]
 
 
-# --- where it is not to be had --------------------------------------------------------------------------------------
+# --- where it is not to be had
 
 
 def test_a_cluster_without_it_is_told_apart(broker: RunningBroker, unique_name: str) -> None:
@@ -304,7 +304,7 @@ def test_it_is_a_right_of_its_own() -> None:
         Producer(**settings, two_phase_commit=True).start().stop()  # type: ignore[arg-type]
 
 
-# --- a broker that is killed ------------------------------------------------------------------------------------------
+# --- a broker that is killed
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -103,7 +103,7 @@ class Side:
                 return str(state.transaction_state)
         return STUCK
 
-    # -- steps: each answers what is to be compared
+    # --- steps: each answers what is to be compared
 
     def init(self, index: int, identity: Identity | None, version: int) -> Any:
         pid, epoch = self.actual(identity)
@@ -202,7 +202,7 @@ class Side:
         (found,) = self.connection.ask(request, 2).topics[0].partitions
         return found.error_code, found.low_watermark
 
-    # -- what can be seen
+    # --- what can be seen
 
     def fetch(self, partition: int, offset: int, isolation: int, limit: int) -> Any:
         found = self.connection.fetch(
@@ -322,7 +322,7 @@ class Driver:
             if self.next_sequence.get((pid, partition)) is not None:
                 self.next_sequence[pid, partition] = 0
 
-    # -- steps
+    # --- steps
 
     def step(self) -> None:
         steps: list[tuple[int, Callable[[], None]]] = [

@@ -73,7 +73,7 @@ def epochs(connection: Connection, topic: str) -> list[tuple[str, int]]:
     return [(batch.marker()[0] if batch.is_control else "data", batch.epoch) for batch in batches]
 
 
-# -- updates ----------------------------------------------------------------------------------------------------------
+# --- updates
 
 NOT_A_DOWNGRADE = (
     "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade."
@@ -170,7 +170,7 @@ def test_the_leave_to_downgrade_of_version_0_has_no_effect(connection: Connectio
     assert answer.error_message.endswith(NOT_A_DOWNGRADE)
 
 
-# -- transactions -----------------------------------------------------------------------------------------------------
+# --- transactions
 
 
 @LEVELS
@@ -332,7 +332,7 @@ def test_clients_choose_their_protocol_by_the_level(
     assert {version for version, _, _, _ in values_logged(connection, name)} == {min(level, 1)}
 
 
-# -- groups -----------------------------------------------------------------------------------------------------------
+# --- groups
 
 
 def beat(connection: Connection, group: str, member: str, epoch: int, topic: str) -> Any:

@@ -61,7 +61,7 @@ def transactional(broker: oncelog.Broker, name: str = "x", **settings: object) -
     return producer
 
 
-# -- on requests ------------------------------------------------------------------------------------------------------
+# --- on requests
 
 
 def test_a_lost_acknowledgement_doubles_nothing(broker: oncelog.Broker) -> None:
@@ -94,7 +94,7 @@ def test_a_client_in_a_black_hole_gives_up(broker: oncelog.Broker) -> None:
         assert lit.send_and_wait("t", b"as always").offset == 1
 
 
-# -- markers and coordinators -----------------------------------------------------------------------------------------
+# --- markers and coordinators
 
 
 def test_held_markers_hold_readers_back(broker: oncelog.Broker) -> None:
@@ -205,7 +205,7 @@ def test_a_forgotten_producer_goes_on_without_a_double(broker: oncelog.Broker) -
         broker.faults.forget_producer("t", producer_id=12345)
 
 
-# -- the disk ---------------------------------------------------------------------------------------------------------
+# --- the disk
 
 
 def _refused_by(fault: Fault, producer: Producer) -> None:
@@ -258,7 +258,7 @@ def test_a_failing_sync_stops_its_partition(tmp_path: Path) -> None:
             _refused_by(fault, refused)
 
 
-# -- what cannot be ---------------------------------------------------------------------------------------------------
+# --- what cannot be
 
 
 def test_what_cannot_be_is_refused(broker: oncelog.Broker, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_the_drawings_of_the_docs_are_current(name: str) -> None:
     assert kept - timely == fresh - timely, "run python -m tools.draw_lab"
 
 
-# -- drawing --------------------------------------------------------------------------------------------------------
+# --- drawing
 
 
 def story_of(*events: Event, promises: tuple[Promise, ...] = ()) -> Story:
@@ -159,7 +159,7 @@ def test_the_page_fits_a_phone_and_follows_the_theme(browser: Browser, tmp_path:
         assert (sum(map(int, re.findall(r"\d+", ink)[:3])) > 380) == (scheme == "dark")
 
 
-# -- the command ----------------------------------------------------------------------------------------------------
+# --- the command
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         yield found
 
 
-# -- Python clients ----------------------------------------------------------------------------------------------------
+# --- Python clients
 
 
 def test_confluent_kafka(secured: Secured, unique_name: str) -> None:
@@ -234,7 +234,7 @@ def test_our_blocking_client(secured: Secured, unique_name: str) -> None:
     assert secured.committed(unique_name) == COMMITTED
 
 
-# -- commands ----------------------------------------------------------------------------------------------------------
+# --- commands
 
 
 def test_our_commands_take_a_properties_file_of_javas_form(secured: Secured, unique_name: str) -> None:
@@ -254,7 +254,7 @@ def test_our_commands_take_a_properties_file_of_javas_form(secured: Secured, uni
     assert [row["user"] for row in run(secured.admin_file, "users", "list", "--json").done().json] == ["admin", "alice"]
 
 
-# -- Java --------------------------------------------------------------------------------------------------------------
+# --- Java
 
 
 Tool = Callable[..., str]
@@ -361,7 +361,7 @@ def test_users_by_kafka_configs(secured: Secured, unique_name: str, tool: Tool) 
     assert "SASL" in call("users", "list", "--config", file).sentence()
 
 
-# -- Spark -------------------------------------------------------------------------------------------------------------
+# --- Spark
 
 
 @pytest.mark.spark

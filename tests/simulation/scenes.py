@@ -93,7 +93,7 @@ def _end(rng: random.Random) -> str:
     return rng.choice(["kill", "stop", "power"])
 
 
-# -- everything ----------------------------------------------------------------------------------------------------
+# --- everything
 
 
 _ALL_SETTINGS: Mapping[str, Sequence[Any]] = {
@@ -168,7 +168,7 @@ def _copiers(
     return people
 
 
-# -- focused -------------------------------------------------------------------------------------------------------
+# --- focused
 
 
 def raw(rng: random.Random) -> Scene:

@@ -253,7 +253,7 @@ def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_goes_o
     assert sorted(int(record.key or b"") for record in committed(address, sink)) == list(range(100))
 
 
-# --- refusals ---------------------------------------------------------------------------------------------------------
+# --- refusals
 
 
 def test_more_writers_than_slots_are_refused(

@@ -52,7 +52,7 @@ def run(stream: DataFrame, broker: RunningBroker, checkpoint: Path, *, mode: str
     return str(query.id)
 
 
-# --- batch ------------------------------------------------------------------------------------------------------------
+# --- batch
 
 
 def test_batch_write_places_keys_as_java_does_and_keeps_headers(
@@ -169,7 +169,7 @@ def test_overwriting_a_topic_is_refused(spark: SparkSession, oncelog_broker: Run
         rows.write.format("oncelog").options(**options).mode("overwrite").save()
 
 
-# --- streams ----------------------------------------------------------------------------------------------------------
+# --- streams
 
 
 def test_stream_copies_each_record_once_and_leaves_its_marker(

@@ -68,7 +68,7 @@ class MemoryTransactionHost:
         host.marked = list(self.marked)
         return host
 
-    # -- TransactionHost ---------------------------------------------------------------------------------------
+    # --- TransactionHost
 
     def in_pieces(self, work: Generator[None, None, None]) -> None:
         for _ in work:
@@ -113,7 +113,7 @@ class MemoryTransactionHost:
     def topic_partitions(self, topic: str) -> int | None:
         return self.topics.get(topic)
 
-    # -- what tests do -----------------------------------------------------------------------------------------
+    # --- what tests do
 
     def sync(self, error: Error = Error.NONE) -> None:
         """Everything appended so far is committed, or fails to be."""

@@ -178,7 +178,8 @@ def test_files_of_tests_tools_and_benchmarks_are_short() -> None:
 
 def test_parts_of_a_module_are_headed_in_one_way() -> None:
     other = re.compile(r"^ *# *(?:-{2}|={2}|\*{2}).*", re.MULTILINE)
-    headed = [line.strip() for path in sources() for line in other.findall(path.read_text())]
+    files = [*sources(), *around_the_package()]
+    headed = [line.strip() for path in files for line in other.findall(path.read_text())]
     assert [line for line in headed if not re.fullmatch(r"# --- \S.*[^ -]", line)] == []
 
 
@@ -217,7 +218,7 @@ def test_every_generated_message_is_served_or_read() -> None:
     assert sorted(made - named - served - read - COMPARED_IN_TESTS) == []
 
 
-# --- layers -------------------------------------------------------------------------------------------------------
+# --- layers
 
 
 def test_the_contract_about_testing_names_every_module() -> None:
@@ -227,7 +228,7 @@ def test_the_contract_about_testing_names_every_module() -> None:
     assert named == {f"oncelog.{name}" for name in there - {"testing", "pytest_plugin", "__init__", "__main__"}}
 
 
-# --- references ---------------------------------------------------------------------------------------------------
+# --- references
 
 
 def docstrings() -> Iterator[tuple[Path, str]]:

@@ -62,7 +62,7 @@ CLEAN = ".kafka_cleanshutdown"
 KRAFT_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 
 
-# -- files ----------------------------------------------------------------------------------------------------------
+# --- files
 
 
 def _produce(admin: Admin, topic: str, batch: bytes | bytearray, transactional_id: str | None = None) -> None:
@@ -192,7 +192,7 @@ def file_contents() -> Iterator[bytes]:
                 yield bytes([index, flags]) + files[name]
 
 
-# -- internal records -----------------------------------------------------------------------------------------------
+# --- internal records
 
 
 def _pairs(data: bytes) -> Iterator[tuple[bytes, bytes | None]]:

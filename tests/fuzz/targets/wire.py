@@ -57,7 +57,7 @@ FAILURES = Failures()
 logging.getLogger("oncelog").addHandler(FAILURES)
 
 
-# -- messages -------------------------------------------------------------------------------------------------------
+# --- messages
 
 KINDS = [kind for key in sorted(SERVED) for kind in (request_type(key), response_type(key))]
 
@@ -108,7 +108,7 @@ def new_message(random: Random) -> bytes:
     return _message(index, version, RandomSource(str(random.getrandbits(64))))
 
 
-# -- requests -------------------------------------------------------------------------------------------------------
+# --- requests
 
 NAMES = ("orders", "orders", "keyed", "id", "group", "range", "member", "", "1", "__consumer_offsets", "x" * 250)
 TOPICS = {"orders": {}, "keyed": {"cleanup.policy": "compact"}}
@@ -242,7 +242,7 @@ class FuzzChannel(RecordingChannel):
         """Answers come at once here."""
 
 
-# -- runs of produces -----------------------------------------------------------------------------------------------
+# --- runs of produces
 
 
 class TwoWays:
@@ -278,7 +278,7 @@ def produces() -> Iterator[bytes]:
         yield b"".join(map(frames.frame, sents))
 
 
-# -- SASL -----------------------------------------------------------------------------------------------------------
+# --- SASL
 
 PASSWORD = "alice-secret"
 TOKEN = "eyJhbGciOiJub25lIn0.e30.x"

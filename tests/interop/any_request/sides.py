@@ -41,7 +41,7 @@ class Side:
         self.producers: list[int] = []
         self._connection = Connection(bootstrap_servers)
 
-    # -- names
+    # --- names
 
     def producer(self, which: int) -> int:
         if which < 0:
@@ -65,7 +65,7 @@ class Side:
         answer = self._ask(MetadataRequest(None), 12)
         self.topic_ids.update({topic.name: topic.topic_id for topic in answer.topics})
 
-    # -- requests
+    # --- requests
 
     def call(self, request: Message, version: int, timeout_s: float = 3) -> Any:
         """The answer, or ``CLOSED`` or ``WAITS``."""
@@ -111,7 +111,7 @@ class Side:
         answer = self._ask(ListTransactionsRequest(), 0)
         return not any("Prepare" in state.transaction_state for state in answer.transaction_states)
 
-    # -- answers
+    # --- answers
 
     def comparable(self, answer: Any, name: str = "") -> Any:
         """An answer as plain values, with names that both brokers share."""

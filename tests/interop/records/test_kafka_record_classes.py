@@ -247,7 +247,7 @@ def test_sequence_arithmetic_is_kafkas(oracle: Oracle) -> None:
         assert ours == oracle.ask("sequence", sequence, step)
 
 
-# --- the leader's validation --------------------------------------------------------------------------------------
+# --- the leader's validation
 
 
 def judge(

@@ -269,7 +269,7 @@ class OurSide(Side):
         return [(r.key, r.value) for _, r in self.host.log if records.decode_key(r.key) == transactional_id]
 
 
-# --- scripts ----------------------------------------------------------------------------------------------------
+# --- scripts
 
 
 class Step(NamedTuple):

@@ -142,7 +142,7 @@ class Clients:
             assert self.life.answer(client.leave((member.member_id, None))).error_code == Error.NONE
         member.present = False
 
-    # --- what must hold ------------------------------------------------------------------------------------------
+    # --- what must hold
 
     def check(self) -> None:
         """What a restarted broker answers fits what was answered before, and stays the same."""

@@ -56,7 +56,7 @@ class LogMachine(RuleBasedStateMachine):
         self.high_watermark = 0
         self.flushed = 0
 
-    # --- what the model says -------------------------------------------------------------------------------------
+    # --- what the model says
 
     @property
     def end(self) -> int:
@@ -118,7 +118,7 @@ class LogMachine(RuleBasedStateMachine):
             return {Error.INVALID_TXN_STATE}
         return {Error.NONE}
 
-    # --- what happens --------------------------------------------------------------------------------------------
+    # --- what happens
 
     @rule(
         pid=PIDS,
@@ -224,7 +224,7 @@ class LogMachine(RuleBasedStateMachine):
         self.flushed = self.high_watermark = self.end
         log.maybe_advance_high_watermark(self.end)
 
-    # --- what must hold ------------------------------------------------------------------------------------------
+    # --- what must hold
 
     @invariant()
     def bounds_agree(self) -> None:

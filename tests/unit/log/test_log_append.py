@@ -109,7 +109,7 @@ def test_producers_that_never_wrote_a_sequence_leave_no_state(log: PartitionLog)
     assert log.active_producers() == []
 
 
-# --- rolling ----------------------------------------------------------------------------------------------------------
+# --- rolling
 
 
 def bases(log: PartitionLog) -> list[int]:

@@ -85,7 +85,7 @@ def test_a_deleted_log_refuses_appends(log: PartitionLog, disk: FaultyDisk) -> N
     assert append(log, batch()).error is Error.KAFKA_STORAGE_ERROR
 
 
-# --- flushing ---------------------------------------------------------------------------------------------------------
+# --- flushing
 
 
 def test_a_flush_covers_what_was_appended_when_it_began(log: PartitionLog) -> None:

@@ -110,7 +110,7 @@ def test_a_damaged_transaction_index_is_noticed(data: bytes) -> None:
         TransactionIndex.decode(0, data)
 
 
-# --- leader epochs ----------------------------------------------------------------------------------------------------
+# --- leader epochs
 
 
 def epochs() -> LeaderEpochCache:
@@ -165,7 +165,7 @@ def test_no_epoch_is_known_before_the_first() -> None:
     assert cache.latest_epoch == -1
 
 
-# --- checkpoints ------------------------------------------------------------------------------------------------------
+# --- checkpoints
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ def test_a_mark_without_an_epoch_is_a_mark_all_the_same(data: bytes) -> None:
     assert checkpoints.clean_shutdown_epoch(data) == -1
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
+# --- names
 
 
 @pytest.mark.parametrize(

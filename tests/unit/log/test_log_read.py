@@ -104,7 +104,7 @@ def test_a_read_past_a_compacted_gap_begins_with_the_next_batch(disk: FaultyDisk
     assert [header.base_offset for header in read_headers(log, 4)] == [5]
 
 
-# --- timestamps -------------------------------------------------------------------------------------------------------
+# --- timestamps
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_deleted_records_are_not_found_by_timestamp(filled: PartitionLog) -> Non
     assert answer.offset == 10
 
 
-# --- the whole log ----------------------------------------------------------------------------------------------------
+# --- the whole log
 
 
 def test_batches_begin_with_the_one_that_holds_the_offset(filled: PartitionLog) -> None:
@@ -161,7 +161,7 @@ def test_large_batches_are_iterated_whole(disk: FaultyDisk) -> None:
     assert [len(data) for _, data in log.batches(0)] == [header.size_bytes for header in headers(log)]
 
 
-# --- transactions -----------------------------------------------------------------------------------------------------
+# --- transactions
 
 
 def test_the_last_stable_offset_stops_at_the_first_open_transaction(log: PartitionLog) -> None:

@@ -188,7 +188,7 @@ def test_lost_leader_epochs_are_read_from_the_batches(disk: FaultyDisk, damage: 
     assert open_log(disk, clean=True).leader_epoch_cache.entries == expected
 
 
-# --- what a crash leaves ----------------------------------------------------------------------------------------------
+# --- what a crash leaves
 
 
 @pytest.mark.parametrize("cut", range(1, 71, 6))

@@ -87,7 +87,7 @@ def test_a_read_that_is_under_way_survives_the_deletion(disk: FaultyDisk) -> Non
     assert read.slices[0].read_bytes() == before
 
 
-# --- DeleteRecords ----------------------------------------------------------------------------------------------------
+# --- DeleteRecords
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_leader_epochs_before_the_start_are_forgotten(disk: FaultyDisk) -> None:
     assert log.leader_epoch_cache.entries == ((2, 3), (3, 4))
 
 
-# --- truncation -------------------------------------------------------------------------------------------------------
+# --- truncation
 
 
 @pytest.mark.parametrize("offset", [0, 1, 4, 5, 7, 10, 14])
@@ -206,7 +206,7 @@ def test_truncating_below_the_first_segment_begins_there(disk: FaultyDisk) -> No
     assert (log.log_start_offset, log.log_end_offset) == (3, 3)
 
 
-# --- expiry, epochs ---------------------------------------------------------------------------------------------------
+# --- expiry, epochs
 
 
 def test_an_idle_producer_may_begin_anywhere_after_its_expiry(log: PartitionLog) -> None:

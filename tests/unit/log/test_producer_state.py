@@ -200,7 +200,7 @@ def test_a_marker_of_an_unknown_producer_is_taken() -> None:
     assert state.entries[PID].coordinator_epoch == 9
 
 
-# --- verification (KIP-890) -----------------------------------------------------------------------------------------
+# --- verification (KIP-890)
 
 
 def test_a_transaction_begins_only_with_the_guard_of_its_verification() -> None:
@@ -293,7 +293,7 @@ def test_a_coordinators_batch_is_checked_for_its_epoch_but_has_no_sequence(
     assert (refusal and refusal.error) == expected
 
 
-# --- what holds readers back ------------------------------------------------------------------------------------------
+# --- what holds readers back
 
 
 def test_a_transaction_holds_readers_until_its_marker_is_replicated() -> None:
@@ -325,7 +325,7 @@ def test_the_last_stable_offset_of_an_ended_transaction_is_where_another_one_beg
     assert (three.first_offset, three.last_offset, three.last_stable_offset, three.aborted) == (2, 5, 6, False)
 
 
-# --- expiry, snapshots ------------------------------------------------------------------------------------------------
+# --- expiry, snapshots
 
 
 def test_an_idle_producer_expires_but_not_with_an_open_transaction() -> None:

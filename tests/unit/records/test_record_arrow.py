@@ -80,7 +80,7 @@ def rows_of(table: pa.RecordBatch) -> list[tuple[Any, ...]]:
     return rows
 
 
-# --- to Arrow -----------------------------------------------------------------------------------------------------
+# --- to Arrow
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -168,7 +168,7 @@ def test_corrupt_batches_are_refused() -> None:
             decode_to_arrow(stored_batches(hostile))
 
 
-# --- from Arrow ---------------------------------------------------------------------------------------------------
+# --- from Arrow
 
 
 def decoded(batches: list[EncodedBatch]) -> dict[int, list[Record]]:

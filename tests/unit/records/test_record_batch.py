@@ -239,7 +239,7 @@ def test_emptied_batch_keeps_offsets_and_producer() -> None:
     assert (left.records_count, left.base_timestamp, left.is_transactional) == (0, -1, True)
 
 
-# --- properties of headers ----------------------------------------------------------------------------------------
+# --- properties of headers
 
 
 def test_attribute_bits_are_kafkas() -> None:
@@ -279,7 +279,7 @@ def test_log_append_time_dates_every_record() -> None:
     assert {record.timestamp for record in decode_records(batch)} == {T + 999}
 
 
-# --- the CRC and stamping -----------------------------------------------------------------------------------------
+# --- the CRC and stamping
 
 
 def test_crc_leaves_out_offset_and_leader_epoch_and_covers_the_rest() -> None:
@@ -313,7 +313,7 @@ def test_stamps_reach_one_batch_among_several() -> None:
     assert stamped == [(0, T + 5), (4, T + 9), (0, T + 5)]
 
 
-# --- bytes that are no batch --------------------------------------------------------------------------------------
+# --- bytes that are no batch
 
 
 def test_incomplete_last_batch_is_left_out() -> None:

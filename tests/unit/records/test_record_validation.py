@@ -124,7 +124,7 @@ def test_append_time_set_by_the_client_must_be_within_the_limits() -> None:
     assert [index for index, _ in verdict.record_errors] == [0, 1]
 
 
-# --- the envelope -------------------------------------------------------------------------------------------------
+# --- the envelope
 
 
 def test_exactly_one_batch_is_taken() -> None:
@@ -171,7 +171,7 @@ def test_lengths_below_a_header_are_corrupt() -> None:
     assert refused(stub).error_code is Error.CORRUPT_MESSAGE
 
 
-# --- the header ---------------------------------------------------------------------------------------------------
+# --- the header
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_unknown_codec_is_unsupported(code: int) -> None:
     assert refused(with_header(batch_of(), attributes=code)).error_code is Error.UNSUPPORTED_COMPRESSION_TYPE
 
 
-# --- records ------------------------------------------------------------------------------------------------------
+# --- records
 
 
 @pytest.mark.parametrize("codec", list(Compression))

@@ -146,7 +146,7 @@ def test_syncing_works_after_closing(disk: Disk) -> None:
     assert file.read_at(0, 2) == b"ab"
 
 
-# --- the operating system's files only -----------------------------------------------------------------------------
+# --- the operating system's files only
 
 
 def descriptors() -> int:

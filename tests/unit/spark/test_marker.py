@@ -68,7 +68,7 @@ def marker(batch_id: int, *, other: str = "", query_id: str = "q") -> Marker:
     return Marker(query_id, batch_id, 5, batch.fingerprint, batch.planned_at_ms, batch.offsets)
 
 
-# --- with a marker: clocks, memories and options do not count ---------------------------------------------------------
+# --- with a marker: clocks, memories and options do not count
 
 AROUND = [
     plan(5, age_ms=age, remembered=memory, retention_ms=retention, on_missing=option, ended=ended)
@@ -118,7 +118,7 @@ def test_marker_counts_where_spark_has_removed_the_plan_of_the_batch_before() ->
     assert isinstance(decide(one, marker(4, other="x"), NOW), Write)
 
 
-# --- without one ------------------------------------------------------------------------------------------------------
+# --- without one
 
 AGES = {"young": 1000, "old": WEEK, "from the future": -WEEK}
 BEFORE = {
@@ -211,7 +211,7 @@ def test_unknown_retention_is_taken_as_the_least_that_kafka_allows() -> None:
     assert could_have_expired(NOW - 55_000, NOW, None)
 
 
-# --- what users read --------------------------------------------------------------------------------------------------
+# --- what users read
 
 
 def test_refused_restore_names_the_batch_and_both_plans() -> None:
@@ -240,7 +240,7 @@ def test_rows_that_differ_on_a_repeat_are_told() -> None:
     assert not decide(plan(5), marker(5), NOW, 5).warning  # type: ignore[union-attr]
 
 
-# --- writes with an id, memories, the marker's form -------------------------------------------------------------------
+# --- writes with an id, memories, the marker's form
 
 
 def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
@@ -325,7 +325,7 @@ def test_marker_of_an_older_version_tells_the_batch_before_from_this_one(
     assert decide(replace(upgraded, remembered=HERE), None, NOW) == decide(plan(batch_id, ended=ended), None, NOW)
 
 
-# --- markerTopic, changed or deleted ----------------------------------------------------------------------------------
+# --- markerTopic, changed or deleted
 
 OLD, NEW = MarkerTopic("old", "1"), MarkerTopic("new", "2")
 

@@ -363,7 +363,7 @@ def test_report_holds_the_end_of_the_log() -> None:
     assert stream.reportLatestOffset() == {"a": {"0": 10}}
 
 
-# --- topics made again ------------------------------------------------------------------------------------------------
+# --- topics made again
 
 
 def made_again(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
@@ -510,7 +510,7 @@ def test_query_beyond_an_open_transaction_waits_and_loses_nothing() -> None:
     assert stream.latestOffset({"a": {"0": 20}}, ReadAllAvailable()) == {"a": {"0": 20}}
 
 
-# --- the first batch --------------------------------------------------------------------------------------------------
+# --- the first batch
 
 
 def test_first_batch_is_repeated_from_where_it_began_and_not_from_a_new_end() -> None:
@@ -531,7 +531,7 @@ def test_first_batch_is_repeated_from_where_it_began_and_not_from_a_new_end() ->
     assert restarted.latestOffset(end, restarted.getDefaultReadLimit()) == {"a": {"0": 20}}
 
 
-# --- logs that were cut and have grown again --------------------------------------------------------------------------
+# --- logs that were cut and have grown again
 
 A0 = TopicPartition("a", 0)
 

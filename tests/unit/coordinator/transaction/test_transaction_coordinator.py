@@ -75,7 +75,7 @@ def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> P
     return stamp
 
 
-# --- what does not depend on an id's state ------------------------------------------------------------------
+# --- what does not depend on an id's state
 
 
 @pytest.mark.parametrize("timeout_ms", [-1, 0, 900_001])
@@ -128,7 +128,7 @@ def test_marker_in_the_transaction_log_means_nothing(
     assert state(coordinator) is S.ONGOING
 
 
-# --- answers and durability ---------------------------------------------------------------------------------
+# --- answers and durability
 
 
 def test_init_twice_fences_the_first_producer(coordinator: TransactionCoordinator) -> None:
@@ -196,7 +196,7 @@ def test_verification_tells_present_from_absent(coordinator: TransactionCoordina
     assert coordinator.verify_partitions("id", zombie, [P0], NOW).value == {P0: Error.PRODUCER_FENCED}
 
 
-# --- ending a transaction -----------------------------------------------------------------------------------
+# --- ending a transaction
 
 
 def test_end_is_answered_before_its_markers_are_written(
@@ -264,7 +264,7 @@ def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
     assert end(coordinator, old).value.error is Error.PRODUCER_FENCED
 
 
-# --- waiting for the completion -----------------------------------------------------------------------------
+# --- waiting for the completion
 
 
 def test_next_requests_wait_for_the_completion_instead_of_51(
@@ -338,7 +338,7 @@ def test_stamp_after_rotation_waits_too(host: MemoryTransactionHost) -> None:
     assert added.value is Error.NONE
 
 
-# --- markers that fail --------------------------------------------------------------------------------------
+# --- markers that fail
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_topic_deleted_between_two_attempts_completes_the_transaction(
     assert state(coordinator) is S.COMPLETE_COMMIT
 
 
-# --- a log that fails ---------------------------------------------------------------------------------------
+# --- a log that fails
 
 
 @pytest.mark.parametrize(("error", "told"), list(LOG_ERRORS.items()))
@@ -493,7 +493,7 @@ def test_answer_without_a_write_does_not_rest_on_an_uncommitted_one(
     assert again.value is Error.NONE
 
 
-# --- losing and taking over the leadership ------------------------------------------------------------------
+# --- losing and taking over the leadership
 
 
 def test_unload_answers_who_waits_and_stops_the_markers(
@@ -682,7 +682,7 @@ def test_producer_id_that_comes_after_the_unload_is_not_used(
     assert waiting.value.error is Error.NOT_COORDINATOR
 
 
-# --- sweeps -------------------------------------------------------------------------------------------------
+# --- sweeps
 
 
 def test_transaction_past_its_timeout_is_aborted_within_the_interval(
@@ -738,7 +738,7 @@ def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTrans
     assert len(host.log) == 40
 
 
-# --- operators ----------------------------------------------------------------------------------------------
+# --- operators
 
 
 def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator) -> None:

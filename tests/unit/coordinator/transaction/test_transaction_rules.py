@@ -53,7 +53,7 @@ def written(decision: Decision) -> Txn:
     return decision.value
 
 
-# --- the tables ---------------------------------------------------------------------------------------------
+# --- the tables
 
 
 def test_every_event_has_a_rule_in_every_state() -> None:
@@ -107,7 +107,7 @@ def test_states_that_are_never_held_are_bugs() -> None:
         decide(txn(S.PREPARE_EPOCH_FENCE), EndTxn(OWNER, True), NOW)
 
 
-# --- InitProducerId -----------------------------------------------------------------------------------------
+# --- InitProducerId
 
 
 def test_unknown_id_asks_for_a_producer_id_and_starts_with_epoch_zero() -> None:
@@ -211,7 +211,7 @@ def test_init_while_a_transaction_ends_has_to_wait(state: TransactionState) -> N
         assert decision == Decision(Error.CONCURRENT_TRANSACTIONS)
 
 
-# --- AddPartitions, verification ----------------------------------------------------------------------------
+# --- AddPartitions, verification
 
 
 def test_add_to_unknown_id_is_a_mapping_error() -> None:
@@ -270,7 +270,7 @@ def test_verification_order_is_mapping_epoch_then_ending() -> None:
     assert error(PID, EPOCH) is Error.CONCURRENT_TRANSACTIONS
 
 
-# --- EndTxn 0-4 ---------------------------------------------------------------------------------------------
+# --- EndTxn 0-4
 
 NONE, AGAIN, INVALID = Error.NONE, Error.CONCURRENT_TRANSACTIONS, Error.INVALID_TXN_STATE
 
@@ -307,7 +307,7 @@ def test_end_by_unknown_id_stranger_or_zombie() -> None:
         assert decide(txn(state), EndTxn(zombie, True), NOW).error is Error.PRODUCER_FENCED
 
 
-# --- EndTxn 5 -----------------------------------------------------------------------------------------------
+# --- EndTxn 5
 
 
 def test_end_with_bump_answers_the_stamp_of_the_next_transaction() -> None:
@@ -385,7 +385,7 @@ def test_stamp_before_a_rotation_is_fenced_in_the_next_transaction() -> None:
     assert decide(ongoing, EndTxnAndBump(ProducerIdAndEpoch(PID, 32766), True), NOW).error is Error.PRODUCER_FENCED
 
 
-# --- timeout, expiry ----------------------------------------------------------------------------------------
+# --- timeout, expiry
 
 
 def test_timeout_fences_and_aborts_after_start_and_timeout() -> None:

@@ -64,7 +64,7 @@ def kept(txn: Txn, times: int = 1) -> Txn:
     return txn
 
 
-# --- keeping ----------------------------------------------------------------------------------------------------
+# --- keeping
 
 
 def test_an_open_transaction_keeps_its_stamp_and_its_producer_gets_the_next_epoch() -> None:
@@ -115,7 +115,7 @@ def test_two_phase_commit_takes_the_time_limit_off_and_its_absence_puts_none_on(
     assert written(decide(ongoing(), keep(timeout_ms=5_000), NOW)).timeout_ms == NO_TIME_LIMIT
 
 
-# --- ending -----------------------------------------------------------------------------------------------------
+# --- ending
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -186,7 +186,7 @@ def test_without_a_time_limit_nothing_times_out_not_even_after_25_days() -> None
     assert decide(ongoing(timeout_ms=60_000), Timeout(), 2**31).value is not None
 
 
-# --- epochs that are used up ------------------------------------------------------------------------------------
+# --- epochs that are used up
 
 
 def test_keeping_with_the_last_epoch_gives_a_new_producer_id() -> None:
@@ -221,7 +221,7 @@ def test_a_repeated_end_is_known_after_two_rotations() -> None:
     assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 32766), False), NOW).stamp == (99, 0)
 
 
-# --- the log ----------------------------------------------------------------------------------------------------
+# --- the log
 
 
 def test_both_stamps_are_in_the_record_as_tags_1_and_3() -> None:
@@ -245,7 +245,7 @@ def test_disowned_it_is_aborted_and_nobody_owns_it() -> None:
     assert (value.state, value.kept, value.producer_epoch) == (S.PREPARE_ABORT, False, 32767)
 
 
-# --- the coordinator --------------------------------------------------------------------------------------------
+# --- the coordinator
 
 
 def start(coordinator: TransactionCoordinator, now_ms: int = 1_000, **changes: bool) -> ProducerResult:

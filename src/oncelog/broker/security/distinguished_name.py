@@ -162,7 +162,7 @@ def _parsed(rules: str) -> Iterator[_Rule | None]:
         if rule is None or (rule.end() < len(text) and text[rule.end()] != ","):
             raise ConfigError(
                 f"ssl.principal.mapping.rules has an invalid rule: {text[position:]!r}; write DEFAULT or "
-                f"RULE:pattern/replacement/ with L or U behind it, separated by commas"
+                f"RULE:pattern/replacement/ optionally followed by L or U, separated by commas"
             )
         position = rule.end()
         if rule["default"]:
@@ -170,7 +170,7 @@ def _parsed(rules: str) -> Iterator[_Rule | None]:
             continue
         try:
             yield _Rule(re.compile(rule["pattern"]), rule["replacement"], rule["case"])
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise ConfigError(
-                f"ssl.principal.mapping.rules: {rule['pattern']!r} is no regular expression: {error}"
+                f"ssl.principal.mapping.rules: {rule['pattern']!r} is not a regular expression: {error}"
             ) from None

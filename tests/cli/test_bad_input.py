@@ -88,7 +88,16 @@ def test_names_that_do_not_exist_are_told_so(served: Served) -> None:
     assert served.run("get-offsets", "-t", "short", "--time", "-2").done().out.split()[-1] == "0"
     assert served.run("delete-records", "-t", "short", "--before", "-1").done().out.split()[-1] == "0"
     refused = served.run("delete-records", "-t", "short:0", "--before", "7").sentence()
-    assert "before 7 were not deleted: there are none up to there" in refused
+    assert "before 7 were not deleted: the partition ends before that offset" in refused
+    assert refused.endswith("; --before end deletes all there are")
+    served.run("topics", "create", "kept", "--partitions", "1", "--set-config", "cleanup.policy=compact").done()
+    refused = served.run("delete-records", "-t", "kept", "--before", "end").sentence()
+    assert "records of kept-0 up to the high watermark were not deleted: cleanup.policy" in refused
+    assert "-1" not in refused and "cleanup.policy=compact,delete" in refused
+
+
+def test_acls_of_a_broker_without_an_authorizer_are_refused_with_the_setting_it_needs(served: Served) -> None:
+    assert "authorizer.class.name=org.apache.kafka" in served.run("acls", "list").sentence()
 
 
 def test_a_wrong_option_ends_the_process_with_status_2() -> None:

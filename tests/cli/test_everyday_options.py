@@ -133,6 +133,12 @@ def test_a_shell_is_given_its_script(shell: str) -> None:
     assert "_ONCELOG_COMPLETE" in call("completion", shell).done().out
 
 
+def test_zsh_s_own_completion_is_started_where_it_is_not() -> None:
+    """A new .zshrc has no compinit: nothing was completed."""
+    script = call("completion", "zsh").done().out
+    assert script.index("autoload -Uz compinit && compinit") < script.index("compdef _oncelog_completion oncelog")
+
+
 def _completed(served: Served, words: str, number: int) -> list[str]:
     environment = {
         "_ONCELOG_COMPLETE": "bash_complete",

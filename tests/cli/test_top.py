@@ -73,6 +73,18 @@ def test_ctrl_c_ends_it() -> None:
             assert process.wait(120) == 130
 
 
+def test_a_pipe_gets_each_picture() -> None:
+    """It got none before the end."""
+    with oncelog.Broker() as broker:
+        command = [str(ONCELOG), "top", "--interval", "0.1", "-b", broker.bootstrap_servers]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert "records/s in 0 partitions" in process.stdout.readline()
+            assert any("records/s in 0 partitions" in line for line in process.stdout)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(120) == 130
+
+
 class _Deletes:
     """An admin client that lists a group and a topic, both of which have vanished by the time they are described."""
 

@@ -44,6 +44,25 @@ def test_create_leaves_existing_topics_only_when_told_to(served: Served, unique_
     assert served.run("topics", "create", unique_name, "--if-not-exists", "--json").done().json == {"created": []}
 
 
+def test_what_was_done_before_a_refusal_is_shown(served: Served, unique_name: str) -> None:
+    """Each of several topics is tried; only the refusal was told."""
+    a, b, taken = f"{unique_name}-a", f"{unique_name}-b", f"{unique_name}-taken"
+    served.run("topics", "create", taken).done()
+    part = served.run("topics", "create", a, taken, b)
+    assert part.out.split() == ["created", a, "created", b]
+    assert "already exists" in part.sentence()
+    gone = served.run("topics", "delete", a, f"{unique_name}-never", b, "--json")
+    assert gone.json == {"deleted": [a, b]}
+    assert "does not exist" in gone.sentence()
+    assert served.run("topics", "delete", f"{unique_name}-never", a).out == ""
+
+
+def test_a_topic_without_a_name_is_wrong_usage(served: Served) -> None:
+    refused = served.run("topics", "create", "")
+    assert refused.code == 2
+    assert "a name is needed" in refused.sentence()
+
+
 def test_configs_tells_where_each_value_comes_from(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name, "--set-config", "retention.ms=5000").done()
     rows = {row["name"]: row for row in served.run("topics", "configs", unique_name, "--json").done().json}

@@ -27,6 +27,7 @@ import yaml
 import oncelog
 import oncelog.faults.embedded
 from oncelog.cli.main import command
+from oncelog.types import java_hash_partition
 from tests.cli.conftest import call
 
 ROOT = Path(__file__).parents[2]
@@ -205,6 +206,13 @@ def test_messages_name_commands_that_exist() -> None:
             if word not in groups[group]:
                 unknown[f"oncelog {group} {word}"] = path
     assert unknown == {}
+
+
+def test_the_dumped_file_has_the_transactional_id_of_the_page() -> None:
+    """In another partition of ``__transaction_state`` there is nothing to see."""
+    page = (ROOT / "docs" / "how-to" / "command-line.md").read_text(encoding="utf-8")
+    assert "--transactional-id load-1" in page
+    assert re.findall(r"__transaction_state-(\d+)/", page) == [str(java_hash_partition("load-1", 50))]
 
 
 def _parse(group: click.Command, name: str, words: list[str], parent: click.Context | None = None) -> None:

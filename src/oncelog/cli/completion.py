@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHELLS = ("bash", "zsh", "fish")
 PATIENCE_MS = "1500"
+BEFORE = {"zsh": "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"}
+"""What a shell needs first: a new .zshrc does not start zsh's own completion."""
 
 
 def _names(context: click.Context, ask: Callable[[Admin], Iterable[str]], incomplete: str) -> list[CompletionItem]:
@@ -80,6 +82,7 @@ def command(shell: str) -> None:
     Examples:
       echo 'eval "$(oncelog completion bash)"' >> ~/.bashrc
       echo 'eval "$(oncelog completion zsh)"' >> ~/.zshrc
+      mkdir -p ~/.config/fish/completions
       oncelog completion fish > ~/.config/fish/completions/oncelog.fish
     """
     from oncelog.cli.main import command as root
@@ -87,4 +90,4 @@ def command(shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise OncelogError(f"this version of click has no completion for {shell}")
-    click.echo(kind(root, {}, "oncelog", "_ONCELOG_COMPLETE").source())
+    click.echo(BEFORE.get(shell, "") + kind(root, {}, "oncelog", "_ONCELOG_COMPLETE").source())

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from oncelog.client.core.structs import ConsumerRecord
 
 POLL_MS = 500
+PATIENCE_S = 10
+"""After this time without a partition, a member of a group is told why that may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,8 @@ def _consume(cluster: Cluster, what: What, group: str | None, isolation: str | N
             for name, position in starts.items():
                 consumer.seek(name, position)
         output = sys.stdout.buffer
-        for record in _records(consumer, what, ends, Stop()):
+        told = None if group is None else _NotAssigned(group)
+        for record in _records(consumer, what, ends, Stop(), told):
             output.write(line(record))
             shown += 1
         output.flush()
@@ -241,8 +244,31 @@ def bounds(
     return starts, dict(end) if what.to_end else None
 
 
+class _NotAssigned:
+    """Says once that a group has no partition for its member: otherwise that looks like a topic without records."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._since: float | None = time.monotonic()
+
+    def look(self, assigned: Collection[TopicPartition]) -> None:
+        if assigned:
+            self._since = None
+        if self._since is None or time.monotonic() - self._since < PATIENCE_S:
+            return
+        self._since = None
+        remark(
+            f"still waiting for a partition: the members of group {self._group!r} before this one have them all, or "
+            f"its coordinator does not answer; see oncelog groups describe {self._group}, and the broker's log"
+        )
+
+
 def _records(
-    consumer: Consumer, what: What, ends: Mapping[TopicPartition, int] | None, stop: Stop
+    consumer: Consumer,
+    what: What,
+    ends: Mapping[TopicPartition, int] | None,
+    stop: Stop,
+    not_assigned: _NotAssigned | None,
 ) -> Iterable[ConsumerRecord[Any, Any]]:
     """Records as they arrive, until there is a reason to stop; output is flushed after each answer."""
     left = what.max_messages
@@ -252,6 +278,8 @@ def _records(
             return
         wait_ms = POLL_MS if what.timeout is None else min(POLL_MS, int(what.timeout * 1000))
         found = consumer.getmany(timeout_ms=wait_ms, max_records=left)
+        if not_assigned is not None:
+            not_assigned.look(consumer.assignment())
         for name, records in found.items():
             for record in records:
                 if ends is None or record.offset < ends[name]:

@@ -7,12 +7,16 @@ import click
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import show_rows
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
 ALL = -1
 """The offset that means the high watermark in DeleteRecords."""
 ENDS = ("end", str(ALL))
+NEXT_STEPS = {
+    Error.OFFSET_OUT_OF_RANGE: "--before end deletes all there are",
+    Error.POLICY_VIOLATION: "oncelog topics alter --set-config cleanup.policy=compact,delete changes that",
+}
 
 
 @click.command("delete-records")
@@ -41,7 +45,13 @@ def command(cluster: Cluster, topics: tuple[str, ...], before: str) -> None:
                 admin.partitions(topic) if numbers is None else [TopicPartition(topic, number) for number in numbers]
             )
         ]
-        first = admin.delete_records(dict.fromkeys(names, offset))
+        try:
+            first = admin.delete_records(dict.fromkeys(names, offset))
+        except KafkaError as error:
+            step = NEXT_STEPS.get(error.error)
+            if step is None:
+                raise
+            raise OncelogError(f"{error}; {step}") from error
     rows = [
         {"topic": name.topic, "partition": name.partition, "log_start_offset": first[name]} for name in sorted(first)
     ]

@@ -78,7 +78,12 @@ def _port(listen: Address) -> Finding:
     try:
         bind(listen).close()
     except (ListenError, socket.gaierror) as error:
-        return warn("port", str(error), "give oncelog serve another --listen, or stop what listens there")
+        return warn(
+            "port",
+            str(error),
+            "if your broker runs there, this is as it should be; else give oncelog serve another --listen, or stop "
+            "what listens there",
+        )
     return Finding("port", f"{listen} is free")
 
 

@@ -60,7 +60,7 @@ def command(
     Examples:
       oncelog dump-log data/orders-0/00000000000000000000.log --print-data
       oncelog dump-log data/orders-0 --json
-      oncelog dump-log data/__transaction_state-27/00000000000000000000.log --print-data
+      oncelog dump-log data/__transaction_state-36/00000000000000000000.log --print-data
     """
     damaged: list[str] = []
     for path in _expanded(files):

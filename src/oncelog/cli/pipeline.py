@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import re
 import signal
 import subprocess
 import threading
@@ -13,7 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from oncelog.cli.output import draws_progress
+from oncelog.cli.options import ENVIRONMENT
+from oncelog.cli.output import draws_progress, remark
 from oncelog.cli.pipeline_doctor import doctor
 from oncelog.errors import ConfigError, OncelogError
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from oncelog.spark.progress import Progress
 
 
+DATA = Path("oncelog-data")
+LISTEN = "127.0.0.1:0"
 JVM_ENDS_SECONDS = 10
 """How long a JVM that has stopped answering may take to end."""
 
@@ -47,16 +52,17 @@ command.add_command(doctor)
 @command.command("run")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--bootstrap-server", "-b", metavar="HOST:PORT", help="A Kafka cluster; without it an embedded broker runs."
+    "--bootstrap-server",
+    "-b",
+    metavar="HOST:PORT",
+    help=f"A Kafka cluster.  [default: ${ENVIRONMENT}, unless --data or --listen is given, or an embedded broker]",
 )
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("oncelog-data"),
-    show_default=True,
-    help="Data folder of the embedded broker.",
+    help=f"Run an embedded broker on this data folder.  [default: {DATA}]",
 )
-@click.option("--listen", default="127.0.0.1:0", show_default=True, help="Where the embedded broker listens.")
+@click.option("--listen", metavar="HOST:PORT", help=f"Run an embedded broker that listens here.  [default: {LISTEN}]")
 @click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
 @click.option(
     "--checkpoint",
@@ -81,8 +87,8 @@ command.add_command(doctor)
 def run(
     file: Path,
     bootstrap_server: str | None,
-    data: Path,
-    listen: str,
+    data: Path | None,
+    listen: str | None,
     master: str | None,
     checkpoint: str,
     once: bool,
@@ -111,10 +117,8 @@ def run(
 
     pipelines = _chosen(load_pipelines(file), only, file)
     settings = _assignments(spark_settings)
-    location = checkpoint if "://" in checkpoint else str(Path(checkpoint).resolve())
-    with _broker(bootstrap_server, data, listen) as servers:
-        if bootstrap_server is None:
-            click.echo(f"the embedded broker listens on {servers}, data in {data}", err=True)
+    location = _checkpoints(checkpoint)
+    with _broker(_cluster(bootstrap_server, data, listen), data or DATA, listen or LISTEN) as servers:
         names = [pipeline.name for pipeline in pipelines]
         with _reporting(console, names) as report, _measured(metrics, names) as measured:
             run_settings = RunSettings(servers, location, once, trigger, on_written=measured.written)
@@ -149,6 +153,35 @@ def _assignments(given: tuple[str, ...]) -> dict[str, str]:
     return settings
 
 
+def _checkpoints(given: str) -> str:
+    """The place of all checkpoints. A local folder is created, so that one that cannot be is refused before Spark
+    starts."""
+    if "://" in given:
+        return given
+    folder = Path(given).resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--checkpoint {given}: the folder cannot be created: {error.strerror}") from error
+    return str(folder)
+
+
+def _cluster(given: str | None, data: Path | None, listen: str | None) -> str | None:
+    """The address of the cluster to run on; None for the embedded broker."""
+    embedded = [name for name, value in (("--data", data), ("--listen", listen)) if value is not None]
+    if given is not None and embedded:
+        raise ConfigError(
+            f"{' and '.join(embedded)} belong{'s' if len(embedded) == 1 else ''} to the embedded broker, and "
+            f"--bootstrap-server {given} is another one: give one or the other"
+        )
+    if given is not None or embedded:
+        return given
+    address = os.environ.get(ENVIRONMENT) or None
+    if address is not None:
+        remark(f"the pipelines run on {address}, as {ENVIRONMENT} says")
+    return address
+
+
 @contextlib.contextmanager
 def _broker(bootstrap_server: str | None, data: Path, listen: str) -> Iterator[str]:
     """The address of the cluster: the given one, or that of a broker started for the run."""
@@ -158,6 +191,7 @@ def _broker(bootstrap_server: str | None, data: Path, listen: str) -> Iterator[s
     from oncelog.server.embedded import Broker
 
     with Broker(data, listen=listen) as broker:
+        remark(f"the embedded broker listens on {broker.bootstrap_servers}, data in {data}")
         yield broker.bootstrap_servers
 
 
@@ -211,6 +245,7 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
 
     root = logging.getLogger()
     root.addFilter(_not_of_py4j)
+    logged = log.stat().st_size if log.exists() else 0
     try:
         yield
     except BrokenPipeError:
@@ -218,6 +253,9 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
         if not stop.is_set() and SparkContext._gateway is None:
             if isinstance(error, PySparkRuntimeError) and error.getCondition() == "JAVA_GATEWAY_EXITED":
+                reason = _why_java_ended(log, logged)
+                if reason:
+                    raise OncelogError(f"Spark's JVM did not start: {reason} (its log: {log})") from error
                 raise OncelogError(f"Spark's JVM did not start; its log {log} says why") from error
             raise
         ending = stop.is_set() or isinstance(error, ConnectionError | Py4JNetworkError)
@@ -230,6 +268,17 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
             ) from error
     finally:
         root.removeFilter(_not_of_py4j)
+
+
+def _why_java_ended(log: Path, begin: int) -> str:
+    """The exception that ended a JVM, in the part of its log from this position on; empty if there is none."""
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(begin)
+        told = file.read().decode(errors="replace")
+    found = re.findall(r'^Exception in thread "main" [\w.$]+: (.+)$', told, re.MULTILINE)
+    return str(found[-1]) if found else ""
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:

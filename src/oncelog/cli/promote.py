@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from oncelog.cli.output import progress, remark, show_json
+from oncelog.cli.output import counted, progress, remark, show_json
 from oncelog.cli.properties import given_properties
 from oncelog.server.listeners import Address
 from oncelog.server.open_transactions import OpenTransaction
@@ -28,6 +28,8 @@ from oncelog.server.promotion import (
 from oncelog.shown import show_time
 
 MIB = 1024 * 1024
+_DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
+"""The folder of a partition whose topic was deleted, until its files are removed."""
 
 
 @click.command("promote")
@@ -167,10 +169,17 @@ def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
         )
     for setting in plan.dropped_settings:
         click.echo(f"setting not taken over: {setting}")
-    for name in plan.left_behind:
-        click.echo(f"not taken over: {name}")
+    for text in not_taken_over(plan.left_behind):
+        click.echo(f"not taken over: {text}")
     for transaction in plan.open_transactions:
         click.echo(f"open transaction: {_fate(transaction, now_ms)}")
+
+
+def not_taken_over(names: Sequence[str]) -> list[str]:
+    """What the data folder holds and the target does not; the partitions of deleted topics are only counted."""
+    deleted = [name for name in names if _DELETED.fullmatch(name)]
+    kept = [name for name in names if not _DELETED.fullmatch(name)]
+    return kept + ([f"{counted(len(deleted), 'partition')} of deleted topics"] if deleted else [])
 
 
 def _fate(transaction: OpenTransaction, now_ms: int) -> str:

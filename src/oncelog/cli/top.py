@@ -7,7 +7,7 @@ the difference of two looks.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, Group
 
     from oncelog.client.blocking import Admin
 
@@ -30,6 +30,7 @@ VANISHED = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TRANSACTIONAL_ID_NOT_FOUND, 
 HIDDEN = (Error.GROUP_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED)
 ATTEMPTS = 3
 """How often to repeat requests about things that disappear meanwhile."""
+TRYING = "no answer, trying again: "
 Row = dict[str, Any]
 
 
@@ -64,12 +65,31 @@ def command(cluster: Cluster, interval: float, lines: int, once: bool, internal:
         raise OncelogError("oncelog top draws with rich: install it with pip install 'oncelog[cli]', or use --json")
     with cluster.admin() as admin:
         if cluster.as_json:
-            _print(admin, interval, lines, once, internal)
+            _print(admin, interval, lines, once, internal, show_json, lambda text: show_json({"trouble": text}))
+            return
+        from rich.console import Console
+
+        console = Console()
+        if once or not console.is_terminal:
+
+            def show(found: Row) -> None:
+                console.print(_tables(found))
+
+            _print(admin, interval, lines, once, internal, show, lambda text: console.print(TRYING + text))
         else:
-            _draw(admin, interval, lines, once, internal)
+            _draw(admin, interval, lines, internal, console)
 
 
-def _print(admin: Admin, interval: float, lines: int, once: bool, internal: bool) -> None:
+def _print(
+    admin: Admin,
+    interval: float,
+    lines: int,
+    once: bool,
+    internal: bool,
+    show: Callable[[Row], None],
+    tell: Callable[[str], None],
+) -> None:
+    """Pictures one below the other, as a file, a pipe or a program can take them."""
     before = look(admin, internal)
     while True:
         time.sleep(interval)
@@ -78,26 +98,21 @@ def _print(admin: Admin, interval: float, lines: int, once: bool, internal: bool
         except OncelogError as error:
             if once:
                 raise
-            show_json({"trouble": str(error)})
+            tell(str(error))
             continue
-        show_json(picture(before, after, lines))
+        show(picture(before, after, lines))
         if once:
             return
         before = after
 
 
-def _draw(admin: Admin, interval: float, lines: int, once: bool, internal: bool) -> None:
-    from rich.console import Console
+def _draw(admin: Admin, interval: float, lines: int, internal: bool, console: Console) -> None:
+    """One picture after the other, each in the place of the last."""
     from rich.live import Live
 
-    console = Console()
     before = look(admin, internal)
-    if once:
-        time.sleep(interval)
-        console.print(_tables(picture(before, look(admin, internal), lines)))
-        return
     trouble = ""
-    with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
+    with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             time.sleep(interval)
             try:
@@ -105,7 +120,7 @@ def _draw(admin: Admin, interval: float, lines: int, once: bool, internal: bool)
             except OncelogError as error:
                 if str(error) != trouble:
                     trouble = str(error)
-                    live.update(f"no answer, trying again: {trouble}", refresh=True)
+                    live.update(TRYING + trouble, refresh=True)
                 continue
             trouble = ""
             live.update(_tables(picture(before, after, lines)), refresh=True)

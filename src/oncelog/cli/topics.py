@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,7 @@ from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, text
 from oncelog.cli.output import remark, show_json, show_rows, show_table
 from oncelog.cli.properties import named_values
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, KafkaError
 from oncelog.types import encode_uuid
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def list_topics(cluster: Cluster, internal: bool) -> None:
 
 
 @command.command("create")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1, required=True, type=text)
 @click.option("--partitions", type=click.IntRange(min=1), help="Default: num.partitions of the broker.")
 @click.option("--replication-factor", type=click.IntRange(min=1), help="Default: the broker's.")
 @click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A property of the topic.")
@@ -77,14 +78,12 @@ def create(
     with cluster.admin() as admin:
         there = set(admin.list_topics(internal=True)) if if_not_exists else set()
         wanted = [name for name in dict.fromkeys(names) if name not in there]
-        admin.create_topics(
-            [NewTopic(name, partitions or -1, replication_factor or -1, topic_configs=properties) for name in wanted]
-        )
-    if cluster.as_json:
-        show_json({"created": wanted})
-    else:
-        for name in wanted:
-            click.echo(f"created {name}")
+        topics = [
+            NewTopic(name, partitions or -1, replication_factor or -1, topic_configs=properties) for name in wanted
+        ]
+        with _done_in_part(cluster, admin, wanted, "created"):
+            admin.create_topics(topics)
+    _show_done(cluster, "created", wanted)
 
 
 @command.command("describe")
@@ -210,12 +209,30 @@ def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
     Example:
       oncelog topics delete orders
     """
-    with cluster.admin() as admin:
+    with cluster.admin() as admin, _done_in_part(cluster, admin, names, "deleted"):
         admin.delete_topics(names)
+    _show_done(cluster, "deleted", list(names))
+
+
+@contextmanager
+def _done_in_part(cluster: Cluster, admin: Admin, names: Sequence[str], deed: str) -> Iterator[None]:
+    """If the block, which creates or deletes several topics, is refused some of them: show the others."""
+    before = set(admin.list_topics(internal=True)) if len(names) > 1 else set()
+    try:
+        yield
+    except KafkaError as error:
+        if len(names) > 1 and not error.retriable:  # otherwise the cluster may not answer that either
+            changed = before ^ set(admin.list_topics(internal=True))
+            _show_done(cluster, deed, [name for name in dict.fromkeys(names) if name in changed])
+        raise
+
+
+def _show_done(cluster: Cluster, deed: str, names: Sequence[str]) -> None:
     if cluster.as_json:
-        show_json({"deleted": list(names)})
-    else:
-        click.echo(f"deleted {', '.join(names)}")
+        show_json({deed: list(names)})
+        return
+    for line in names if deed == "created" else [", ".join(names)] * bool(names):
+        click.echo(f"{deed} {line}")
 
 
 @command.command("configs")

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -48,6 +49,7 @@ _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
 _WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
 """Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
+_WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
 
@@ -82,11 +84,17 @@ def spark_log(path: Path) -> Iterator[None]:
     For programs that report failures themselves: Spark prints hundreds of lines for each.
     """
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = path.open("ab")
+    except OSError as error:
+        raise PipelineError(
+            f"Spark's log cannot be written to {path}: {error.strerror}: name another file for it (--log)"
+        ) from error
     sys.stderr.flush()
     kept = os.dup(2)
     try:
-        with path.open("ab") as log:
+        with log:
             os.dup2(log.fileno(), 2)
         yield
     finally:
@@ -132,7 +140,7 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
     """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
     try:
         return _writer(spark, one, settings).start()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
 
 
@@ -216,6 +224,6 @@ def explain(error: Exception) -> str:
     if ours:
         return str(ours[-1]).strip()
     causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
-    wrapped = text.startswith(("[STREAM_FAILED]", "An exception was raised by the Python Proxy"))
+    wrapped = text.startswith(_WRAPPING)
     first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]
     return re.sub(r"\s*SQLSTATE: \w+", "", first).strip().rstrip(";")

@@ -20,6 +20,15 @@ def test_analysis_error_is_its_first_line_without_the_state() -> None:
     assert explain(Exception(text)) == "[UNRESOLVED_COLUMN] A column `x` cannot be resolved.; line 1 pos 7"
 
 
+def test_failure_of_a_call_to_java_is_what_java_says() -> None:
+    text = (
+        "An error occurred while calling o213.start.\n"
+        ": java.io.IOException: mkdir of file:/proc/x/late-flights failed\n"
+        "\tat org.apache.hadoop.fs.FileSystem.primitiveMkdir(FileSystem.java:1414)\n"
+    )
+    assert explain(Exception(text)) == "mkdir of file:/proc/x/late-flights failed"
+
+
 def test_failure_of_a_stream_is_its_deepest_cause() -> None:
     text = (
         "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted due to stage failure.\n"

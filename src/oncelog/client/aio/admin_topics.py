@@ -355,10 +355,9 @@ class TopicsAdmin(AdminConnection):
                     name = TopicPartition(topic.name, item.partition_index)
                     error = error_of(item.error_code)
                     refused = error is not Error.NONE
-                    text = f"records of {name} before {before[name]} were not deleted"
-                    if error is Error.OFFSET_OUT_OF_RANGE:
-                        text += ": there are none up to there; -1 deletes up to the high watermark"
-                    found[name] = error_for(error, text) if refused else item.low_watermark
+                    found[name] = (
+                        error_for(error, _not_deleted(name, before[name], error)) if refused else item.low_watermark
+                    )
             return found
 
         return await self.cluster.at_leaders("delete_records", before, ask)
@@ -375,6 +374,15 @@ class TopicsAdmin(AdminConnection):
         """The partitions of a topic."""
         described = await self.describe_topics([arguments.name(topic, "topics")])
         return [TopicPartition(topic, item.partition) for item in described[0].partitions]
+
+
+def _not_deleted(name: TopicPartition, before: int, error: Error) -> str:
+    which = f"records of {name} " + ("up to the high watermark" if before == -1 else f"before {before}")
+    why = {
+        Error.OFFSET_OUT_OF_RANGE: ": the partition ends before that offset",
+        Error.POLICY_VIOLATION: ": cleanup.policy of the topic does not contain delete",
+    }
+    return f"{which} were not deleted{why.get(error, '')}"
 
 
 def _offset_to_delete_before(name: TopicPartition, value: object) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Fate, FateReader, Producers, StoredRecord
+from oncelog.client.core.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.decoding import Decoding, Shown
 from oncelog.console.search import Search
@@ -69,6 +70,13 @@ class Ends:
     first: int
     end: int
     stable: int
+
+
+def led(topics: Iterable[TopicDescription]) -> list[TopicPartition]:
+    """The partitions that have a leader. Nobody knows the offsets of the others, and a request waits for a leader."""
+    return [
+        TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions if item.leader >= 0
+    ]
 
 
 async def ends_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPartition, Ends]:

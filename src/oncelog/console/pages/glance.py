@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import BatchFate, FateReader
-from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of
+from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of, led
 from oncelog.console.strip import draw, segments
 from oncelog.console.web import Refused, Visit
 from oncelog.types import TopicPartition, partitions_there
@@ -22,11 +22,14 @@ async def page(visit: Visit) -> Response:
     admin, topic = await visit.admin(), visit.query("topic")
     if not topic:
         return visit.page("glance_choose.html", topics=(await admin.list_topics(internal=True))[:5000])
-    count = len(await admin.partitions(topic))
+    described = (await admin.describe_topics([topic]))[0]
+    count = len(described.partitions)
     number = visit.number("partition", 0)
     if number >= count:
         raise Refused(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
     name = TopicPartition(topic, number)
+    if name not in led([described]):
+        raise Refused(f"no node leads {name} now, so nobody knows its offsets: see Brokers")
     ends = (await ends_of(admin, [name]))[name]
     window = visit.number("window", 1000, 10, WINDOWS[-1])
     end = visit.number("end", ends.end, ends.first, ends.end) if visit.query("end") else ends.end

@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Fate, FateReader, StoredRecord
+from oncelog.client.core.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.console.avro import AvroSchema
 from oncelog.console.decoding import Decoder, Decoding
@@ -25,6 +26,7 @@ from oncelog.console.reading import (
     decode_positions,
     encode_positions,
     ends_of,
+    led,
 )
 from oncelog.console.search import Search
 from oncelog.console.web import Refused, Visit, link
@@ -52,8 +54,9 @@ async def browse(visit: Visit) -> Response:
     admin = await visit.admin()
     if not topic:
         return visit.page("records_choose.html", topics=(await admin.list_topics(internal=True))[:5000])
-    counts = len(await admin.partitions(topic))
-    chosen = _chosen(visit, counts)
+    described = (await admin.describe_topics([topic]))[0]
+    counts = len(described.partitions)
+    chosen, lone = _led(described, _chosen(visit, counts))
     ends = {name.partition: end for name, end in (await ends_of(admin, chosen)).items()}
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
@@ -64,6 +67,7 @@ async def browse(visit: Visit) -> Response:
         "records.html",
         topic=topic,
         partitions=counts,
+        lone=lone,
         ends=ends,
         rows=found.rows,
         looked_at=found.looked_at,
@@ -94,6 +98,18 @@ def _chosen(visit: Visit, count: int) -> list[TopicPartition]:
             raise Refused(f"topic {topic!r} has no partition {text}; {partitions_there(count)}")
         return [TopicPartition(topic, number)]
     return [TopicPartition(topic, number) for number in range(min(count, MOST_PARTITIONS))]
+
+
+def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[TopicPartition], list[TopicPartition]]:
+    """Those of the partitions that have a leader, and the others.
+
+    :raises Refused: none has a leader.
+    """
+    known = set(led([topic]))
+    lone = [name for name in chosen if name not in known]
+    if len(lone) == len(chosen):
+        raise Refused(f"no node leads {', '.join(map(str, lone))} now, so nobody can read there: see Brokers")
+    return [name for name in chosen if name in known], lone
 
 
 async def _reading(visit: Visit, admin: Admin) -> Reading:
@@ -168,7 +184,8 @@ async def raw(visit: Visit) -> Response:
 
 async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, FateReader]:
     topic, offset = visit.name("topic", "topic"), visit.number("offset", 0)
-    chosen = _chosen(visit, len(await admin.partitions(topic)))[0]
+    described = (await admin.describe_topics([topic]))[0]
+    chosen = _led(described, _chosen(visit, len(described.partitions))[:1])[0][0]
     reader = FateReader(admin, chosen, offset, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES)
     for stored in await reader.step():
         if stored.record.offset == offset:
@@ -199,7 +216,8 @@ async def live(visit: Visit) -> Response:
     """Server-sent events: ``records`` with rows, ``ended`` for a transaction that has ended, ``problem``, ``well``."""
     admin = await visit.admin()
     topic = visit.name("topic", "topic")
-    chosen = _chosen(visit, len(await admin.partitions(topic)))
+    described = (await admin.describe_topics([topic]))[0]
+    chosen, _ = _led(described, _chosen(visit, len(described.partitions)))
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
     if len(visit.console.tails) >= MOST_TAILS:

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, NewTopic, TopicDescription
-from oncelog.console.reading import Ends, ends_of
+from oncelog.console.reading import Ends, ends_of, led
 from oncelog.console.web import Refused, Visit
 from oncelog.errors import ConfigError, KafkaError
-from oncelog.types import TopicPartition, encode_uuid
+from oncelog.types import encode_uuid
 
 PAGE = 50
 
@@ -61,16 +61,16 @@ async def _described(admin: Admin, *, internal: bool) -> list[TopicDescription]:
 
 
 async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str, Sums], str]:
-    """Sums by topic, and the problem if some offsets cannot be read."""
-    names = [TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions]
+    """Sums of the partitions that have a leader, by topic, and the problem if their offsets cannot be read."""
+    names = led(topics)
     try:
         ends = await ends_of(admin, names)
     except KafkaError as error:
         return {}, str(error)
-    return {
-        topic.name: Sums.of([ends[TopicPartition(topic.name, item.partition)] for item in topic.partitions])
-        for topic in topics
-    }, ""
+    known: dict[str, list[Ends]] = {}
+    for name in names:
+        known.setdefault(name.topic, []).append(ends[name])
+    return {topic: Sums.of(found) for topic, found in known.items()}, ""
 
 
 async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[ConfigEntry], str]:
@@ -88,13 +88,12 @@ async def one(visit: Visit) -> Response:
     name = visit.name("topic")
     topic = (await admin.describe_topics([name]))[0]
     resource = ConfigResource(ConfigResourceType.TOPIC, name)
-    partitions = [TopicPartition(name, item.partition) for item in topic.partitions]
-    ends, (entries, config_problem) = await asyncio.gather(ends_of(admin, partitions), settings_of(admin, resource))
+    ends, (entries, config_problem) = await asyncio.gather(ends_of(admin, led([topic])), settings_of(admin, resource))
     return visit.page(
         "topic.html",
         topic=topic,
         topic_id=encode_uuid(topic.topic_id),
-        ends={item.partition: ends[item] for item in partitions},
+        ends={item.partition: found for item, found in ends.items()},
         setting_kind="topic",
         setting_name=name,
         sums=Sums.of(list(ends.values())),

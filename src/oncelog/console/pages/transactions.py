@@ -12,7 +12,7 @@ from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import stored_batches
 from oncelog.client.core.admin_types import ProducerState, TransactionDescription
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.console.reading import Ends, ends_of
+from oncelog.console.reading import Ends, ends_of, led
 from oncelog.console.timeline import Step, events
 from oncelog.console.web import Refused, Visit
 from oncelog.coordinator.shown_records import transition
@@ -96,7 +96,9 @@ async def _with_what_waits(visit: Visit, admin: Admin, found: list[TransactionDe
     names = sorted({name for txn in found for name in txn.partitions if name.topic != CONSUMER_OFFSETS_TOPIC})
     if not found:
         return []
-    ends = await ends_of(admin, names)
+    topics = await admin.describe_topics(sorted({name.topic for name in names})) if names else []
+    known = set(led(topics))
+    ends = await ends_of(admin, [name for name in names if name in known])
     positions = (await visit.group_positions(admin)).within(names)
     now_ms = int(time.time() * 1000)
     return [
@@ -165,10 +167,15 @@ async def hanging(visit: Visit) -> Response:
     """Transactions that are open in a partition but unknown to every coordinator."""
     admin = await visit.admin()
     topics = await admin.describe_topics(await admin.list_topics(internal=True))
-    names = [TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions]
+    names = led(topics)
     found = await admin.find_hanging_transactions(names)
     ends = await ends_of(admin, [name for name, _ in found])
-    return visit.page("hanging.html", found=[(name, state, ends[name]) for name, state in found], looked_at=len(names))
+    return visit.page(
+        "hanging.html",
+        found=[(name, state, ends[name]) for name, state in found],
+        looked_at=len(names),
+        lone=sum(len(topic.partitions) for topic in topics) - len(names),
+    )
 
 
 # --- ending a transaction

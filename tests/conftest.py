@@ -44,8 +44,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts the suite in the background has it ignore Ctrl-C, and every process that a test starts, too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-HEARTBEATS = {"group.consumer.min.heartbeat.interval.ms": "500", "group.consumer.heartbeat.interval.ms": "500"}
-"""Settings of brokers in which members of KIP-848's groups learn of a change in half a second instead of in five."""
+ANY_HEARTBEAT = {"group.consumer.min.heartbeat.interval.ms": "1"}
+"""Lets a group of KIP-848 have a heartbeat interval below the default, so that its members learn of changes sooner."""
 
 HERE = Path(__file__).parent
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
@@ -87,7 +87,7 @@ def kafka_jars() -> Path:
 @pytest.fixture(scope="session")
 def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
     """A real Apache Kafka shared by the tests of this process; a test that stops one starts its own."""
-    with kafka_node.ApacheKafka(properties=HEARTBEATS) as kafka:
+    with kafka_node.ApacheKafka(properties=ANY_HEARTBEAT) as kafka:
         yield kafka
 
 
@@ -132,7 +132,7 @@ def oncelog_broker() -> Iterator[RunningBroker]:
     """Our broker in memory, shared by the tests of this process."""
     from oncelog import Broker
 
-    with Broker(settings=HEARTBEATS) as broker:
+    with Broker(settings=ANY_HEARTBEAT) as broker:
         yield broker
 
 

@@ -11,6 +11,8 @@ import pytest
 
 import oncelog
 from oncelog.client.aio import Consumer, ConsumerRebalanceListener, Producer
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
 from oncelog.client.errors import (
     CommitFailedError,
     ConsumerStoppedError,
@@ -35,6 +37,15 @@ async def fill(servers: str, topic: str, count: int, partitions: int = 1) -> Non
         await producer.flush()
 
 
+@pytest.fixture
+def group_id(broker: RunningBroker, unique_name: str) -> str:
+    """A group that, if its protocol is KIP-848's, sends heartbeats twice a second: by default, one in five seconds."""
+    resource = ConfigResource(ConfigResourceType.GROUP, unique_name)
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        admin.alter_configs({resource: {"consumer.heartbeat.interval.ms": "500"}})
+    return unique_name
+
+
 def group(servers: str, name: str, **settings: Any) -> dict[str, Any]:
     return {
         "bootstrap_servers": servers,
@@ -56,9 +67,9 @@ async def drain(consumer: Consumer, count: int) -> list[bytes]:
 @PROTOCOLS
 @on_loop
 async def test_a_group_reads_everything_and_goes_on_after_a_restart(
-    broker: RunningBroker, unique_name: str, protocol: str
+    broker: RunningBroker, group_id: str, protocol: str
 ) -> None:
-    servers = broker.bootstrap_servers
+    servers, unique_name = broker.bootstrap_servers, group_id
     await make_topic(servers, unique_name, 3)
     await fill(servers, unique_name, 90, 3)
     async with Consumer(unique_name, **group(servers, unique_name, group_protocol=protocol)) as consumer:
@@ -97,8 +108,8 @@ class Watching(ConsumerRebalanceListener):
     ),
 )
 @on_loop
-async def test_members_share_and_hand_over(broker: RunningBroker, unique_name: str, settings: dict[str, Any]) -> None:
-    servers = broker.bootstrap_servers
+async def test_members_share_and_hand_over(broker: RunningBroker, group_id: str, settings: dict[str, Any]) -> None:
+    servers, unique_name = broker.bootstrap_servers, group_id
     await make_topic(servers, unique_name, 4)
     events: list[tuple[str, str, set[int]]] = []
     shared = group(servers, unique_name, heartbeat_interval_ms=200, session_timeout_ms=10_000, **settings)

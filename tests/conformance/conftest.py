@@ -12,7 +12,7 @@ import zstandard
 from oncelog.conformance.batches import DECOMPRESS, LZ4, ZSTD
 from oncelog.conformance.wire import Connection
 from tests.conformance.nodes import Node, running_node
-from tests.conftest import HEARTBEATS, RunningBroker
+from tests.conftest import RunningBroker
 
 DECOMPRESS[LZ4] = lz4.frame.decompress
 DECOMPRESS[ZSTD] = lambda data: bytes(zstandard.ZstdDecompressor().decompressobj().decompress(data))
@@ -32,7 +32,7 @@ QUICK = {
 @pytest.fixture(scope="session")
 def oncelog_broker() -> Iterator[Node]:
     """Our broker as users run it: a process with a data folder that it syncs before it acknowledges."""
-    with running_node("oncelog", HEARTBEATS) as node:
+    with running_node("oncelog") as node:
         yield node
 
 

@@ -18,9 +18,12 @@ from oncelog.client.core.errors import KafkaTimeoutError
 from oncelog.errors import KafkaError
 from oncelog.faults.rules import Fault, FaultError
 from oncelog.types import TopicPartition
-from tests.conftest import HEARTBEATS
 
-QUICK = {"group.initial.rebalance.delay.ms": 0, **HEARTBEATS}
+QUICK = {
+    "group.initial.rebalance.delay.ms": 0,
+    "group.consumer.min.heartbeat.interval.ms": 500,
+    "group.consumer.heartbeat.interval.ms": 500,
+}
 GIVES_UP_SOON = {"delivery_timeout_ms": 1500, "request_timeout_ms": 500}
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.client.aio import Admin, Producer
-from oncelog.client.core.config import AdminConfig
+from oncelog.client.aio import Admin, Producer, connection
+from oncelog.client.core.config import AdminConfig, ProducerConfig
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import parse_sink_options, parse_source_options
@@ -191,6 +191,37 @@ def test_java_stores_are_read(secure_kafka: ApacheKafka, stores: Stores, kind: s
         asyncio.run(_topics(properties | {"ssl.truststore.password": "wrong"}))
     with pytest.raises(ConfigError, match=r"ssl\.keystore\.location=.*nowhere cannot be read"):
         asyncio.run(_topics(properties | {"ssl.keystore.location": "/nowhere"}))
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_apache_kafka_closes_when_a_producer_without_acknowledgements_has_stopped(
+    monkeypatch: pytest.MonkeyPatch, secure_kafka: ApacheKafka, stores: Stores, encrypted: bool
+) -> None:
+    """It ignores the end of TLS alone, so stop() used to wait for as long as it may."""
+    monkeypatch.setattr(connection, "_GOODBYE_SECONDS", 3600)
+    monkeypatch.setattr(asyncio.constants, "SSL_SHUTDOWN_TIMEOUT", 3600)
+    tls = {
+        "bootstrap.servers": secure_kafka.address("TLS"),
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": stores.path("client-trust.PKCS12"),
+        "ssl.truststore.password": PASSWORD,
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": stores.path("client.PKCS12"),
+        "ssl.keystore.password": PASSWORD,
+    }
+    properties = tls if encrypted else {"bootstrap.servers": secure_kafka.bootstrap_servers}
+
+    async def produce() -> None:
+        more = {"acks": "0", "enable.idempotence": "false"}
+        producer = Producer(config=ProducerConfig.from_properties(properties | more))
+        await producer.start()
+        for _ in range(20):
+            await producer.send("unheard", bytes(20_000))
+        async with asyncio.timeout(60):
+            await producer.stop()
+
+    asyncio.run(produce())
 
 
 def test_sparks_source_and_sink_log_in_as_the_client_does(secure_kafka: ApacheKafka, stores: Stores) -> None:

@@ -291,11 +291,12 @@ class Connection(asyncio.BufferedProtocol):
         transport = self._transport
         if transport is None or self._in_flight or transport.is_closing():
             return
-        if transport.can_write_eof():
-            with contextlib.suppress(OSError):  # the broker was faster, and we are about to hear of it
-                transport.write_eof()
-        else:
-            transport.close()  # TLS: waits for the broker's own end
+        writing = self._under or transport
+        with contextlib.suppress(OSError):  # the broker was faster, and we are about to hear of it
+            if writing is not transport:
+                transport.close()  # TLS's own end, at which Apache Kafka waits for TCP's
+            end = writing.write_eof if writing.can_write_eof() else writing.close
+            end()
 
     def give_up(self, error: Error, text: str) -> None:
         """Close, and fail every request; those already sent may have been carried out."""

@@ -181,6 +181,7 @@ def test_pages_say_that_the_broker_is_gone_and_come_back_by_themselves(
 
         started.append(Process(free_port, tmp_path))
         expect(page.get_by_role("heading", name="Topics")).to_be_visible(timeout=120_000)
+        expect(page).to_have_title("Topics · oncelog")  # it stayed that of the error
         with Admin(bootstrap_servers=servers) as admin:
             admin.create_topics([NewTopic("seen", 1)])
         expect(page.locator("#live")).to_contain_text("seen")

@@ -124,6 +124,15 @@ def test_no_form_is_taken_as_a_question(oncelog_console: RunningConsole, unique_
         assert ask(oncelog_console, "GET", f"{path}?{query}", headers={"Cookie": cookie}).status in (200, 400, 404, 405)
 
 
+def test_a_name_of_blanks_is_refused_beside_the_form(oncelog_console: RunningConsole) -> None:
+    """The browser takes it for filled in; it ended in a bare internal error."""
+    cookie, secret = visit(oncelog_console)
+    body = urlencode({"name": "  ", "csrf": secret})
+    answer = ask(oncelog_console, "POST", "/topic/create", body, headers={"Cookie": cookie})
+    assert answer.status == 400
+    assert "a topic needs a name" in answer.text
+
+
 def test_a_console_that_only_reads_changes_nothing(oncelog_broker: RunningBroker, unique_name: str) -> None:
     with (
         Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin,

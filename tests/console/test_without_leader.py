@@ -48,6 +48,7 @@ def test_a_topic_s_page_shows_that_nobody_leads_it(console: RunningConsole) -> N
         page = get(console, f"/topic?name={topic}")
         assert page.status == 200
         assert '<td class="num warn">none</td>' in page.text
+    assert "2 partitions, 1 offset." in get(console, "/topic?name=t").text
 
 
 def test_records_of_the_others_are_shown_and_it_is_named(console: RunningConsole) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.options import Seconds
-from oncelog.cli.output import cleaning_up, draws_progress
+from oncelog.cli.output import check_writable, cleaning_up, draws_progress
 from oncelog.errors import OncelogError
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def command(
     from oncelog.demo.run import Demo, DemoSettings
     from oncelog.demo.summary import as_json_object
 
+    if report is not None:
+        check_writable("--report", report)
     count = min(flights or TOTAL, TOTAL)
     settings = DemoSettings(
         data,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.options import Cluster, optional_cluster_options
-from oncelog.cli.output import cleaning_up, progress, remark, show_json, show_table
+from oncelog.cli.output import check_writable, cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
 from oncelog.settings import nearest
 
@@ -47,7 +47,9 @@ def command(cluster: Cluster, names: tuple[str, ...], html: Path) -> None:
     if not names:
         _list(cluster.as_json, list(FLOWS.values()))
         return
-    stories = _carry_out(_chosen(names), cluster, skip_impossible=ALL in names)
+    chosen = _chosen(names)
+    check_writable("--html", html)
+    stories = _carry_out(chosen, cluster, skip_impossible=ALL in names)
     from oncelog.lab.page import write_page
     from oncelog.lab.story import as_json
 

@@ -13,10 +13,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
+
+from oncelog.errors import ConfigError
 
 Advance = Callable[[int, str], None]
 
@@ -80,6 +83,23 @@ def show_rows(as_json: bool, rows: Sequence[Mapping[str, object]], headings: Seq
         )
     else:
         click.echo(empty, err=True)
+
+
+def check_writable(option: str, path: Path) -> None:
+    """Refuse, before the work begins, a file that could not be written at its end.
+
+    :raises ConfigError: it cannot be written, or its folder cannot be created.
+    """
+    there = path.exists()
+    if there and not path.is_file() and not path.is_dir():
+        return  # a pipe or a device, whose reader is not to see its end yet
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        raise ConfigError(f"{option} {path}: this file cannot be written: {error.strerror}") from error
+    if not there:
+        path.unlink()
 
 
 def remark(text: str) -> None:

@@ -30,6 +30,11 @@ def number(value: int | float | None) -> str:
     return f"{value:,.1f}".replace(",", "\u202f") if isinstance(value, float) else f"{value:,}".replace(",", "\u202f")
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 group``, ``2 groups``."""
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
 def moment(time_ms: int | None) -> Markup:
     """A time that the page's script converts to the visitor's time zone; UTC without the script."""
     text = show_time(time_ms) if time_ms is not None else None
@@ -71,6 +76,7 @@ def fate_word(fate: Fate) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "number": number,
+    "counted": counted,
     "moment": moment,
     "span": span,
     "size": size,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.cli.options import Cluster, partition_numbers
-from oncelog.cli.output import show_table
+from oncelog.cli.output import check_writable, show_table
 from oncelog.cli.produce import InputError, json_item
 from oncelog.cli.properties import given_properties, named_values
 from oncelog.cli.record_lines import as_json, as_text, by_format
@@ -200,3 +200,16 @@ def test_times_are_ms_or_iso_or_ago(text: str, time_ms: int) -> None:
 def test_a_year_or_a_date_without_hyphens_is_not_taken_for_ms(text: str) -> None:
     with pytest.raises(ConfigError, match=f"takes a date as 2026-01-31, not {text}, which would be milliseconds"):
         parse_time("--to-datetime", text)
+
+
+def test_a_file_that_could_not_be_written_at_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
+    """The lab ran its flows, the demo five minutes, and ended with a bug to report."""
+    (tmp_path / "file").touch()
+    (tmp_path / "kept").write_text("as it was")
+    for path, why in ((tmp_path, "Is a directory"), (tmp_path / "file" / "x.html", "Not a directory|File exists")):
+        with pytest.raises(ConfigError, match=rf"--html {path}: this file cannot be written: ({why})"):
+            check_writable("--html", path)
+    check_writable("--html", tmp_path / "new" / "x.html")
+    check_writable("--html", tmp_path / "kept")
+    assert not (tmp_path / "new" / "x.html").exists()
+    assert (tmp_path / "kept").read_text() == "as it was"

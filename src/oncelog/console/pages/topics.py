@@ -119,6 +119,8 @@ async def create(visit: Visit) -> Response:
     """Create a topic; a refusal is shown next to the entered values."""
     fields = {name: visit.field(name) for name in _CREATED}
     try:
+        if not fields["name"]:
+            raise ConfigError("a topic needs a name: letters, digits, '.', '_' and '-'")
         topic = NewTopic(
             fields["name"],
             _count("partitions", fields["partitions"]),

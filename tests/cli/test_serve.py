@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Serve, Served, run
+from tests.cli.conftest import ONCELOG, Serve, Served, run
 
 
 def test_one_line_says_when_and_where_it_listens(tmp_path: Path) -> None:
-    from tests.cli.conftest import ONCELOG
-
     process = subprocess.Popen(
         [ONCELOG, "serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "data"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -145,3 +143,14 @@ def test_metrics_and_health_are_served_where_asked(serve: Serve) -> None:
     with urllib.request.urlopen(f"http://{broker.listening['metrics']}/health/ready", timeout=120) as answer:
         assert json.load(answer) == {"status": "ready"}
     assert "is not an address" in run("serve", "--metrics", "nowhere").sentence()
+
+
+def test_a_console_whose_port_is_taken_says_so_in_one_sentence() -> None:
+    """Python's own fatal error about the locked standard input followed; the broker serves without the console."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [str(ONCELOG), "console", "--listen", f"127.0.0.1:{port}", "--with-parent"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as console:
+            assert console.stderr is not None
+            said = console.stderr.read()  # its standard input stays open, as that of a broker's console
+    assert said == f"oncelog: the console cannot listen on 127.0.0.1:{port}: Address already in use\n"

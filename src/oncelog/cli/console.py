@@ -103,6 +103,10 @@ async def _serve(
 
 
 def _await_parent(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    """Wait for the end of standard input, a pipe from the broker's process, which closes however that process ends."""
-    sys.stdin.buffer.read()
+    """Wait for the end of standard input, a pipe from the broker's process, which closes however that process ends.
+
+    It is read past its buffer, whose lock this thread would still hold when Python ends for another reason.
+    """
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
     loop.call_soon_threadsafe(ended.set)

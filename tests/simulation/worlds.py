@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oncelog.broker.long_writes import LONG_WRITE_BYTES
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import KafkaError, OncelogError
@@ -52,6 +53,12 @@ class Outcome:
     @property
     def fingerprint(self) -> str:
         return self.world.timeline.fingerprint
+
+
+def _write_all_elsewhere(server: Server) -> None:
+    """Have batches of any size written by the thread for large ones, if there is one."""
+    if server.broker.long_writes.least_bytes == LONG_WRITE_BYTES:
+        server.broker.long_writes.least_bytes = 1
 
 
 class _Errors(logging.Handler):
@@ -100,9 +107,13 @@ class World:
         helpers = [program for program in self.programs if isinstance(program, Watcher | Sampler)]
         others = Watcher | Sampler | Copier | Deserter
         workers = [program for program in self.programs if not isinstance(program, others)]
+        if self.seed % 2:
+            world.broker.at_start.append(_write_all_elsewhere)
         world.broker.at_start.append(lambda server: self._watch(world, server, wheres))
         world.broker.at_start.append(lambda server: note_cut_markers(server, self.history))
         if world.broker.is_running:
+            if self.seed % 2:
+                _write_all_elsewhere(world.broker.server)
             self._watch(world, world.broker.server, wheres)
             note_cut_markers(world.broker.server, self.history)
         await troubles

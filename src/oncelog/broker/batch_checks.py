@@ -155,7 +155,7 @@ class BatchChecks:
         """A validated batch of the request has been handed on, and the next request may continue."""
         context.under_check -= 1
         if not context.under_check and not context.is_wide:
-            context.channel.go_on()
+            context.channel.go_on(context.slot)
         room, context.room = context.room, None
         if room is not None:
             room.resolve(None)

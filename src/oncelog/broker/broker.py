@@ -26,6 +26,7 @@ from oncelog.broker.interception import Interceptor, MarkerGate
 from oncelog.broker.listeners import ListenersAtWork
 from oncelog.broker.log_manager import LogManager
 from oncelog.broker.long_requests import MAY_WAIT_LONG, READ_AT_ONCE_BYTES, LongRequests
+from oncelog.broker.long_writes import LongWrites
 from oncelog.broker.metadata_sync import MetadataSync
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
@@ -104,6 +105,7 @@ class Broker:
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.slices, self.request_memory)
         self.batch_checks = BatchChecks(self.request_memory, work_clock)
+        self.long_writes = LongWrites(self.request_memory)
         self.answer_memory = AnswerMemory(self.request_memory, all_at_once=bool(nodes))
         self.commit_order = CommitOrder(self)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
@@ -463,8 +465,7 @@ class Broker:
         return self._partitions.get(topic_partition)
 
     def led_partition(self, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
-        """The partition if the node that was asked leads it; else UNKNOWN_TOPIC_OR_PARTITION,
-        NOT_LEADER_OR_FOLLOWER."""
+        """The partition if the node asked leads it, else UNKNOWN_TOPIC_OR_PARTITION or NOT_LEADER_OR_FOLLOWER."""
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return Error.UNKNOWN_TOPIC_OR_PARTITION

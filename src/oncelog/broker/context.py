@@ -46,8 +46,11 @@ class Channel(Protocol):
         """Start no further request of this connection, not even a Produce, until the current one is answered."""
         ...
 
-    def go_on(self) -> None:
-        """End the hold for the current Produce: requests behind it may start before its answer is sent."""
+    def go_on(self, slot: int) -> None:
+        """End the hold for a Produce: requests behind it may start before its answer is sent.
+
+        Does nothing if another has started behind it, before it was held: that one may be held, too.
+        """
         ...
 
     def close(self, reason: str) -> None:

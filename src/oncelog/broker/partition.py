@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.deferred import Deferred
-from oncelog.errors import NONE, CorruptLogError, Error, StorageError
+from oncelog.errors import NONE, CorruptLogError, Error, InvariantError, StorageError
+from oncelog.log.long_append import LongAppend
 from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer
@@ -101,6 +102,7 @@ class Partition:
 
     def lead(self, leader_epoch: int) -> None:
         """Another node leads, with a new epoch: requests that waited for the old leader are answered with an error."""
+        self.log.settle()
         self.leader_epoch = leader_epoch
         self.log.leader_epoch_cache.assign(leader_epoch, self.log.log_end_offset)
         self.log.forget_verifications()
@@ -163,6 +165,23 @@ class Partition:
                 checked=checked,
             )
         )
+
+    def begin_append(
+        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
+    ) -> LongAppend | AppendResult:
+        """The same for a batch that another thread is to write; then :meth:`end_append` is to be called."""
+        begun = self.log.begin_append(
+            batch, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard, checked=checked
+        )
+        return begun if isinstance(begun, LongAppend) else self._appended(begun)
+
+    def end_append(self, append: LongAppend) -> AppendResult:
+        """The result of :meth:`begin_append`, when the batch is in the log or the disk has refused it."""
+        if append.result is None:
+            self.log.settle()
+        if append.result is None:
+            raise InvariantError(f"an append to {self} has ended without a result")
+        return self._appended(append.result)
 
     def append_checked(
         self, batch: bytearray, header: BatchHeader, now_ms: int, guard: VerificationGuard | None

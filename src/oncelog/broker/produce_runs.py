@@ -167,6 +167,7 @@ class ProduceRuns:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._long_writes = broker.long_writes
         self._routes: dict[Channel, list[Route]] = {}
         self.gathered: dict[Partition, _Gathering] = {}
         """What waits for :meth:`settle`; always the same object."""
@@ -222,7 +223,7 @@ class ProduceRuns:
         :param gather: a short run may wait for :meth:`settle`.
         """
         route = self._route(channel, buffer, start)
-        if route is None:
+        if route is None or (end - start >= self._long_writes.least_bytes and self._is_long(buffer, start)):
             return start
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
@@ -249,6 +250,10 @@ class ProduceRuns:
             run = run._replace(found=taken)
         self._answer(partition, run, _filled(run, partition, offsets), now_ms)
         return taken[-1].end
+
+    def _is_long(self, buffer: bytearray, start: int) -> bool:
+        """Whether the first request is one that the general path may have written by another thread."""
+        return int.from_bytes(buffer[start : start + 4], "big") >= self._long_writes.least_bytes
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Send a transaction's first batch, if it is small, down the general path from its verification on."""

@@ -64,8 +64,8 @@ class _Edited:
     def hold(self) -> None:
         self._channel.hold()
 
-    def go_on(self) -> None:
-        self._channel.go_on()
+    def go_on(self, slot: int) -> None:
+        self._channel.go_on(slot)
 
     def close(self, reason: str) -> None:
         self._channel.close(reason)

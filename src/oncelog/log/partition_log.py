@@ -25,6 +25,7 @@ from oncelog.log.activity import Activity
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
 from oncelog.log.file_names import SWAP_SUFFIX, deleted_folder
 from oncelog.log.leader_epoch_cache import LeaderEpochCache
+from oncelog.log.long_append import LongAppend
 from oncelog.log.producer_entry import BatchMetadata, ProducerStateEntry
 from oncelog.log.producer_rules import Refusal
 from oncelog.log.producer_state import ProducerStateManager
@@ -45,7 +46,7 @@ from oncelog.records.batch import (
 )
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
-from oncelog.records.validation import Checked, InvalidBatch, validate_append
+from oncelog.records.validation import Checked, InvalidBatch, ValidatedBatch, validate_append
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 __all__ = [
@@ -95,6 +96,7 @@ class PartitionLog:
         self.failed: str | None = None
         self._now_ms = now_ms
         self._closed = False
+        self._under_way: LongAppend | None = None
         self._closed_since_flush: list[int] = []
         """Base offsets of closed segments whose index files have not been synced yet."""
         self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
@@ -235,6 +237,63 @@ class PartitionLog:
         :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
         :param checked: the result of :meth:`validation`, if it has been called before.
         """
+        admitted = self._admit(batch, now_ms, guard, checked)
+        if isinstance(admitted, AppendResult):
+            return admitted
+        return self._append_data(admitted.records, admitted.header, leader_epoch, now_ms, _append_time_ms(admitted))
+
+    def begin_append(
+        self,
+        batch: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        checked: Checked | None = None,
+    ) -> LongAppend | AppendResult:
+        """The same for a batch that another thread is to write: it is in the log after the next :meth:`settle`.
+
+        Returns the result at once if nothing is to be written. The caller keeps ``batch`` as it is until then.
+        """
+        admitted = self._admit(batch, now_ms, guard, checked)
+        if isinstance(admitted, AppendResult):
+            return admitted
+        header = admitted.header
+        size_bytes, last_offset = header.size_bytes, self.log_end_offset + header.last_offset_delta
+        try:
+            segment = self._segment_for(size_bytes, header.max_timestamp, last_offset, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        buffers = self._stamped(admitted.records, header, leader_epoch)
+        self._under_way = LongAppend(segment, buffers, header, leader_epoch, now_ms, _append_time_ms(admitted))
+        return self._under_way
+
+    def settle(self) -> None:
+        """Take in what another thread was to write, as soon as it is in the file; nothing may be changed before."""
+        append = self._under_way
+        if append is None:
+            return
+        append.write()
+        self._under_way = None
+        if append.refused is not None:
+            append.result = self._append_failed(append.refused)
+            return
+        if self.failed is not None:  # meanwhile: nothing is accepted any more
+            append.result = self._storage_error(self.failed)
+            return
+        header, base_offset, now_ms = append.header, self.log_end_offset, append.now_ms
+        size_bytes, last_offset = header.size_bytes, base_offset + header.last_offset_delta
+        interval_bytes = self.config.index_interval_bytes
+        append.segment.take_in(size_bytes, last_offset, header.max_timestamp, now_ms, interval_bytes)
+        self._wrote(size_bytes, base_offset, last_offset, append.leader_epoch, now_ms)
+        self._state.apply_data(header, base_offset)
+        append.result = _appended(base_offset, last_offset, append.append_time_ms, self.log_start_offset)
+
+    def _admit(
+        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
+    ) -> ValidatedBatch | AppendResult:
+        """The valid batch, or why it is not appended."""
+        self.settle()
         if self.failed is not None:
             return self._storage_error(self.failed)
         if checked is None:
@@ -251,8 +310,7 @@ class PartitionLog:
                 if isinstance(outcome, Refusal):
                     return self._refused(outcome.error, outcome.message)
                 return self._duplicate(outcome)
-        append_time_ms = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else -1  # as validated
-        return self._append_data(checked.records, header, leader_epoch, now_ms, append_time_ms)
+        return checked
 
     def validation(self, batch: Buffer, now_ms: int, max_unpacked_bytes: int | None = None) -> Callable[[], Checked]:
         """A function that validates a producer's batch with the current settings; may be called on any thread.
@@ -287,6 +345,8 @@ class PartitionLog:
         ends before the first batch that needs more: information about its producer, or a new segment. That one is for
         :meth:`append_client`, which decides about it from scratch.
         """
+        if self._under_way is not None:
+            self.settle()
         if self.failed is not None:
             return []
         count = self.admitted_at_once(headers, {})
@@ -334,6 +394,8 @@ class PartitionLog:
         self, batch: bytearray, header: BatchHeader, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None
     ) -> AppendResult:
         """As :meth:`append_client`, for a batch in its own memory that ``validate_append`` leaves unchanged."""
+        if self._under_way is not None:
+            self.settle()
         if self.failed is not None:
             return self._storage_error(self.failed)
         size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
@@ -357,6 +419,8 @@ class PartitionLog:
     ) -> AppendResult:
         """Append keys and values of a coordinator of this broker as one batch, as part of a transaction if a producer
         is given, of which only epoch and verification are checked."""
+        if self._under_way is not None:
+            self.settle()
         if self.failed is not None:
             return self._storage_error(self.failed)
         if len(pairs) * LEAST_PAIR_BYTES > self.config.max_message_bytes:
@@ -397,13 +461,7 @@ class PartitionLog:
     ) -> AppendResult:
         size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
         base_offset = self.log_end_offset
-        buffers: list[Buffer]
-        if isinstance(batch, bytearray):  # owned by nothing else
-            _HEAD.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
-            buffers = [batch]
-        else:
-            head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)
-            buffers = [head, memoryview(batch)[_HEAD_SIZE_BYTES:size_bytes]]
+        buffers = self._stamped(batch, header, leader_epoch)
         last_offset = base_offset + header.last_offset_delta
         try:
             self._write(buffers, size_bytes, base_offset, last_offset, header.max_timestamp, leader_epoch, now_ms)
@@ -411,6 +469,14 @@ class PartitionLog:
             return self._append_failed(error)
         self._state.apply_data(header, base_offset)
         return _appended(base_offset, last_offset, append_time_ms, self.log_start_offset)
+
+    def _stamped(self, batch: Buffer, header: BatchHeader, leader_epoch: int) -> list[Buffer]:
+        """A batch as it is written at the log's end."""
+        if isinstance(batch, bytearray):  # owned by nothing else
+            _HEAD.pack_into(batch, 0, self.log_end_offset, header.batch_length, leader_epoch)
+            return [batch]
+        head = _HEAD.pack(self.log_end_offset, header.batch_length, leader_epoch)
+        return [head, memoryview(batch)[_HEAD_SIZE_BYTES : header.batch_length + LOG_OVERHEAD_BYTES]]
 
     def append_marker(
         self,
@@ -423,6 +489,8 @@ class PartitionLog:
         now_ms: int,
     ) -> AppendResult:
         """Append the marker that ends a producer's transaction; written even if none is open here, as in Kafka."""
+        if self._under_way is not None:
+            self.settle()
         if self.failed is not None:
             return self._storage_error(self.failed)
         producer_id, producer_epoch = stamp
@@ -458,12 +526,22 @@ class PartitionLog:
         now_ms: int,
     ) -> None:
         """Append one batch, to a new segment if one is due. :raises StorageError: nothing changed."""
-        config, active, activity = self.config, self._segments.active, self.activity
-        if not active.surely_has_room(size_bytes, max_timestamp, last_offset, config) and active.should_roll(
+        segment = self._segment_for(size_bytes, max_timestamp, last_offset, now_ms)
+        segment.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, self.config.index_interval_bytes)
+        self._wrote(size_bytes, base_offset, last_offset, leader_epoch, now_ms)
+
+    def _segment_for(self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int) -> Segment:
+        """The last segment, a new one if it is due. :raises StorageError: nothing changed."""
+        config, active = self.config, self._segments.active
+        if active.surely_has_room(size_bytes, max_timestamp, last_offset, config) or not active.should_roll(
             size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
         ):
-            active = self._roll(base_offset, now_ms)
-        active.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, config.index_interval_bytes)
+            return active
+        return self._roll(self.log_end_offset, now_ms)
+
+    def _wrote(self, size_bytes: int, base_offset: int, last_offset: int, leader_epoch: int, now_ms: int) -> None:
+        """Count a batch as part of the log that is now in its segment."""
+        activity = self.activity
         self._now_ms = now_ms
         activity.appends += 1
         activity.bytes_in += size_bytes
@@ -520,6 +598,7 @@ class PartitionLog:
 
         None if there is nothing to verify, an error if the append is refused without asking the coordinator.
         """
+        self.settle()
         return self._state.begin_verification(producer_id, epoch, first_sequence, supports_epoch_bump, self._now_ms)
 
     def maybe_advance_high_watermark(self, offset: int) -> bool:
@@ -535,15 +614,18 @@ class PartitionLog:
 
     def expire_producers(self, now_ms: int) -> None:
         """Forget producers idle for ``producer.id.expiration.ms``."""
+        self.settle()
         self._now_ms = max(self._now_ms, now_ms)
         self._state.expire(now_ms)
 
     def forget_producers(self, producer_id: int | None = None) -> list[int]:
         """Forget one producer, or all without an open transaction, as if they had expired; returns their ids."""
+        self.settle()
         return self._state.forget(producer_id)
 
     def forget_verifications(self) -> None:
         """Another leader takes over: appends being verified with the old one must be verified again."""
+        self.settle()
         self._state.forget_verifications()
 
     @property
@@ -702,6 +784,7 @@ class PartitionLog:
 
         :raises StorageError: a part could not be done, and will be tried again the next time.
         """
+        self.settle()
         self._segments.forgive()
         refused = self.remove_deleted_files(now_ms)
         if now_ms - self._segments.active.last_append_ms >= RESTING_MS:
@@ -755,6 +838,7 @@ class PartitionLog:
 
         :raises StorageError: as after a crash; once a file has been renamed, the log is offline until that start.
         """
+        self.settle()
         end = old[-1].next_offset()
         try:
             self._removals.append((now_ms, self._snapshots.mark_deleted(0, end - 1)))
@@ -783,6 +867,7 @@ class PartitionLog:
         """
         if offset == -1:
             offset = self.high_watermark
+        self.settle()
         if not 0 <= offset <= self.high_watermark:
             return Error.OFFSET_OUT_OF_RANGE
         self._set_log_start(offset)
@@ -799,6 +884,7 @@ class PartitionLog:
 
     def truncate_to(self, offset: int) -> None:
         """Drop everything from the batch that holds ``offset`` on (a follower that had more than its leader)."""
+        self.settle()
         if offset >= self.log_end_offset:
             self.leader_epoch_cache.truncate_from_end(self.log_end_offset)
             return
@@ -814,6 +900,7 @@ class PartitionLog:
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything; the log continues at ``offset``."""
+        self.settle()
         old = list(self._segments)
         paths = [path for segment in old for path in segment.mark_deleted()]
         self._removals.append((self._now_ms + self.config.file_delete_delay_ms, paths))
@@ -850,6 +937,7 @@ class PartitionLog:
 
     def begin_close(self) -> FlushTicket | None:
         """Write everything that :meth:`close` has to sync, so that the syncs of many logs can be combined before it."""
+        self.settle()
         for segment in self._segments:
             for file in segment.write_indexes(final=True):
                 self._unsynced_files[file.path] = file
@@ -862,6 +950,7 @@ class PartitionLog:
 
         :raises StorageError: the disk failed; the log must then be opened as after a crash.
         """
+        self.settle()
         if clean and self.failed is None:
             ticket = self.begin_close()
             if ticket is not None:
@@ -884,6 +973,10 @@ class PartitionLog:
         self.folder = new
         self.failed = f"{self.topic_partition} was deleted"
         return new
+
+
+def _append_time_ms(batch: ValidatedBatch) -> int:
+    return batch.header.max_timestamp if batch.header.attributes & TIMESTAMP_TYPE_BIT else -1  # as validated
 
 
 def _appended(base_offset: int, last_offset: int, log_append_time_ms: int, log_start_offset: int) -> AppendResult:

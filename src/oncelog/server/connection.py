@@ -221,6 +221,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._take(buffer, 0, end)
         if not self._lent:
             self._server.spare_buffers.give(buffer)
+        elif self._waiting is not buffer:
+            self._server.spare_buffers.lend(buffer)
 
     def _take(self, buffer: bytearray, position: int, end: int) -> None:
         """Start the requests in ``buffer[position:end]``, as far as the rules allow, and keep the rest."""
@@ -389,8 +391,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def hold(self) -> None:
         self._only_produce = False
 
-    def go_on(self) -> None:
-        self._only_produce = True
+    def go_on(self, slot: int) -> None:
+        if slot == self._next_slot - 1:
+            self._only_produce = True
         self._server.wants_write(self)  # which resumes those that waited
 
     def throttle(self, wait_ms: int) -> None:

@@ -155,6 +155,7 @@ class OsFile:
                 _write_all(held, b"".join(buffers), written, end)
         except OSError as error:
             self._cut_off(held, end, error)
+        self._unsynced = True  # again: a sync may have begun before these bytes were there
         self._size = end + total
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:

@@ -277,6 +277,8 @@ def _start(
     server = Server(broker, clock, flushers, background, checker, source)
     if store_log is not None:
         _sync_metadata_elsewhere(server, machine, store_log)
+    if machine.keeps and broker.cluster is None:
+        _write_elsewhere(server, machine)
     if machine.has_sockets and sending_together.IS_POSSIBLE and (os.cpu_count() or 1) > 1:
         server.together = sending_together.SendingTogether(server, partial(machine.worker, loop, "oncelog-sender"))
         server.at_end.append(server.together.stop)
@@ -288,6 +290,13 @@ def _sync_metadata_elsewhere(server: Server, machine: Machine, log: StoreLog) ->
     server.at_end += [worker.stop, log.close]
     elsewhere = server.broker.logs.elsewhere = Elsewhere(server, worker)
     server.broker.metadata_sync.begin(elsewhere, log.sync, threading.Lock())
+
+
+def _write_elsewhere(server: Server, machine: Machine) -> None:
+    """Have another thread write large batches."""
+    elsewhere = Elsewhere(server, machine.worker(server.loop, "oncelog-writer"))
+    server.answered_elsewhere.append(elsewhere)
+    server.broker.long_writes.begin(elsewhere, threading.Lock)
 
 
 class _Observed(NamedTuple):

@@ -91,10 +91,10 @@ class Server:
         broker.slices.worked_at_once = partial(self.loop.call_soon, broker.slices.new_round)
         self._syncing = Syncing(self, flushers)
         self._background = background
-        self._checker = checker
-        self._elsewhere = Elsewhere(self, checker)
+        self._checking = Elsewhere(self, checker)
+        self.answered_elsewhere = [self._checking]  # all work on other threads that answers wait for
         if broker.cluster is None:  # whose turns are each one node's
-            broker.batch_checks.elsewhere = self._elsewhere
+            broker.batch_checks.elsewhere = self._checking
         self._listeners: dict[Door, asyncio.Server] = {}
         self._doors: list[Door] = []
         self._opening: set[asyncio.Task[None]] = set()
@@ -205,12 +205,13 @@ class Server:
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while self._syncing.under_way or (
             self.loop.time() < deadline
-            and (broker.slices or broker.logs.is_writing or (self._elsewhere.under_way and self._checker.alive))
+            and (broker.slices or broker.logs.is_writing or any(work.is_coming for work in self.answered_elsewhere))
         ):
             await asyncio.sleep(0.001)
         self._over = True
-        if not self._elsewhere.under_way:  # else a batch could overtake one that is under check
-            self.broker.batch_checks.elsewhere = None  # what the broker still finishes is checked in its turn
+        broker.long_writes.end()
+        if not self._checking.under_way:  # else a batch could overtake one that is under check
+            broker.batch_checks.elsewhere = None  # what the broker still finishes is checked in its turn
         try:
             self.broker.stop(self.now_ms())
         finally:
@@ -251,8 +252,8 @@ class Server:
             door.close()
         self._syncing.stop()
         self._background.stop()
-        self._checker.discard()
-        self._checker.stop()
+        for work in self.answered_elsewhere:
+            work.end()
 
     # --- connections
 

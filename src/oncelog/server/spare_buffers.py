@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 SPARE_BUFFERS = 4
+LENT_BUFFERS = 8
 SPARE_BYTES = 2 * 1024 * 1024
 """Buffers of up to this size are kept for the next large requests."""
 STEP_BYTES = 64 * 1024
@@ -14,13 +15,18 @@ class SpareBuffers:
 
     def __init__(self) -> None:
         self._spare: list[bytearray] = []
+        self._lent: list[bytearray] = []
+        """Given while requests in them are still under way, the latest last."""
 
     def take(self, size_bytes: int) -> bytearray:
         """A buffer of at least this size, but not of a very different one; it contains leftover data."""
-        spare = self._spare
-        for position, buffer in enumerate(spare):
-            if size_bytes <= len(buffer) <= 2 * size_bytes:
+        spare, lent = self._spare, self._lent
+        for position in range(len(spare) - 1, -1, -1):  # the latest is more likely to be in the processor's cache
+            if size_bytes <= len(spare[position]) <= 2 * size_bytes:
                 return spare.pop(position)
+        for position in range(len(lent) - 1, -1, -1):
+            if size_bytes <= len(lent[position]) <= 2 * size_bytes and _is_free(lent[position]):
+                return lent.pop(position)
         if STEP_BYTES < size_bytes <= SPARE_BYTES:
             size_bytes += -size_bytes % STEP_BYTES
         return bytearray(size_bytes)
@@ -30,3 +36,19 @@ class SpareBuffers:
         if STEP_BYTES < len(buffer) <= SPARE_BYTES:
             self._spare.append(buffer)
             del self._spare[:-SPARE_BUFFERS]
+
+    def lend(self, buffer: bytearray) -> None:
+        """The same for a buffer that requests under way refer to: it is reused once nothing does."""
+        if STEP_BYTES < len(buffer) <= SPARE_BYTES:
+            self._lent.append(buffer)
+            del self._lent[:-LENT_BUFFERS]
+
+
+def _is_free(buffer: bytearray) -> bool:
+    """Whether no view of the buffer is left: only then its size may change."""
+    try:
+        last = buffer.pop()
+    except BufferError:
+        return False
+    buffer.append(last)  # into memory that it has kept
+    return True

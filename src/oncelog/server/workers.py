@@ -64,13 +64,23 @@ class Elsewhere:
 
     def __init__(self, server: Server, worker: Worker) -> None:
         self._server = server
-        self._worker = worker
+        self.worker = worker
         self.under_way = 0
         """Work begun here whose end has not been reported to the core yet."""
 
+    @property
+    def is_coming(self) -> bool:
+        """Whether the end of such work is still to be expected."""
+        return self.under_way > 0 and self.worker.alive
+
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         self.under_way += 1
-        self._worker.run(work, partial(self._done, done))
+        self.worker.run(work, partial(self._done, done))
+
+    def end(self) -> None:
+        """Discard what has not begun, and end the worker's thread."""
+        self.worker.discard()
+        self.worker.stop()
 
     def _done(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
         self.under_way -= 1

@@ -77,7 +77,7 @@ class Peer(RecordingChannel):
     def hold(self) -> None:
         self.held += 1
 
-    def go_on(self) -> None:
+    def go_on(self, slot: int) -> None:
         self.held = 0
 
     def parts(self, version: int = VERSION) -> list[PartitionProduceResponse]:

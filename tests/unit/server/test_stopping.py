@@ -80,7 +80,7 @@ def test_what_came_whole_and_is_under_check_is_carried_out_by_a_stop(tmp_path: P
     with broker, socket.create_connection((broker.address.host, broker.address.port)) as connection:
         broker.on_loop(lambda nodes: nodes.server.broker.topics.create("t", 1, {}, 0))
         server: Server = broker.on_loop(lambda nodes: nodes.server)
-        broker.on_loop(lambda _: server._checker.submit(lambda: go_on.wait(60)))
+        broker.on_loop(lambda _: server._checking.worker.submit(lambda: go_on.wait(60)))
         connection.sendall(produce(1, acks=0, value=Random(1).randbytes(200_000), codec=Compression.GZIP))
         deadline = time.monotonic() + 60
         while not broker.on_loop(lambda _: server.broker.request_memory.estimated_bytes):
@@ -153,7 +153,7 @@ def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_pat
 
         def act(_: Nodes) -> None:
             server.broker.topics.create("t", 1, {}, 0)
-            server._checker.submit(lambda: go_on.wait(60))
+            server._checking.worker.submit(lambda: go_on.wait(60))
 
         def work() -> Generator[None, None, None]:
             for _ in range(1000):

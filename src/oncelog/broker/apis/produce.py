@@ -312,9 +312,31 @@ def _append(
     partition = write.partition
     if request.acks == ALL_IN_SYNC and partition.lacks_replicas:
         return Deferred.of(_refused_write(write, Error.NOT_ENOUGH_REPLICAS))
+    if write.header.size_bytes >= broker.long_writes.least_bytes:
+        return _append_elsewhere(broker, context, request, write, guard)
     result = partition.append_client(write.records, broker.now_ms, guard, write.checked)
     context.may_be_repeated = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
     return appended(broker, context, request, partition, result)
+
+
+def _append_elsewhere(
+    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write, guard: VerificationGuard | None
+) -> Deferred[PartitionProduceResponse]:
+    """Append a large batch; another thread writes it."""
+    partition = write.partition
+    begun = partition.begin_append(write.records, broker.now_ms, guard, write.checked)
+    if isinstance(begun, AppendResult):
+        return appended(broker, context, request, partition, begun)
+
+    def written(_: None) -> Deferred[PartitionProduceResponse]:
+        try:
+            if broker.partition(partition.topic_partition) is not partition:  # the topic has been deleted meanwhile
+                return Deferred.of(_refused_write(write, Error.UNKNOWN_TOPIC_OR_PARTITION))
+            return appended(broker, context, request, partition, partition.end_append(begun))
+        finally:
+            broker.batch_checks.handed_on(context)
+
+    return broker.long_writes.write(context, begun).flat_map(written)
 
 
 def appended(

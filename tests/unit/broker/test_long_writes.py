@@ -1,0 +1,165 @@
+"""Large batches are written on another thread: same answers, same order, and nothing in the log before its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from oncelog.broker.long_writes import LONG_WRITE_BYTES
+from oncelog.errors import Error, StorageError
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.records.batch import encode_batch, read_header
+from oncelog.records.record import Record
+from oncelog.server.memory_disk import MemoryFile
+from oncelog.types import TopicPartition
+from tests.unit.broker.apis_admin.conftest import NOW_MS
+from tests.unit.broker.test_batch_checks import Later, Peer, Side
+
+
+@pytest.fixture
+def side() -> Iterator[Side]:
+    made = Side()
+    made.broker.batch_checks.elsewhere = None
+    made.elsewhere = Later()
+    made.broker.long_writes.begin(made.elsewhere)
+    yield made
+    made.broker.stop(NOW_MS)
+
+
+def long(**of: int | bool) -> bytes:
+    return bytes(encode_batch([Record(0, NOW_MS, None, bytes(LONG_WRITE_BYTES))], **of))  # type: ignore[arg-type]
+
+
+def short() -> bytes:
+    return bytes(encode_batch([Record(0, NOW_MS, None, b"short")]))
+
+
+def answers(peer: Peer, version: int = 9) -> list[tuple[int, int]]:
+    return [(part.error_code, part.base_offset) for part in peer.parts(version)]
+
+
+def sizes(side: Side) -> list[int]:
+    """Sizes of the batches in the log, each read from the file."""
+    partition = side.broker.partition(TopicPartition("plain", 0))
+    assert partition is not None
+    found = []
+    for number, (header, data) in enumerate(partition.log.batches(0)):
+        assert read_header(data).base_offset == header.base_offset == number
+        found.append(header.size_bytes)
+    return found
+
+
+def test_a_large_batch_holds_its_connection_until_it_is_in_the_log(side: Side) -> None:
+    peer, memory = Peer(), side.broker.request_memory
+    side.produce(peer, long())
+    assert (peer.held, peer.answers, side.end_offset(), sizes(side)) == (1, [], 0, [])
+    assert memory.taken_bytes >= LONG_WRITE_BYTES
+    side.elsewhere.do()
+    assert (peer.held, answers(peer), side.end_offset()) == (0, [(Error.NONE, 0)], 1)
+    assert memory.taken_bytes == 0
+
+
+def test_a_small_one_is_written_in_its_own_turn(side: Side) -> None:
+    peer = Peer()
+    side.produce(peer, short())
+    assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
+
+
+def test_what_comes_after_it_on_another_connection_is_behind_it(side: Side) -> None:
+    first, second, third = Peer(), Peer(), Peer()
+    side.produce(first, long())
+    side.produce(second, short())
+    side.produce(third, long())
+    assert (answers(first), answers(second), answers(third)) == ([], [(Error.NONE, 1)], [])
+    side.elsewhere.do()
+    side.elsewhere.do()
+    assert (answers(first), answers(third)) == ([(Error.NONE, 0)], [(Error.NONE, 2)])
+    assert sizes(side) == [len(long()), len(short()), len(long())]
+
+
+def test_a_repeated_batch_is_answered_from_memory(side: Side) -> None:
+    stamp = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    first, again = Peer(), Peer()
+    side.produce(first, long(**stamp))
+    side.produce(again, long(**stamp))
+    side.elsewhere.do()
+    assert answers(first) == answers(again) == [(Error.NONE, 0)]
+    assert len(sizes(side)) == 1
+
+
+def test_one_that_is_refused_is_never_handed_over(side: Side) -> None:
+    damaged, peer = bytearray(long()), Peer()
+    damaged[-1] ^= 1
+    side.produce(peer, bytes(damaged))
+    assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.CORRUPT_MESSAGE, -1)])
+
+
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_topic_that_is_deleted_meanwhile_gets_nothing(side: Side, made_again: bool) -> None:
+    peer = Peer()
+    side.produce(peer, long())
+    side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
+    if made_again:
+        again = CreatableTopic(name="plain", num_partitions=2, replication_factor=1)
+        side.admin.ask(CreateTopicsRequest(topics=[again], timeout_ms=1000), 7)
+    side.elsewhere.do()
+    assert answers(peer) == [(Error.UNKNOWN_TOPIC_OR_PARTITION, -1)]
+    assert peer.held == 0
+    if made_again:
+        assert side.end_offset() == 0
+
+
+def test_a_marker_is_behind_the_batch_of_its_transaction(side: Side) -> None:
+    side.admin.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["id"]), 4)
+    made = side.admin.ask(InitProducerIdRequest("id", 60_000), 4)
+    pid, epoch, peer = made.producer_id, made.producer_epoch, Peer()
+    batch = long(producer_id=pid, producer_epoch=epoch, base_sequence=0, transactional=True)
+    side.produce(peer, batch, transactional_id="id", version=12)
+    assert side.admin.ask(EndTxnRequest("id", pid, epoch, True), 5).error_code == Error.NONE
+    side.elsewhere.do()
+    assert answers(peer, 12) == [(Error.NONE, 0)]
+    partition = side.broker.partition(TopicPartition("plain", 0))
+    assert partition is not None
+    assert [header.is_control for header, _ in partition.log.batches(0)] == [False, True]
+    assert partition.log.last_stable_offset == 2
+
+
+def test_a_disk_that_refuses_stops_the_partition_and_nobody_else(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer, other = Peer(), Peer()
+    side.produce(peer, long())
+
+    def refuse(*_: object) -> None:
+        raise StorageError("cannot append: no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryFile, "append", refuse)
+        side.elsewhere.do()
+    assert (answers(peer), peer.held) == ([(Error.KAFKA_STORAGE_ERROR, -1)], 0)
+    side.produce(other, short(), indexes=[1])
+    assert answers(other) == [(Error.NONE, 0)]
+    assert side.end_offset() == 0
+
+
+def test_a_thread_that_fails_in_a_way_nobody_foresaw_ends_the_connection_and_nothing_else(side: Side) -> None:
+    peer, other = Peer(), Peer()
+    side.produce(peer, long())
+    _, done = side.elsewhere.jobs.pop()
+    done(MemoryError())
+    assert peer.closed is not None
+    assert (peer.held, side.broker.request_memory.taken_bytes) == (0, 0)
+    side.produce(other, short())
+    assert answers(other) == [(Error.NONE, 1)]
+
+
+def test_a_broker_that_stops_first_writes_what_is_under_way(side: Side) -> None:
+    peer = Peer()
+    side.produce(peer, long())
+    partition = side.broker.partition(TopicPartition("plain", 0))
+    assert partition is not None
+    partition.log.close()
+    assert partition.log.log_end_offset == partition.log.flushed_offset == 1

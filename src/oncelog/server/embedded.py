@@ -98,8 +98,8 @@ class Broker:
         Each has listeners and leads its share; :meth:`node`, :meth:`move_leader` and the like control them.
     :param metrics: ``HOST:PORT`` at which to serve metrics and health over HTTP; port 0 takes a free one.
 
-    Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed, ``ListenError`` for an
-    address in use, ``MetadataError`` for a folder of another cluster or in use.
+    Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed and for a folder in use,
+    ``ListenError`` for an address in use, ``MetadataError`` for a folder of another cluster.
     """
 
     def __init__(

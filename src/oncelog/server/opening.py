@@ -31,6 +31,7 @@ from oncelog.server import descriptors, sending_together
 from oncelog.server.clock import WallClock
 from oncelog.server.disk import ForeignFile, OsDisk
 from oncelog.server.doors import Door
+from oncelog.server.folder_lock import FolderLock
 from oncelog.server.listeners import Address, Listener
 from oncelog.server.live_listeners import LiveListeners
 from oncelog.server.memory_disk import MemoryDisk
@@ -58,6 +59,7 @@ class Machine:
 
     def __init__(self, data: Path | None) -> None:
         self._data = data
+        self._lock: FolderLock | None = None
         self.keeps = data is not None
         """Whether data survives the end, so that syncs make sense."""
         self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
@@ -74,7 +76,14 @@ class Machine:
             return MemoryDisk()
         disk = OsDisk(str(self._data), shares.files) if shares is not None else OsDisk(str(self._data))
         prepare_folder(self._data)
+        self._lock = FolderLock(self._data)
         return disk
+
+    def let_go(self) -> None:
+        """Leave the disk to others."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def store_log(self) -> StoreLog:
         """The log that the metadata store writes its changes to, to be synced if data is kept."""
@@ -164,11 +173,13 @@ async def open_server(
     disk = machine.disk(shares)
     if not machine.keeps:
         config = replace(config, oncelog_flush_policy="none")
-    if wrap_disk is not None:
-        disk = wrap_disk(disk)
     sockets: list[socket.socket] = []
-    observed = _observe(metrics, data) if metrics is not None else None
+    observed: _Observed | None = None
     try:
+        if wrap_disk is not None:
+            disk = wrap_disk(disk)
+        if metrics is not None:
+            observed = _observe(metrics, data)
         sockets += [bind(listener.address) for listener in listeners]
         bound = tuple(
             replace(listener, address=Address(listener.address.host, sock.getsockname()[1]))
@@ -181,7 +192,9 @@ async def open_server(
             sock.close()
         if observed is not None:
             observed.endpoint.stop()
+        machine.let_go()
         raise
+    server.at_end.append(machine.let_go)
     if observed is not None:
         server.metrics_address = Address(*observed.endpoint.address)
         server.at_end.append(observed.endpoint.stop)

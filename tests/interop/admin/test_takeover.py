@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
+from oncelog.errors import ConfigError
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.server.embedded import Broker
@@ -80,6 +81,8 @@ def test_a_folder_of_apache_kafka_is_served(tmp_path: Path, clean: bool) -> None
         produce(kafka.bootstrap_servers, 50)
         ids, last_producer_id = topic_ids(kafka.bootstrap_servers), new_producer_id(kafka.bootstrap_servers)
         before = sorted(records(kafka.bootstrap_servers, 3))
+        with pytest.raises(ConfigError, match=r"is in use by another broker, oncelog's or Apache Kafka's"):
+            Broker(tmp_path / "data").start()
         if clean:
             kafka.stop()
         else:

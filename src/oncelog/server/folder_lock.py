@@ -1,0 +1,62 @@
+"""The lock on a data folder, the same that Apache Kafka takes: only one broker writes in it. Called by ``opening``.
+
+Java's ``FileLock`` and ``lockf`` use one kind of lock of the operating system (``LogManager.lockLogDirs``).
+
+Invariants
+- The system drops a process's lock as soon as that process closes any descriptor of the file. A second broker of the
+  same process is therefore refused before it opens the file.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from oncelog.errors import ConfigError
+
+LOCK_FILE = ".lock"
+
+_held: set[str] = set()
+"""Folders that brokers of this process have locked."""
+_changing = threading.Lock()
+
+
+class FolderLock:
+    """A folder that is locked until :meth:`release`, or until the process ends.
+
+    :raises ConfigError: another broker has locked it, or its lock file cannot be used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        import fcntl
+
+        self._folder = os.path.realpath(folder)
+        path = folder / LOCK_FILE
+        with _changing:
+            if self._folder in _held:
+                raise _in_use(folder)
+            try:
+                self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError as error:
+                raise ConfigError(f"cannot lock the data folder: {path} cannot be opened: {error.strerror}") from error
+            try:
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(self._descriptor)
+                if isinstance(error, BlockingIOError | PermissionError):
+                    raise _in_use(folder) from None
+                raise ConfigError(f"cannot lock the data folder: {path}: {error.strerror}") from error
+            _held.add(self._folder)
+
+    def release(self) -> None:
+        with _changing:
+            os.close(self._descriptor)
+            _held.remove(self._folder)
+
+
+def _in_use(folder: Path) -> ConfigError:
+    return ConfigError(
+        f"the data folder {folder} is in use by another broker, oncelog's or Apache Kafka's; stop it or name another "
+        "data folder"
+    )

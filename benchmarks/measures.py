@@ -28,7 +28,7 @@ class Size(NamedTuple):
     megabytes_not_flushed: int
     seconds_of_requests: float
     bytes_before_requests: int
-    """What is written and removed before each cell of raw requests."""
+    """How much memory is touched and given back before each cell of raw requests."""
     cell: str = ""
     """Of raw requests only cells whose name holds this."""
 

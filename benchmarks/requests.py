@@ -7,13 +7,13 @@ answer: it must tell no error, and where it would tell one is where the load gen
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from benchmarks.load import BenchmarkError, Frame, run_raw
 from benchmarks.measures import Figures, Size, new_topic
@@ -217,7 +217,7 @@ def requests(server: Server, size: Size) -> Figures:
     for name, work in {**{name: partial(cell, name=name, make=make) for name, make in CELLS.items()}, **REACH}.items():
         if size.cell not in name:
             continue
-        touch_pages(server.folder, size.bytes_before_requests)
+        touch_memory(size.bytes_before_requests)
         caller = Caller(server)
         try:
             figures |= work(server, caller, size.seconds_of_requests)
@@ -228,22 +228,19 @@ def requests(server: Server, size: Size) -> Figures:
     return figures
 
 
-def touch_pages(folder: Path, most_bytes: int) -> None:
-    """Have the page cache take up to half of the free memory, and give it back, so that a cell meets pages that the
-    machine knows.
+def touch_memory(most_bytes: int) -> None:
+    """Use up to half of the free memory and give it back, so that a cell meets pages that the machine has.
 
     A virtual machine's page costs its host several times as much when it is touched for the first time, or again after
     the host has taken it back; which server pays that would depend on what ran before.
     """
     size_bytes = min(most_bytes, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     zeros = bytes(8 * 1024 * 1024)
-    pages = folder.with_suffix(".pages")
-    try:
-        with pages.open("wb", buffering=0) as file:
-            for _ in range(size_bytes // len(zeros)):
-                file.write(zeros)
-    finally:
-        pages.unlink(missing_ok=True)
+    if size_bytes < len(zeros):
+        return
+    with mmap.mmap(-1, size_bytes) as memory:  # a file's pages would keep the disk busy during the cell
+        for _ in range(size_bytes // len(zeros)):
+            memory.write(zeros)
 
 
 def cell(

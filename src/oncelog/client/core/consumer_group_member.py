@@ -78,8 +78,9 @@ class ConsumerGroupMember:
         self._left = False
         self._may_be_known = False
         """Whether the coordinator may know the member: a heartbeat was sent."""
-        self._losses = 0
-        """How often all partitions were lost; a reconciliation begun before the last loss ends there."""
+        self._abandoned = 0
+        """How often the member was fenced, left or failed: what the listener was being told before then has no more
+        effect on the assignment."""
         self._busy = False
         self._reconciling = False
         self._interval_ms = config.heartbeat_interval_ms
@@ -130,7 +131,7 @@ class ConsumerGroupMember:
     def leave(self) -> Deferred[None]:
         done: Deferred[None] = Deferred()
         node = self.finder.node
-        self._left = True
+        self._end()
         if self._timer is not None:
             self._timer.cancel()
         if node is None or not self._may_be_known:
@@ -238,17 +239,17 @@ class ConsumerGroupMember:
             self._settled()
             return
         self._reconciling = True
-        losses = self._losses
+        begun = self._abandoned
         for name in leaving:
             self._subscription.assigned[name].revoking = True
 
         def revoked(_: None) -> None:
-            if losses == self._losses:
+            if begun == self._abandoned:
                 self._subscription.take(wanted)
                 self._host.assigned(added).then(taken)
 
         def taken(_: None) -> None:
-            if losses == self._losses:
+            if begun == self._abandoned:
                 self._settled()
 
         if leaving:
@@ -294,8 +295,8 @@ class ConsumerGroupMember:
         self._joined = False
         self._target = None
         self._reported_topics = self._reported_owned = None
-        self._losses += 1
-        losses = self._losses
+        self._abandoned += 1
+        begun = self._abandoned
         owned = list(self._subscription.assigned)
         self._reconciling = bool(owned)
         if not owned:
@@ -304,7 +305,7 @@ class ConsumerGroupMember:
             state.revoking = True
 
         def released(_: None) -> None:
-            if losses != self._losses:
+            if begun != self._abandoned:
                 return
             self._subscription.take(())
             self._reconciling = False
@@ -312,6 +313,12 @@ class ConsumerGroupMember:
 
         self._host.revoke(owned, lost=True).then(released)
 
-    def _give_up(self, error: KafkaError) -> None:
+    def _end(self) -> None:
+        """From now on the assignment is the consumer's own affair."""
         self._left = True
+        self._abandoned += 1
+        self._target = None
+
+    def _give_up(self, error: KafkaError) -> None:
+        self._end()
         self._host.group_failed(error)

@@ -132,3 +132,27 @@ def test_a_member_whose_join_is_to_be_repeated_says_farewell_too() -> None:
     group.beat().answer(ConsumerGroupHeartbeatResponse(error_code=Error.COORDINATOR_LOAD_IN_PROGRESS))
     group.member.leave()
     assert group.beat().message.member_epoch == -1
+
+
+def test_a_revocation_that_ends_after_the_member_left_takes_nothing_over() -> None:
+    """After unsubscribe(), the consumer must not read partitions of the group that it left."""
+    group = Group()
+    group.answer(1, [P0, P1])
+    group.answer(1)
+    group.answer(2, [P0])
+    group.member.leave()
+    group.subscription.unsubscribe()
+    group.program.revoking[-1][2].resolve(None)
+    assert group.owned == []
+
+
+def test_a_revocation_that_ends_after_the_member_failed_takes_nothing_over() -> None:
+    group = Group()
+    group.answer(1, [P0, P1])
+    group.answer(1)
+    group.answer(2, [P0])
+    group.beat().answer(ConsumerGroupHeartbeatResponse(error_code=Error.GROUP_AUTHORIZATION_FAILED))
+    assert group.program.failure is not None
+    group.subscription.take(())
+    group.program.revoking[-1][2].resolve(None)
+    assert group.owned == []

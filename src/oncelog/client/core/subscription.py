@@ -155,7 +155,7 @@ class Subscription:
         try:
             self.pattern = None if pattern is None else re.compile(pattern)
         except re.error as error:
-            raise IllegalStateError(f"the pattern {pattern!r} is no regular expression: {error}") from None
+            raise IllegalStateError(f"the pattern {pattern!r} is not a regular expression: {error}") from None
         self.topics = tuple(dict.fromkeys(names))
         self.listener = listener
 

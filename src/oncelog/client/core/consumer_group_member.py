@@ -1,7 +1,8 @@
 """A member of a group under the protocol of KIP-848 (``group.protocol=consumer``): one heartbeat does everything.
 
 Called by the consumer. The coordinator computes assignments; the member revokes what it must, takes over what it gets,
-and reports in the next heartbeat what it owns. Source: KIP-848, ``ConsumerMembershipManager``.
+and reports in the next heartbeat what it owns. Every change of state goes through ``_become``, which checks it against
+the table ``MAY_FOLLOW``. Source: KIP-848, ``ConsumerMembershipManager``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from enum import Enum, auto
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.member_states import MAY_FOLLOW, MemberState
 from oncelog.client.core.membership import Host
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
@@ -19,7 +21,7 @@ from oncelog.client.core.subscription import Subscription
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import CONSUMER_GROUP_HEARTBEAT, Answer, Failure, Wire
 from oncelog.deferred import Deferred
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
@@ -74,17 +76,17 @@ class ConsumerGroupMember:
         self._host = host
         self._member_id = member_id
         self._epoch = JOIN_EPOCH
-        self._joined = False
-        self._left = False
+        self.state = MemberState.JOINING
         self._may_be_known = False
         """Whether the coordinator may know the member: a heartbeat was sent."""
         self._abandoned = 0
         """How often the member was fenced, left or failed: what the listener was being told before then has no more
         effect on the assignment."""
         self._busy = False
-        self._reconciling = False
+        """Whether a heartbeat is unanswered."""
         self._interval_ms = config.heartbeat_interval_ms
         self._target: dict[bytes, list[int]] | None = None
+        """What the coordinator assigned and the member has not taken up yet."""
         self._reported_topics: tuple[str, ...] | None = None
         self._reported_owned: tuple[TopicPartition, ...] | None = None
         self._timer: Timer | None = None
@@ -105,11 +107,11 @@ class ConsumerGroupMember:
 
     @property
     def stable(self) -> bool:
-        return self._joined and not self._reconciling and self._target is None
+        return self.state is MemberState.STABLE
 
     def polled(self, now_ms: int) -> None:
         self._polled_ms = now_ms
-        if not self._joined:
+        if not self.state.joined:
             self.poll(now_ms)
 
     def subscription_changed(self, reason: str) -> None:
@@ -117,12 +119,12 @@ class ConsumerGroupMember:
 
     def metadata_changed(self) -> None:
         """Topics in the target assignment may be known now."""
-        if self._target is not None:
+        if self.state is MemberState.RESOLVING:
             self._reconcile()
 
     def poll(self, now_ms: int) -> None:
         """Send a heartbeat if there is something to report."""
-        if self._left or self._busy or not self._subscription.by_group:
+        if self.state.ended or self._busy or not self._subscription.by_group:
             return
         if self._timer is not None and self._timer.pending and not self._has_changes():
             return
@@ -131,7 +133,7 @@ class ConsumerGroupMember:
     def leave(self) -> Deferred[None]:
         done: Deferred[None] = Deferred()
         node = self.finder.node
-        self._end()
+        self._end(MemberState.UNSUBSCRIBED)
         if self._timer is not None:
             self._timer.cancel()
         if node is None or not self._may_be_known:
@@ -149,23 +151,30 @@ class ConsumerGroupMember:
         )
         return done
 
+    def _become(self, state: MemberState) -> None:
+        if state not in MAY_FOLLOW[self.state]:
+            raise InvariantError(
+                f"member {self._member_id} of group {self._group_id!r} cannot go from {self.state.name} to {state.name}"
+            )
+        self.state = state
+
     def _has_changes(self) -> bool:
-        if not self._joined or self._reported_topics != self._subscription.topics:
+        if not self.state.joined or self._reported_topics != self._subscription.topics:
             return True
-        return not self._reconciling and self._reported_owned != self._owned()
+        return self.state.settled and self._reported_owned != self._owned()
 
     def _owned(self) -> tuple[TopicPartition, ...]:
         return tuple(sorted(self._subscription.assigned))
 
     def _send_heartbeat(self, now_ms: int) -> None:
-        if self._left or self._busy:
+        if self.state.ended or self._busy:
             return
         if self._timer is not None:
             self._timer.cancel()
         if self._host.reading():
             self._polled_ms = now_ms
         if now_ms - self._polled_ms > self._config.max_poll_interval_ms:
-            if self._joined:
+            if self.state.joined:
                 self._stop_reading()
             return
         node = self.finder.node
@@ -178,7 +187,7 @@ class ConsumerGroupMember:
 
     def _request(self) -> ConsumerGroupHeartbeatRequest:
         """A full request when joining, afterwards only what has changed."""
-        joining = not self._joined
+        joining = not self.state.joined
         request = ConsumerGroupHeartbeatRequest(
             group_id=self._group_id,
             member_id=self._member_id,
@@ -193,7 +202,7 @@ class ConsumerGroupMember:
             self._reported_topics = self._subscription.topics
             request.subscribed_topic_names = sorted(self._reported_topics)
         owned = () if joining else self._owned()
-        if joining or (not self._reconciling and self._reported_owned != owned):
+        if joining or (self.state.settled and self._reported_owned != owned):
             self._reported_owned = owned
             request.topic_partitions = [
                 TopicPartitions(topic_id=self._metadata.topic_id(topic), partitions=numbers)
@@ -203,14 +212,15 @@ class ConsumerGroupMember:
 
     def _on_heartbeat(self, answer: Answer, version: int, now_ms: int) -> None:
         self._busy = False
-        if self._left:
+        if self.state.ended:
             return
         error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
         if error is not Error.NONE:
             self._failed(error, answer, now_ms)
             return
         response: ConsumerGroupHeartbeatResponse = answer
-        self._joined = True
+        if not self.state.joined:
+            self._become(MemberState.REJOINED if self.state is MemberState.FENCED else MemberState.STABLE)
         self._epoch = response.member_epoch
         self._interval_ms = response.heartbeat_interval_ms
         if response.assignment is not None:
@@ -223,10 +233,11 @@ class ConsumerGroupMember:
 
     def _reconcile(self) -> None:
         """Move from the owned partitions to the target: first revoke, then take over, then report."""
-        if self._reconciling or self._target is None:
+        if self._target is None or not self.state.settled:
             return
         names = self._metadata.names_by_id
         if any(topic_id not in names for topic_id in self._target):
+            self._become(MemberState.RESOLVING)
             self._metadata.want(self._subscription.topics)
             self._metadata.request_update()
             return
@@ -238,7 +249,7 @@ class ConsumerGroupMember:
         if not leaving and not added:
             self._settled()
             return
-        self._reconciling = True
+        self._become(MemberState.RECONCILING)
         begun = self._abandoned
         for name in leaving:
             self._subscription.assigned[name].revoking = True
@@ -258,12 +269,11 @@ class ConsumerGroupMember:
             revoked(None)
 
     def _settled(self) -> None:
-        self._reconciling = False
-        now_ms = self._wire.now_ms()
+        self._become(MemberState.STABLE)
         if self._target is not None:
             self._reconcile()
         elif self._reported_owned != self._owned():
-            self.poll(now_ms)
+            self.poll(self._wire.now_ms())
 
     def _failed(self, error: Error, answer: Answer, now_ms: int) -> None:
         said = answer.text if isinstance(answer, Failure) else answer.error_message
@@ -292,13 +302,12 @@ class ConsumerGroupMember:
 
     def _lose_all(self) -> None:
         self._epoch = JOIN_EPOCH
-        self._joined = False
         self._target = None
         self._reported_topics = self._reported_owned = None
         self._abandoned += 1
         begun = self._abandoned
         owned = list(self._subscription.assigned)
-        self._reconciling = bool(owned)
+        self._become(MemberState.FENCED if owned else MemberState.JOINING)
         if not owned:
             return
         for state in self._subscription.assigned.values():
@@ -308,17 +317,17 @@ class ConsumerGroupMember:
             if begun != self._abandoned:
                 return
             self._subscription.take(())
-            self._reconciling = False
+            self._become(MemberState.STABLE if self.state is MemberState.REJOINED else MemberState.JOINING)
             self._reconcile()
 
         self._host.revoke(owned, lost=True).then(released)
 
-    def _end(self) -> None:
+    def _end(self, state: MemberState) -> None:
         """From now on the assignment is the consumer's own affair."""
-        self._left = True
+        self._become(state)
         self._abandoned += 1
         self._target = None
 
     def _give_up(self, error: KafkaError) -> None:
-        self._end()
+        self._end(MemberState.FATAL)
         self._host.group_failed(error)

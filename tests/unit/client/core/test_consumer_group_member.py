@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+
+import pytest
 
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer_group_member import ConsumerGroupMember
+from oncelog.client.core.member_states import MAY_FOLLOW, MemberState
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.subscription import Reset, Subscription
 from oncelog.client.core.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA
 from oncelog.deferred import Deferred
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.protocol.generated.consumer_group_heartbeat_response import (
     Assignment,
     ConsumerGroupHeartbeatResponse,
@@ -21,13 +25,18 @@ from tests.unit.client.core.producers import P0, P1, TOPIC, coordinator, picture
 from tests.unit.client.core.wires import FakeWire, Sent
 
 TOPIC_ID = b"\x01" * 16
+NEW_TOPIC_ID = b"\x02" * 16
 BEAT_MS = 5000
+S = MemberState
 
 
 class Program:
-    """The consumer around the member: always reading; its listener takes as long as the test says."""
+    """The consumer around the member: reading unless it is stuck; its listener takes as long as the test says to be
+    told of a revocation, and with ``slow`` of an assignment."""
 
     def __init__(self) -> None:
+        self.stuck = self.slow = False
+        self.assigning: list[tuple[list[TopicPartition], Deferred[None]]] = []
         self.revoking: list[tuple[list[TopicPartition], bool, Deferred[None]]] = []
         self.failure: KafkaError | None = None
 
@@ -37,13 +46,21 @@ class Program:
         return done
 
     def assigned(self, added: list[TopicPartition]) -> Deferred[None]:
-        return Deferred.of(None)
+        done: Deferred[None] = Deferred() if self.slow else Deferred.of(None)
+        self.assigning.append((added, done))
+        return done
+
+    def listened(self) -> None:
+        """The listener returns from everything it was being told."""
+        for done in [item[-1] for item in (*self.revoking, *self.assigning)]:
+            if not done.done:
+                done.resolve(None)
 
     def group_failed(self, error: KafkaError) -> None:
         self.failure = error
 
     def reading(self) -> bool:
-        return True
+        return not self.stuck
 
 
 class Group:
@@ -55,6 +72,7 @@ class Group:
         metadata = ClusterMetadata(self.wire, max_age_ms=10**9, retry_backoff_ms=100, retry_backoff_max_ms=1000)
         self.subscription = Subscription(Reset.EARLIEST)
         self.subscription.subscribe([TOPIC], None, None)
+        self.metadata = metadata
         config = ConsumerConfig.from_keywords(group_id="g", group_protocol="consumer")
         metadata.want([TOPIC])
         metadata.refresh()
@@ -84,8 +102,16 @@ class Group:
             )
         )
 
+    def refuse(self, error: Error) -> None:
+        self.beat().answer(ConsumerGroupHeartbeatResponse(error_code=error))
+
     def fence(self) -> None:
-        self.beat().answer(ConsumerGroupHeartbeatResponse(error_code=Error.FENCED_MEMBER_EPOCH))
+        self.refuse(Error.FENCED_MEMBER_EPOCH)
+
+    def learn_new_topic(self) -> None:
+        """Metadata names the topic of ``NEW_TOPIC_ID``."""
+        self.metadata.names_by_id[NEW_TOPIC_ID] = "new"
+        self.member.metadata_changed()
 
 
 def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_back() -> None:
@@ -129,7 +155,7 @@ def test_a_member_that_stops_while_it_joins_says_farewell() -> None:
 
 def test_a_member_whose_join_is_to_be_repeated_says_farewell_too() -> None:
     group = Group()
-    group.beat().answer(ConsumerGroupHeartbeatResponse(error_code=Error.COORDINATOR_LOAD_IN_PROGRESS))
+    group.refuse(Error.COORDINATOR_LOAD_IN_PROGRESS)
     group.member.leave()
     assert group.beat().message.member_epoch == -1
 
@@ -151,8 +177,269 @@ def test_a_revocation_that_ends_after_the_member_failed_takes_nothing_over() -> 
     group.answer(1, [P0, P1])
     group.answer(1)
     group.answer(2, [P0])
-    group.beat().answer(ConsumerGroupHeartbeatResponse(error_code=Error.GROUP_AUTHORIZATION_FAILED))
+    group.refuse(Error.GROUP_AUTHORIZATION_FAILED)
     assert group.program.failure is not None
     group.subscription.take(())
     group.program.revoking[-1][2].resolve(None)
     assert group.owned == []
+
+
+# --- the states
+
+
+def stable() -> Group:
+    group = Group()
+    group.answer(1, [P0, P1])
+    group.answer(1)
+    return group
+
+
+def resolving() -> Group:
+    """Assigned a topic that was made after the last metadata."""
+    group = stable()
+    group.beat().answer(
+        ConsumerGroupHeartbeatResponse(
+            member_id="m",
+            member_epoch=2,
+            heartbeat_interval_ms=BEAT_MS,
+            assignment=Assignment([TopicPartitions(TOPIC_ID, [0]), TopicPartitions(NEW_TOPIC_ID, [0])]),
+        )
+    )
+    return group
+
+
+def reconciling() -> Group:
+    group = stable()
+    group.answer(2, [P0])
+    return group
+
+
+def fenced() -> Group:
+    group = stable()
+    group.fence()
+    return group
+
+
+def rejoined() -> Group:
+    group = fenced()
+    group.answer(3, [P1])
+    return group
+
+
+def unsubscribed() -> Group:
+    group = stable()
+    group.member.leave()
+    group.wire.take(CONSUMER_GROUP_HEARTBEAT)
+    return group
+
+
+def failed() -> Group:
+    group = stable()
+    group.refuse(Error.GROUP_AUTHORIZATION_FAILED)
+    return group
+
+
+IN: Mapping[MemberState, Callable[[], Group]] = {
+    S.JOINING: Group,
+    S.STABLE: stable,
+    S.RESOLVING: resolving,
+    S.RECONCILING: reconciling,
+    S.FENCED: fenced,
+    S.REJOINED: rejoined,
+    S.UNSUBSCRIBED: unsubscribed,
+    S.FATAL: failed,
+}
+in_each_state = pytest.mark.parametrize("state", MemberState)
+while_joined = pytest.mark.parametrize("state", [state for state in MemberState if state.joined])
+before_the_end = pytest.mark.parametrize("state", [state for state in MemberState if not state.ended])
+
+
+def rejoin(group: Group) -> None:
+    """The member asks to join as a new one, and reads what it is assigned."""
+    joining = group.beat()
+    message = joining.message
+    assert (message.member_epoch, message.subscribed_topic_names, message.topic_partitions) == (0, [TOPIC], [])
+    joining.answer(
+        ConsumerGroupHeartbeatResponse(
+            member_id="m",
+            member_epoch=7,
+            heartbeat_interval_ms=BEAT_MS,
+            assignment=Assignment([TopicPartitions(TOPIC_ID, [1])]),
+        )
+    )
+    assert (group.member.state, group.owned, group.member.identity.generation_id) == (S.STABLE, [P1], 7)
+    (report,) = group.beat().message.topic_partitions
+    assert (report.topic_id, report.partitions) == (TOPIC_ID, [1])
+
+
+@in_each_state
+def test_the_assignment_is_in_force_only_in_a_stable_member(state: MemberState) -> None:
+    group = IN[state]()
+    assert (group.member.state, group.member.stable) == (state, state is S.STABLE)
+
+
+@pytest.mark.parametrize(("state", "following"), list(product(MemberState, MemberState)))
+def test_a_member_goes_only_to_states_of_the_table(state: MemberState, following: MemberState) -> None:
+    group = IN[state]()
+    if following in MAY_FOLLOW[state]:
+        group.member._become(following)
+        assert group.member.state is following
+        return
+    with pytest.raises(InvariantError, match=f"member m of group 'g' cannot go from {state.name} to {following.name}"):
+        group.member._become(following)
+    assert group.member.state is state
+
+
+def test_the_end_is_reached_from_every_state_and_not_left() -> None:
+    ends = {state for state in MemberState if state.ended}
+    assert all(ends <= set(following) for following in MAY_FOLLOW.values())
+    assert all(set(MAY_FOLLOW[state]) == ends for state in ends)
+
+
+def test_names_that_become_known_begin_the_reconciliation() -> None:
+    group = resolving()
+    group.learn_new_topic()
+    assert (group.member.state, group.program.revoking[-1][:2]) == (S.RECONCILING, ([P1], False))
+    group.program.listened()
+    assert (group.member.state, group.owned) == (S.STABLE, [TopicPartition("new", 0), P0])
+
+
+def test_a_newer_target_without_the_unknown_names_takes_the_place_of_the_older_one() -> None:
+    group = resolving()
+    group.answer(3, [P0, P1])
+    assert (group.member.state, group.owned, group.program.revoking) == (S.STABLE, [P0, P1], [])
+
+
+def test_a_newer_target_waits_for_the_reconciliation_under_way() -> None:
+    group = reconciling()
+    group.answer(3, [P1])
+    assert (group.member.state, len(group.program.revoking)) == (S.RECONCILING, 1)
+    group.program.revoking[-1][2].resolve(None)
+    assert (group.member.state, group.owned) == (S.RECONCILING, [P0])
+    assert group.program.revoking[-1][:2] == ([P0], False)
+    group.program.listened()
+    assert (group.member.state, group.owned) == (S.STABLE, [P1])
+
+
+@before_the_end
+@pytest.mark.parametrize("error", [Error.FENCED_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID])
+def test_a_refused_member_loses_what_it_owns_and_joins_again(state: MemberState, error: Error) -> None:
+    group = IN[state]()
+    owned = group.owned
+    group.refuse(error)
+    assert group.member.state is (S.FENCED if owned else S.JOINING)
+    if owned:
+        assert group.program.revoking[-1][:2] == (owned, True)
+        assert all(state.revoking for state in group.subscription.assigned.values())
+    group.program.listened()
+    assert (group.member.state, group.owned, group.member.identity.generation_id) == (S.JOINING, [], 0)
+    rejoin(group)
+
+
+def test_a_member_that_is_refused_with_nothing_left_to_lose_joins_again_at_once() -> None:
+    """Everything was revoked, and the listener is still being told that nothing is assigned instead."""
+    group = stable()
+    group.program.slow = True
+    group.answer(2, [])
+    group.program.revoking[-1][2].resolve(None)
+    assert (group.member.state, group.owned) == (S.RECONCILING, [])
+    group.fence()
+    assert (group.member.state, len(group.program.revoking)) == (S.JOINING, 1)
+    group.program.slow = False
+    rejoin(group)
+    group.program.listened()
+    assert (group.member.state, group.owned) == (S.STABLE, [P1])
+
+
+def test_a_member_that_joins_again_before_its_listener_returns_takes_up_the_target_afterwards() -> None:
+    group = rejoined()
+    group.answer(3)
+    assert (group.member.state, group.owned) == (S.REJOINED, [P0, P1])
+    group.program.listened()
+    assert (group.member.state, group.owned) == (S.STABLE, [P1])
+
+
+def test_a_member_that_joins_again_without_a_target_owns_nothing_once_its_listener_returns() -> None:
+    group = fenced()
+    group.answer(3)
+    assert (group.member.state, group.member.stable) == (S.REJOINED, False)
+    group.program.listened()
+    assert (group.member.state, group.owned) == (S.STABLE, [])
+
+
+@while_joined
+def test_the_member_of_a_stuck_program_leaves_and_joins_again_at_the_next_poll(state: MemberState) -> None:
+    group = IN[state]()
+    owned = group.owned
+    group.program.stuck = True
+    for _ in range(1000):
+        if not group.member.state.joined:
+            break
+        sent = group.beat()
+        if sent.message.member_epoch != -1:
+            sent.answer(ConsumerGroupHeartbeatResponse(member_id="m", member_epoch=4, heartbeat_interval_ms=BEAT_MS))
+    assert (group.member.state, group.program.revoking[-1][:2]) == (S.FENCED, (owned, True))
+    group.wire.pass_time(100 * BEAT_MS)
+    assert [sent.message.member_epoch for sent in group.wire.sent if sent.api is CONSUMER_GROUP_HEARTBEAT] in ([], [-1])
+    group.wire.sent.clear()
+    group.program.listened()
+    assert (group.member.state, group.owned) == (S.JOINING, [])
+    group.program.stuck = False
+    group.member.polled(group.wire.now_ms())
+    rejoin(group)
+
+
+def nothing_more_happens(group: Group, state: MemberState) -> None:
+    """Whatever arrives: no heartbeat, no call of the program, no partition."""
+    group.subscription.unsubscribe()
+    group.subscription.subscribe([TOPIC], None, None)
+    calls = (len(group.program.revoking), len(group.program.assigning))
+    group.program.listened()
+    group.learn_new_topic()
+    group.member.polled(group.wire.now_ms())
+    group.member.poll(group.wire.now_ms())
+    group.member.subscription_changed("other topics")
+    group.wire.pass_time(100 * BEAT_MS)
+    assert group.wire.count(CONSUMER_GROUP_HEARTBEAT) == 0
+    assert (len(group.program.revoking), len(group.program.assigning)) == calls
+    assert (group.member.state, group.member.stable, group.owned) == (state, False, [])
+
+
+@in_each_state
+def test_leaving_is_the_end_in_every_state(state: MemberState) -> None:
+    group = IN[state]()
+    in_flight = group.beat() if not state.ended else None
+    left = group.member.leave()
+    farewell = group.beat()
+    assert (farewell.message.member_epoch, left.done) == (-1, False)
+    farewell.answer(ConsumerGroupHeartbeatResponse(member_id="m", member_epoch=-1))
+    assert left.done
+    if in_flight is not None:
+        in_flight.answer(
+            ConsumerGroupHeartbeatResponse(
+                member_id="m", member_epoch=9, assignment=Assignment([TopicPartitions(TOPIC_ID, [0, 1])])
+            )
+        )
+    nothing_more_happens(group, S.UNSUBSCRIBED)
+
+
+@before_the_end
+def test_a_refusal_for_good_is_the_end_in_every_state(state: MemberState) -> None:
+    group = IN[state]()
+    group.refuse(Error.GROUP_AUTHORIZATION_FAILED)
+    assert group.program.failure is not None
+    nothing_more_happens(group, S.FATAL)
+
+
+@pytest.mark.parametrize("state", [state for state in MemberState if state.ended])
+def test_a_lookup_that_is_refused_after_the_end_is_told(state: MemberState) -> None:
+    """The offsets of the group are still committed through the same finder."""
+    group = IN[state]()
+    group.program.failure = None
+    group.member.finder.forget()
+    group.member.finder.look_up()
+    refusal = coordinator("g")
+    refusal.coordinators[0].error_code = Error.GROUP_AUTHORIZATION_FAILED
+    group.wire.take(FIND_COORDINATOR).answer(refusal)
+    assert group.program.failure is not None
+    assert group.member.state is S.FATAL

@@ -1,0 +1,108 @@
+"""The states of membership in a group of KIP-848, and which may follow which.
+
+Called by the consumer group member. Source: ``MemberState`` of Kafka's client, whose names these are, except for
+RESOLVING, which is part of RECONCILING there, and REJOINED: Kafka's client joins again only after its listener was told
+of the loss. The other differences: what Kafka's client does while ACKNOWLEDGING happens while STABLE, a member that
+left because its program is stuck (STALE) is like a fenced one, and leaving ends at once in UNSUBSCRIBED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+
+class MemberState(Enum):
+    """What the member is to its group, and what it does with its partitions."""
+
+    JOINING = auto()
+    """Not in the group, without partitions. Its heartbeats ask to join."""
+    STABLE = auto()
+    """In the group; the last target is in force, and may have to be reported."""
+    RESOLVING = auto()
+    """In the group; its new target contains topics whose names are not known yet."""
+    RECONCILING = auto()
+    """In the group; the listener is being told what is revoked or assigned. A newer target waits."""
+    FENCED = auto()
+    """Not in the group; the listener is being told that the partitions are lost. Its heartbeats ask to join."""
+    REJOINED = auto()
+    """In the group again, while the listener is still being told of the loss. The new target waits."""
+    UNSUBSCRIBED = auto()
+    """Left. A consumer that subscribes again makes another member."""
+    FATAL = auto()
+    """The group has refused the member for good."""
+
+    @property
+    def joined(self) -> bool:
+        """Whether the member is in the group, as far as it knows: heartbeats report only what has changed."""
+        return self in _JOINED
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is sent, and nothing that arrives has an effect."""
+        return self in _ENDED
+
+    @property
+    def settled(self) -> bool:
+        """Whether the assigned partitions are those of a target: heartbeats report them, and a new target can be taken
+        up."""
+        return self in _SETTLED
+
+
+_S = MemberState
+_JOINED = frozenset({_S.STABLE, _S.RESOLVING, _S.RECONCILING, _S.REJOINED})
+_ENDED = frozenset({_S.UNSUBSCRIBED, _S.FATAL})
+_SETTLED = frozenset({_S.STABLE, _S.RESOLVING})
+
+_LOSS = {
+    _S.FENCED: "the coordinator does not know the member or its epoch, or the program is stuck",
+    _S.JOINING: "the same, while the member owns nothing",
+}
+_END = {_S.UNSUBSCRIBED: "the program leaves", _S.FATAL: "the coordinator refuses for good"}
+
+MAY_FOLLOW: Mapping[MemberState, Mapping[MemberState, str]] = {
+    _S.JOINING: {
+        _S.STABLE: "the coordinator admits the member",
+        _S.JOINING: "the coordinator does not know the member or its epoch",
+        **_END,
+    },
+    _S.STABLE: {
+        _S.STABLE: "a target is what the member owns already",
+        _S.RESOLVING: "a target contains topics without a known name",
+        _S.RECONCILING: "a target differs from what the member owns",
+        **_LOSS,
+        **_END,
+    },
+    _S.RESOLVING: {
+        _S.STABLE: "the names are known; the target is what the member owns already",
+        _S.RESOLVING: "names are missing still, or in a newer target",
+        _S.RECONCILING: "the names are known",
+        **_LOSS,
+        **_END,
+    },
+    _S.RECONCILING: {
+        _S.STABLE: "the listener has been told",
+        **_LOSS,
+        **_END,
+    },
+    _S.FENCED: {
+        _S.JOINING: "the listener has been told",
+        _S.REJOINED: "the coordinator admits the member before that",
+        _S.FENCED: "the coordinator refuses the member again before that",
+        **_END,
+    },
+    _S.REJOINED: {
+        _S.STABLE: "the listener has been told",
+        _S.FENCED: "lost again before that",
+        **_END,
+    },
+    _S.UNSUBSCRIBED: {
+        _S.UNSUBSCRIBED: "the program leaves again",
+        _S.FATAL: "the coordinator refuses a lookup",
+    },
+    _S.FATAL: dict(_END),
+}
+"""For each state the states that may follow it, with the cause."""
+
+
+__all__ = ["MAY_FOLLOW", "MemberState"]

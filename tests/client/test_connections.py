@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -185,7 +184,9 @@ async def test_an_admin_call_ends_with_its_own_timeout_when_no_coordinator_is_fo
 async def test_a_broker_that_accepts_and_says_nothing_is_given_up() -> None:
     broker = ScriptedBroker()
     async with listening(broker.serve) as address:
-        with pytest.raises(KafkaConnectionError, match=r"did not answer within request\.timeout\.ms=300"):
+        with pytest.raises(
+            KafkaConnectionError, match=r"does not answer as a Kafka broker within request\.timeout\.ms=300"
+        ):
             await Producer(bootstrap_servers=address, request_timeout_ms=300).start()
 
 
@@ -206,12 +207,9 @@ async def test_of_several_bootstrap_servers_that_say_nothing_each_is_named() -> 
     async with listening(says_nothing) as one, listening(says_nothing) as other:
         with pytest.raises(KafkaConnectionError) as told:
             await Network(config(f"{one},{other}", request_timeout_ms=2000)).start()
-        assert re.search(
-            rf"{re.escape(one)} did not answer (ApiVersions )?within request.timeout.ms=2000", str(told.value)
-        )
-        assert re.search(
-            rf"{re.escape(other)} did not answer (ApiVersions )?within request.timeout.ms=2000", str(told.value)
-        )
+        for address in (one, other):
+            named = f"{address} accepts connections but does not answer as a Kafka broker"
+            assert f"{named} within request.timeout.ms=2000" in str(told.value)
 
 
 async def says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

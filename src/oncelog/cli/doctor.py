@@ -9,6 +9,7 @@ import click
 from oncelog.cli.findings import Finding, Status, bad
 from oncelog.cli.options import Cluster
 from oncelog.cli.output import show_json, show_table
+from oncelog.cli.patience import waits_told
 from oncelog.cli.properties import given_properties
 from oncelog.errors import OncelogError
 
@@ -81,7 +82,7 @@ def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> li
 
     found: list[Finding] = []
     try:
-        with cluster.admin() as admin:
+        with waits_told(cluster.properties["bootstrap.servers"]), cluster.admin() as admin:
             found += findings(admin, pause_minutes)
     except OncelogError as error:
         return [bad("cluster", str(error), "start it, or check the address and the client's security settings")]

@@ -149,13 +149,16 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
         as_json: bool,
         **options: Any,
     ) -> Any:
+        from oncelog.cli.patience import waits_told
+
         properties = given_properties(config, assignments)
         if bootstrap_server is not None:
             properties["bootstrap.servers"] = bootstrap_server
         address = default()
         if address is not None:
             properties.setdefault("bootstrap.servers", address)
-        return command(*args, cluster=Cluster(properties, as_json), **options)
+        with waits_told(properties.get("bootstrap.servers", "the broker")):
+            return command(*args, cluster=Cluster(properties, as_json), **options)
 
     return wrapped  # type: ignore[return-value]
 

@@ -219,7 +219,9 @@ def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
     if not groups:
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} remembers no group, as this sink has not written from it yet: name the "
-            f"one of its marker with --group, such as oncelog-{checkpoint.query_id()}-TOPIC"
+            f"one of its marker with --group. It is PREFIX{checkpoint.query_id()}-TOPIC, without -TOPIC if it writes "
+            "to several: a pipeline's PREFIX is its name and '-', another query's is its transactionalIdPrefix or "
+            "'oncelog-'"
         )
     return groups
 

@@ -108,8 +108,10 @@ def test_new_query_begins(tmp_path: Path) -> None:
     begins = diagnose(Checkpoint(str(tmp_path)), GROUP, log_of(), NOW)
     assert (begins.next_batch, begins.repeats, begins.verdict) == (0, False, "write")
     assert dict(begins.lines())["planned"] == "no batch"
-    with pytest.raises(CheckpointError, match="name the one of its marker with --group, such as oncelog-84d98cca-"):
+    with pytest.raises(CheckpointError, match="name the one of its marker with --group") as told:
         groups_of(Checkpoint(str(tmp_path)), "")
+    assert "PREFIX84d98cca-TOPIC" in str(told.value)
+    assert "a pipeline's PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"
 
 
 def test_diagnosis_in_json_and_in_lines_says_the_same(checkpoint: Checkpoint) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from oncelog.client.aio.network import Network
+from oncelog.client.aio.telling import waiting
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
@@ -27,6 +28,7 @@ from oncelog.client.core.errors import (
     topic_error,
 )
 from oncelog.client.core.metadata import NO_NODE, ClusterMetadata, TopicPicture
+from oncelog.client.core.waiting import retried
 from oncelog.client.core.wire import NO_LIMIT, Api, Build
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
@@ -90,7 +92,8 @@ class Cluster:
         :raises KafkaConnectionError: no broker can be reached.
         """
         await self.connect()
-        await self.refresh()
+        with waiting("the first metadata", self.config.request_timeout_ms / 1000):
+            await self.refresh()
 
     async def connect(self) -> None:
         """Connect without sending any request."""
@@ -116,6 +119,11 @@ class Cluster:
         :raises KafkaTimeoutError: the time is up; its cause is the last error.
         """
         limit_ms = self.timeout_ms if timeout_ms is None else timeout_ms
+        name = self._setting if timeout_ms is None else setting
+        with waiting(what, limit_ms / 1000):
+            return await self._repeat(what, attempt, limit_ms, name)
+
+    async def _repeat(self, what: str, attempt: Callable[[], Awaitable[T]], limit_ms: float, name: str) -> T:
         last: KafkaError | None = None
         failures = 0
         try:
@@ -127,6 +135,7 @@ class Cluster:
                         if not error.retriable or self._closed:
                             raise
                         last = error
+                    retried(last.error, str(last))
                     failures += 1
                     if last.error.refresh_metadata or last.error in _LEADER_UNSURE:
                         self._leaders_unsure = True
@@ -135,7 +144,6 @@ class Cluster:
                     )
         except TimeoutError:
             why = f": {last}" if last is not None else ""
-            name = self._setting if timeout_ms is None else setting
             limit = f"{name}={limit_ms:.15g}" if name else f"{limit_ms:.15g} ms"
             raise KafkaTimeoutError(f"{what} did not succeed within {limit}{why}") from last
 
@@ -191,6 +199,10 @@ class Cluster:
 
         :raises UnknownTopicOrPartitionError: it does not exist and was not created.
         """
+        with waiting(f"topic {name!r}", self.timeout_ms / 1000):
+            return await self._topic(name)
+
+    async def _topic(self, name: str) -> TopicPicture:
         loop = asyncio.get_running_loop()
         begin = loop.time()
         self.metadata.want((name,))
@@ -207,7 +219,11 @@ class Cluster:
                             Error.UNKNOWN_TOPIC_OR_PARTITION,
                             f"topic {name!r} does not exist and the broker does not create it; create it first",
                         )
+                    if error is not None:
+                        retried(error, f"topic {name!r} is not there yet")
                     failure = await settled(self.metadata.refresh())
+                    if failure is not None:
+                        retried(failure.error, failure.text)
                     asked = asked or failure is None
                     if failure is not None and self._closed:
                         raise error_for(failure.error, failure.text)

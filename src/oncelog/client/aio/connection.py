@@ -16,7 +16,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from oncelog.client.aio.handshake import looks_like_tls, refusal
+from oncelog.client.aio.handshake import looks_like_tls, refusal, silence
 from oncelog.client.aio.sasl import authenticate
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
@@ -168,7 +168,7 @@ class Connection(asyncio.BufferedProtocol):
                 if protocol.startswith("SASL"):
                     await self._log_in()
         except TimeoutError as error:
-            why = str(error) or f"did not answer within request.timeout.ms={config.request_timeout_ms}"
+            why = str(error) or silence(bool(self._ranges), "answer", config.request_timeout_ms)
             self.give_up(Error.REQUEST_TIMED_OUT, f"{self.address} {why}")
             return
         except OSError as error:
@@ -419,11 +419,9 @@ class Connection(asyncio.BufferedProtocol):
         waiting = [*(item for _, item in self._in_flight), *self._unwritten]
         overdue = next((item for item in waiting if item.deadline_ms <= now_ms), None)
         if overdue is not None:
-            did = "answer" if overdue.expect_answer else "take"
-            self.give_up(
-                Error.REQUEST_TIMED_OUT,
-                f"{self.address} did not {did} {overdue.api.name} within request.timeout.ms={overdue.timeout_ms}",
-            )
+            what = f"{'answer' if overdue.expect_answer else 'take'} {overdue.api.name}"
+            why = silence(bool(self._ranges), what, overdue.timeout_ms)
+            self.give_up(Error.REQUEST_TIMED_OUT, f"{self.address} {why}")
 
     # --- receiving
 

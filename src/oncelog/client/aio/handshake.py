@@ -29,4 +29,17 @@ def looks_like_tls(data: bytes | bytearray | memoryview) -> bool:
     return len(data) >= 2 and data[0] in (0x15, 0x16) and data[1] == 3
 
 
-__all__ = ["looks_like_tls", "refusal"]
+def silence(greeted: bool, what: str, timeout_ms: int) -> str:
+    """Why a connection is given up whose other end said nothing for so long; the text continues its address.
+
+    :param greeted: whether it has answered ApiVersions.
+    """
+    limit = f"within request.timeout.ms={timeout_ms}"
+    if greeted:
+        return f"did not {what} {limit}"
+    return (
+        f"accepts connections but does not answer as a Kafka broker {limit}; is it one, and is it the right listener?"
+    )
+
+
+__all__ = ["looks_like_tls", "refusal", "silence"]

@@ -18,6 +18,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from oncelog.client.aio.connection import NEVER_MS, Connection, Request
+from oncelog.client.aio.telling import waiting
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.errors import KafkaConnectionError, error_for
@@ -87,6 +88,11 @@ class Network:
 
         :raises KafkaConnectionError: none can be reached; the text says why for each.
         """
+        limit_ms = max(self.config.socket_connection_setup_timeout_ms, self.config.request_timeout_ms)
+        with waiting("the opening of the connection", limit_ms / 1000):
+            await self._start()
+
+    async def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._watch = self._loop.call_later(_WATCH_SECONDS, self._look_after_connections)
         order = self._bootstrap[:]

@@ -22,6 +22,7 @@ from oncelog.client.aio.intake import Intake, Partitioner
 from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.sending_many import ManySender, Stored, checked_rows
 from oncelog.client.aio.settings import config_of
+from oncelog.client.aio.telling import waiting
 from oncelog.client.aio.transaction import Transaction, end_before_stop
 from oncelog.client.core import arguments
 from oncelog.client.core.accumulator import Accumulator
@@ -479,7 +480,8 @@ class Producer(Generic[SentK, SentV]):
         """Wait for a transactional call; raises its error."""
         began = time.monotonic()
         try:
-            error = await settled(result, self.config.max_block_ms / 1000)
+            with waiting(what, self.config.max_block_ms / 1000):
+                error = await settled(result, self.config.max_block_ms / 1000)
         except TimeoutError:
             raise KafkaTimeoutError(
                 f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "

@@ -11,6 +11,7 @@ from enum import IntEnum
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.waiting import retried
 from oncelog.client.core.wire import FIND_COORDINATOR, Answer, Failure, Wire
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
@@ -101,6 +102,7 @@ class CoordinatorFinder:
             self._on_error(refused, now_ms)
             self._settle(refused)
             return
+        retried(error, text or f"the coordinator of the {kind} {self._key!r} is not known")
         self._failures += 1
         wait = backoff_ms(self._failures, self._retry_backoff_ms, self._retry_backoff_max_ms)
         self._wire.timers.schedule(now_ms + wait, self._retry)

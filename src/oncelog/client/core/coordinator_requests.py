@@ -15,6 +15,7 @@ from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.transaction_requests import Outcome, Request
+from oncelog.client.core.waiting import retried
 from oncelog.client.core.wire import Answer, Api, Build, Failure, Wire
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
@@ -139,6 +140,7 @@ class CoordinatorRequests:
 
     def repeat(self, request: CoordinatorRequest, error: Error, now_ms: int) -> None:
         """Queue a request again; nothing is sent before its backoff is over."""
+        retried(error, f"{request.api.name} was refused")
         heapq.heappush(self._queue, request)
         self._waiting = True
         wait = backoff_ms(request.attempts, self._retry_backoff_ms, self._retry_backoff_max_ms)

@@ -20,6 +20,7 @@ from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.transaction_requests import TV1_HIGHEST_PRODUCE
+from oncelog.client.core.waiting import TICK_MS, asked_for, retried, still_waiting
 from oncelog.client.core.wire import NO_LIMIT, PRODUCE, Answer, Failure, Wire
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -105,9 +106,19 @@ class Sender:
         if self._accumulator.incomplete:
             oldest = next(iter(self._accumulator.incomplete))
             deadline = oldest.created_ms + self._config.delivery_timeout_ms
+            if asked_for():
+                deadline = min(deadline, self._tell(oldest, now_ms))
             wake_ms = deadline if wake_ms is None else min(wake_ms, deadline)
         if wake_ms is not None:
             self._wake(max(wake_ms, now_ms + 1))
+
+    def _tell(self, oldest: ProducerBatch, now_ms: int) -> int:
+        """Tell of records that wait for their acknowledgement, and why; returns when to tell again."""
+        if self._metadata.leader(oldest.partition) == NO_NODE:
+            retried(Error.LEADER_NOT_AVAILABLE, f"{oldest.partition} has no leader")
+        waited_s = (now_ms - oldest.created_ms) / 1000
+        still_waiting("records to be acknowledged", waited_s, self._config.delivery_timeout_ms / 1000)
+        return now_ms + TICK_MS
 
     def _note_waiting(self, due: Collection[int], now_ms: int) -> None:
         """Record which nodes have batches ``due`` but take none now, each since it last took one."""
@@ -293,6 +304,7 @@ class Sender:
         action = self._action(batch, error, answer.log_start_offset)
         if action is Action.RETRY and batch.attempts <= self._config.retries:
             wait_ms = backoff_ms(batch.attempts, self._config.retry_backoff_ms, self._config.retry_backoff_max_ms)
+            retried(error, answer.error_message or f"records for {batch.partition} were refused")
             if error is Error.CONCURRENT_TRANSACTIONS:
                 wait_ms = min(wait_ms, FIRST_ADD_BACKOFF_MS)
             batch.not_before_ms = now_ms + wait_ms

@@ -1,0 +1,32 @@
+"""Tells of waits while they last (``client.core.waiting``). Called by the parts of the clients that have a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oncelog.client.core.waiting import TICK_MS, asked_for, still_waiting
+
+
+@contextmanager
+def waiting(what: str, limit_s: float) -> Iterator[None]:
+    """Tell of the wait once a second while the block runs, if anyone wants to know."""
+    if not asked_for():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    timer: asyncio.TimerHandle | None = None
+
+    def tick() -> None:
+        nonlocal timer
+        still_waiting(what, loop.time() - began, limit_s)
+        timer = loop.call_later(TICK_MS / 1000, tick)
+
+    timer = loop.call_later(TICK_MS / 1000, tick)
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()

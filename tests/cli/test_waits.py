@@ -1,0 +1,73 @@
+"""Commands against brokers that cannot do what is asked, or that are none: they say what they wait for."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+import oncelog
+from oncelog.cli import patience
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import NewTopic
+from tests.cli.conftest import call
+
+TOLD = re.compile(r"still waiting for (\S+) \((.+)\), for \d+ s more at most: (.+)")
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 0)
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A listener that accepts and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "words", [("topics", "list"), ("groups", "describe", "g"), ("produce", "-t", "t"), ("consume", "-t", "t")]
+)
+def test_a_listener_that_never_answers_is_named(silent: str, words: tuple[str, ...]) -> None:
+    ended = call(*words, "-b", silent, "-X", "request.timeout.ms=2500", "-X", "default.api.timeout.ms=2500")
+    first, last = ended.err.splitlines()
+    assert ended.code == 1
+    assert first.startswith(f"still waiting for {silent} (") and first.endswith("it has not answered")
+    assert f"{silent} accepts connections but does not answer as a Kafka broker" in last
+    assert "is it one, and is it the right listener?" in last
+
+
+@pytest.mark.parametrize(
+    ("words", "request_name"),
+    [
+        (("topics", "create", "new"), "CreateTopics"),
+        (("topics", "delete", "t"), "DeleteTopics"),
+        (("delete-records", "-t", "t", "--before", "end"), "DeleteRecords"),
+        (("produce", "-t", "t", "-X", "delivery.timeout.ms=2600", "-X", "linger.ms=0"), "Produce"),
+        (("produce", "-t", "t", "--transactional-id", "x", "-X", "max.block.ms=2500"), "InitProducerId"),
+    ],
+)
+def test_the_error_that_is_tried_again_is_told(words: tuple[str, ...], request_name: str) -> None:
+    """As a broker with a full disk answers."""
+    with oncelog.Broker(faults=True) as broker:
+        address = broker.bootstrap_servers
+        with Admin(bootstrap_servers=address) as admin:
+            admin.create_topics([NewTopic("t", 1)])
+        broker.faults.answer_error(request_name, "KAFKA_STORAGE_ERROR", times=None)
+        limits = ("-X", "request.timeout.ms=2500", "-X", "default.api.timeout.ms=2500")
+        ended = call(*words, "-b", address, *limits, stdin="1\n")
+    assert ended.code == 1
+    told = [match.groups() for line in ended.err.splitlines() if (match := TOLD.fullmatch(line))]
+    named, _, why = told[-1]
+    assert named == address
+    assert "KAFKA_STORAGE_ERROR" in why and "the broker's disk is full or failing" in why
+
+
+def test_a_command_that_is_not_kept_waiting_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 60)
+    with oncelog.Broker() as broker:
+        assert call("topics", "create", "t", "-b", broker.bootstrap_servers).done().err == ""

@@ -163,3 +163,102 @@ def test_a_broker_that_stops_first_writes_what_is_under_way(side: Side) -> None:
     assert partition is not None
     partition.log.close()
     assert partition.log.log_end_offset == partition.log.flushed_offset == 1
+
+
+def test_large_batches_of_several_connections_stand_in_line_and_nothing_waits_for_them(side: Side) -> None:
+    peers, small, memory = [Peer() for _ in range(3)], Peer(), side.broker.request_memory
+    for peer in peers:
+        side.produce(peer, long())
+    assert (len(side.elsewhere.jobs), [peer.held for peer in peers]) == (1, [1, 1, 1])
+    assert memory.taken_bytes >= 3 * LONG_WRITE_BYTES
+    for written in range(3):
+        assert [answers(peer) for peer in peers] == [[(Error.NONE, offset)] for offset in range(written)] + [[]] * (
+            3 - written
+        )
+        side.elsewhere.do()
+    side.produce(small, short())
+    assert [answers(peer) for peer in [*peers, small]] == [[(Error.NONE, offset)] for offset in range(4)]
+    assert (side.elsewhere.jobs, [peer.held for peer in peers], memory.taken_bytes) == ([], [0, 0, 0], 0)
+
+
+def test_a_small_one_of_another_connection_goes_ahead_of_those_in_line(side: Side) -> None:
+    first, second, small = Peer(), Peer(), Peer()
+    side.produce(first, long())
+    side.produce(second, long())
+    side.produce(small, short())
+    assert answers(small) == [(Error.NONE, 1)]
+    side.elsewhere.do()
+    side.elsewhere.do()
+    assert sizes(side) == [len(long()), len(short()), len(long())]
+
+
+def test_batches_of_one_request_for_the_same_partition_keep_their_order_in_line(side: Side) -> None:
+    first, second = Peer(), Peer()
+    side.produce(first, long())
+    side.produce(second, long(), short(), indexes=[0, 0])
+    assert side.end_offset() == 0
+    side.elsewhere.do()
+    side.elsewhere.do()
+    assert answers(second) == [(Error.NONE, 1), (Error.NONE, 2)]
+    assert sizes(side) == [len(long()), len(long()), len(short())]
+    assert second.held == 0
+
+
+def test_one_that_is_refused_in_its_turn_holds_up_nobody_behind_it(side: Side) -> None:
+    stamp = {"producer_id": 7, "producer_epoch": 0}
+    first, gap, repeated, last = Peer(), Peer(), Peer(), Peer()
+    side.produce(first, long(base_sequence=0, **stamp))
+    side.produce(gap, long(base_sequence=5, **stamp))
+    side.produce(repeated, long(base_sequence=0, **stamp))
+    side.produce(last, long(base_sequence=1, **stamp))
+    side.elsewhere.do()
+    assert answers(gap) == [(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)]
+    assert answers(first) == answers(repeated) == [(Error.NONE, 0)]
+    assert answers(last) == []
+    side.elsewhere.do()
+    assert answers(last) == [(Error.NONE, 1)]
+    assert [peer.held for peer in (gap, repeated, last)] == [0, 0, 0]
+
+
+def test_a_topic_that_is_deleted_refuses_those_in_line(side: Side) -> None:
+    first, second, memory = Peer(), Peer(), side.broker.request_memory
+    side.produce(first, long())
+    side.produce(second, long())
+    side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
+    again = CreatableTopic(name="plain", num_partitions=2, replication_factor=1)
+    side.admin.ask(CreateTopicsRequest(topics=[again], timeout_ms=1000), 7)
+    third = Peer()
+    side.produce(third, long())
+    for _ in range(2):
+        side.elsewhere.do()
+    assert answers(first) == answers(second) == [(Error.UNKNOWN_TOPIC_OR_PARTITION, -1)]
+    assert answers(third) == [(Error.NONE, 0)]
+    assert (first.held, second.held, memory.taken_bytes, side.end_offset()) == (0, 0, 0, 1)
+
+
+def test_a_write_that_fails_in_a_way_nobody_foresaw_gives_the_next_its_turn(side: Side) -> None:
+    first, second = Peer(), Peer()
+    side.produce(first, long())
+    side.produce(second, long())
+    _, done = side.elsewhere.jobs.pop()
+    done(MemoryError())
+    assert first.closed is not None
+    side.elsewhere.do()
+    assert (answers(second), second.held) == ([(Error.NONE, 1)], 0)
+    assert side.broker.request_memory.taken_bytes == 0
+
+
+def test_a_transaction_that_was_ended_while_its_batch_stood_in_line_does_not_take_it(side: Side) -> None:
+    side.admin.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["id"]), 4)
+    made = side.admin.ask(InitProducerIdRequest("id", 60_000), 4)
+    pid, epoch, other, peer = made.producer_id, made.producer_epoch, Peer(), Peer()
+    side.produce(other, long())
+    batch = long(producer_id=pid, producer_epoch=epoch, base_sequence=0, transactional=True)
+    side.produce(peer, batch, transactional_id="id", version=12)
+    assert side.admin.ask(EndTxnRequest("id", pid, epoch, False), 5).error_code == Error.NONE
+    side.elsewhere.do()
+    ((error, offset),) = answers(peer, 12)
+    assert (error, offset) == (Error.INVALID_TXN_STATE, -1)
+    partition = side.broker.partition(TopicPartition("plain", 0))
+    assert partition is not None
+    assert partition.log.last_stable_offset == side.end_offset() == 2

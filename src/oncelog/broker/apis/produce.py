@@ -309,6 +309,25 @@ def _supported_operation(version: int) -> TransactionSupportedOperation:
 def _append(
     broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write, guard: VerificationGuard | None
 ) -> Deferred[PartitionProduceResponse]:
+    """Append now, or when it is the batch's turn in a line of large ones."""
+    partition, long_writes = write.partition, broker.long_writes
+    if not long_writes.has_line(context, partition, write.header.size_bytes):
+        return _append_now(broker, context, request, write, guard)
+
+    def in_turn(_: None) -> Deferred[PartitionProduceResponse]:
+        try:
+            if broker.partition(partition.topic_partition) is not partition:  # the topic has been deleted meanwhile
+                return Deferred.of(_refused_write(write, Error.UNKNOWN_TOPIC_OR_PARTITION))
+            return _append_now(broker, context, request, write, guard)
+        finally:
+            broker.batch_checks.handed_on(context)
+
+    return long_writes.line_up(context, partition, write.header.size_bytes).flat_map(in_turn)
+
+
+def _append_now(
+    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write, guard: VerificationGuard | None
+) -> Deferred[PartitionProduceResponse]:
     partition = write.partition
     if request.acks == ALL_IN_SYNC and partition.lacks_replicas:
         return Deferred.of(_refused_write(write, Error.NOT_ENOUGH_REPLICAS))
@@ -336,7 +355,7 @@ def _append_elsewhere(
         finally:
             broker.batch_checks.handed_on(context)
 
-    return broker.long_writes.write(context, begun).flat_map(written)
+    return broker.long_writes.write(context, partition, begun).flat_map(written)
 
 
 def appended(

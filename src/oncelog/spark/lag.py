@@ -12,14 +12,20 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
+from oncelog.errors import ConfigError
+from oncelog.spark import PYSPARK_MISSING
+
+try:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+        StreamingQueryListener,
+    )
+except ImportError as missing:
+    raise ConfigError(PYSPARK_MISSING) from missing
 
 from oncelog.types import TopicPartition
 

@@ -20,15 +20,20 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
-
 from oncelog.errors import ConfigError
+from oncelog.spark import PYSPARK_MISSING
+
+try:
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+        StreamingQueryListener,
+    )
+except ImportError as missing:
+    raise ConfigError(PYSPARK_MISSING) from missing
+
 from oncelog.spark.progress import Progress, read_progress
 
 if TYPE_CHECKING:

@@ -15,11 +15,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.utils import is_remote
-
 from oncelog.errors import ConfigError
+from oncelog.spark import PYSPARK_MISSING
+
+try:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.utils import is_remote
+except ImportError as missing:
+    raise ConfigError(PYSPARK_MISSING) from missing
+
 from oncelog.spark.checkpoint import CheckpointError
 from oncelog.spark.connect import StartSession, check_checkpoint
 from oncelog.spark.java import find_java

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.util import find_spec
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,13 +18,14 @@ from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
 from oncelog.client.core.subscription import Subscription
 from oncelog.client.core.wire import Wire
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.records.batch import record_columns
 from oncelog.records.errors import CorruptBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ARROW_MISSING = "Arrow tables need pyarrow and numpy: pip install pyarrow numpy"
 T = TypeVar("T")
 
 
@@ -71,7 +73,12 @@ class Reading:
     async def tables(
         self, partitions: Collection[TopicPartition], timeout_ms: float, headers: bool
     ) -> dict[TopicPartition, pa.Table]:
-        """All records available now, as Arrow tables."""
+        """All records available now, as Arrow tables.
+
+        :raises ConfigError: pyarrow or numpy is not installed; nothing is handed out.
+        """
+        if find_spec("pyarrow") is None or find_spec("numpy") is None:
+            raise ConfigError(ARROW_MISSING)
         found = await self._batches(partitions, timeout_ms)
         return self._decoded(found, lambda chunks: table_of(chunks, self._check_crcs, headers))
 
@@ -181,4 +188,4 @@ def table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Tabl
     return pa.Table.from_batches(pieces, schema=schema(headers=headers))
 
 
-__all__ = ["Reading", "columns_of", "table_of"]
+__all__ = ["ARROW_MISSING", "Reading", "columns_of", "table_of"]

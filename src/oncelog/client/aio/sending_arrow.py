@@ -12,8 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
+from oncelog.client.aio.reading import ARROW_MISSING
+from oncelog.errors import ConfigError
+
+try:
+    import numpy as np
+    import pyarrow as pa
+except ImportError as missing:
+    raise ConfigError(ARROW_MISSING) from missing
 
 from oncelog.client.aio.sending_many import Stored
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch, WholeBatch, largest_size

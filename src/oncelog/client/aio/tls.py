@@ -82,9 +82,10 @@ def _trusting(config: SecurityConfig) -> ssl.SSLContext:
 def _trusted_certificates(path: Path, config: SecurityConfig) -> list[str]:
     password = config.ssl_truststore_password
     if config.ssl_truststore_type == "PKCS12":
+        store = _pkcs12(path, "ssl.truststore", password)  # names the extra that is missing, so before the import
+
         from cryptography.hazmat.primitives.serialization import Encoding
 
-        store = _pkcs12(path, "ssl.truststore", password)
         found = [store.cert, *store.additional_certs]
         return [item.certificate.public_bytes(Encoding.PEM).decode() for item in found if item is not None]
     store = _java_store(path, "ssl.truststore", password)
@@ -112,9 +113,10 @@ def _identity(config: SecurityConfig) -> Identity | None:
 
 
 def _identity_of_pkcs12(path: Path, config: SecurityConfig) -> Identity:
+    store = _pkcs12(path, "ssl.keystore", config.ssl_keystore_password)
+
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    store = _pkcs12(path, "ssl.keystore", config.ssl_keystore_password)
     if store.key is None or store.cert is None:
         raise ConfigError(f"ssl.keystore.location={path} holds no private key with its certificate")
     key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -123,9 +125,10 @@ def _identity_of_pkcs12(path: Path, config: SecurityConfig) -> Identity:
 
 
 def _identity_of_java_store(path: Path, config: SecurityConfig) -> Identity:
+    store = _java_store(path, "ssl.keystore", config.ssl_keystore_password)
+
     import jks
 
-    store = _java_store(path, "ssl.keystore", config.ssl_keystore_password)
     if not store.private_keys:
         raise ConfigError(f"ssl.keystore.location={path} holds no private key")
     key = store.private_keys[min(store.private_keys)]

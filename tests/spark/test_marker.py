@@ -221,6 +221,34 @@ def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job)
 
 
 @KAFKA_IN_SOAK
+def test_first_batch_that_another_prefix_has_written_is_refused_and_a_second_sink_is_not(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """The driver died between EndTxn and the commit log of batch 0. Another prefix is another marker, but the
+    checkpoint remembers the group of the first; of several sinks each has a group of its own.
+    """
+    job = Job(spark, broker, unique_name, tmp_path)
+    job.send()
+    for by_batch in (False, True):
+        job.by_batch = by_batch
+        job.run()
+        job.crash_before_commit_log(0)
+        told = job.refused("has never written there, but to group oncelog-", transactionalIdPrefix="other-")
+        assert "onMissingMarker" in told
+        assert job.numbers() == list(range(10))
+    named = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
+    first, second = for_each_batch(named), for_each_batch(named, name="second")
+
+    def write(rows: DataFrame, batch_id: int) -> None:
+        first(rows, batch_id)
+        second(rows, batch_id)
+
+    rows = job._rows().writeStream.option("checkpointLocation", str(job.checkpoint))
+    run_to_the_end(rows.foreachBatch(write).trigger(availableNow=True).start)
+    eventually(job.numbers, [*range(10), *range(10)])
+
+
+@KAFKA_IN_SOAK
 def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
     """After a month's rest, the batch that is planned next needs no marker, because the last one ended."""
     job.send()

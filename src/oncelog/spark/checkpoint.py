@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -83,6 +84,10 @@ class Checkpoint:
         names = [name for name in sorted(self._names(MEMORY_FOLDER)) if name.endswith(suffix)]
         found = (self._memory(f"{MEMORY_FOLDER}/{name}") for name in names)
         return [memory for memory in found if memory is not None]
+
+    def other_group(self, known: Collection[str]) -> str:
+        """A group that is remembered beside the ``known`` ones; empty if there is none."""
+        return next((memory.group for memory in self.memories() if memory.group not in known), "")
 
     def remembered(self, group: str) -> Memory | None:
         """What the sink of this group remembers; None if it never wrote."""
@@ -172,9 +177,17 @@ class Checkpoint:
 
 
 def plan_of(
-    checkpoint: Checkpoint, batch_id: int, group: str, facts: ClusterFacts, on_missing: OnMissingMarker
+    checkpoint: Checkpoint,
+    batch_id: int,
+    group: str,
+    facts: ClusterFacts,
+    on_missing: OnMissingMarker,
+    siblings: Collection[str] | None = (),
 ) -> Plan:
-    """The plan of a batch that Spark is about to write. Raises CheckpointError if it cannot be read."""
+    """The plan of a batch that Spark is about to write. Raises CheckpointError if it cannot be read.
+
+    :param siblings: groups of the query's other sinks; None if they are not known.
+    """
     batch = checkpoint.planned(batch_id)
     if batch is None:
         raise CheckpointError(
@@ -184,16 +197,19 @@ def plan_of(
     previous = None
     if batch_id > 0:
         previous = Previous(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
+    remembered = checkpoint.remembered(group)
+    first = batch_id == 0 and remembered is None and siblings is not None
     return Plan(
         group=group,
         query_id=checkpoint.query_id(),
         checkpoint=checkpoint.location,
         batch=batch,
         previous=previous,
-        remembered=checkpoint.remembered(group),
+        remembered=remembered,
         cluster_id=facts.cluster_id,
         retention_ms=facts.retention_ms,
         on_missing=on_missing,
+        elsewhere=checkpoint.other_group({group, *(siblings or ())}) if first else "",
     )
 
 

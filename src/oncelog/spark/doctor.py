@@ -195,6 +195,7 @@ def _next_plan(
         retention_ms=log.facts.retention_ms,
         on_missing=on_missing,
         predecessor=_older_marker(log, group, query_id) if remembered is None else None,
+        elsewhere=checkpoint.other_group({group}) if remembered is None and previous is None else "",
     )
     return plan.with_marker_topic("", lambda names: log.topic_ids)
 

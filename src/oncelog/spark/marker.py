@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from enum import Enum
 from typing import NamedTuple, TypeAlias
+
+from oncelog.spark.described import bare_offsets, described, time_of
 
 LEAST_RETENTION_MS = 60_000
 """The least ``offsets.retention.minutes`` that Kafka allows: assumed if the broker's value may not be read."""
@@ -48,7 +49,7 @@ class PlannedBatch:
     offsets: str
 
     def __str__(self) -> str:
-        return _described(self.planned_at_ms, self.offsets, self.fingerprint)
+        return described(self.planned_at_ms, self.offsets, self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class Marker:
         if isinstance(plan, NamedWrite):
             return cls(plan.name, plan.batch_id, rows, "")
         batch = plan.batch
-        offsets = batch.offsets if len(json.dumps(batch.offsets)) <= OFFSETS_IN_MARKER else ""
+        forms = (batch.offsets, bare_offsets(batch.offsets))
+        offsets = next((form for form in forms if len(json.dumps(form)) <= OFFSETS_IN_MARKER), "")
         return cls(plan.query_id, batch.batch_id, rows, batch.fingerprint, batch.planned_at_ms, offsets)
 
     def encode(self) -> str:
@@ -94,7 +96,7 @@ class Marker:
             return None
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, {_described(self.planned_at_ms, self.offsets, self.fingerprint)}"
+        return f"{self.rows} rows, {described(self.planned_at_ms, self.offsets, self.fingerprint)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,8 @@ class Plan:
     :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
     :param predecessor: the last marker of a version of the sink whose markers hold no fingerprint, in a group of
         another name; None if there is none.
+    :param elsewhere: for batch 0 if nothing is remembered: another group to which the checkpoint has written, which may
+        hold the batch; empty if there is none.
     :param marker_topic: where the marker will be put now, as in :class:`Memory`.
     :param deleted_topic: where the last one was put, if that topic has been deleted since.
     """
@@ -160,6 +164,7 @@ class Plan:
     retention_ms: int | None
     on_missing: OnMissingMarker
     predecessor: Marker | None = None
+    elsewhere: str = ""
     marker_topic: MarkerTopic | None = None
     deleted_topic: str = ""
 
@@ -376,14 +381,17 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
     if why := _why_previous_proves_nothing(plan):
         return why
     if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
-        return f"it was planned at {_time(plan.batch.planned_at_ms)}, {_expiry(plan)}"
-    if previous is None:
+        return f"it was planned at {time_of(plan.batch.planned_at_ms)}, {_expiry(plan)}"
+    if previous is None and not plan.elsewhere:
         return ""
     if known is None:
+        to = f", but to group {plan.elsewhere}" if plan.elsewhere else ""
         return (
-            f"checkpoint {plan.checkpoint} has never written there (it was copied, taken over from another sink, or "
-            "its topic or transactionalIdPrefix has changed)"
+            f"checkpoint {plan.checkpoint} has never written there{to} (it was copied, taken over from another sink, "
+            "or its topic or transactionalIdPrefix has changed)"
         )
+    if previous is None:
+        return ""
     before = plan.batch.batch_id - 1
     if not previous.ended:
         return f"Spark's commit log in {plan.checkpoint} does not say that batch {before} ended"
@@ -393,7 +401,7 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
         previous.batch.planned_at_ms, now_ms, plan.retention_ms
     ):
         return (
-            f"that of batch {before}, planned at {_time(previous.batch.planned_at_ms)}, cannot have expired yet: "
+            f"that of batch {before}, planned at {time_of(previous.batch.planned_at_ms)}, cannot have expired yet: "
             "the log lost it (a power failure, a restored cluster), or the group or the marker's topic was deleted"
         )
     return ""
@@ -435,8 +443,8 @@ def _expiry(plan: Plan) -> str:
 
 
 WAY_BACK = (
-    "continue with the checkpoint that wrote last, or start with a new checkpoint and startingOffsets where the log "
-    "ends"
+    "continue with the checkpoint that wrote last, or start with a new checkpoint and, as startingOffsets, the offsets "
+    "up to which the log is written"
 )
 """What to do if the log is ahead of a checkpoint."""
 
@@ -477,16 +485,3 @@ def _foreign(plan: Plan, marker: Marker) -> str:
         f"{whose} (batch {marker.batch_id}): give this query another transactionalIdPrefix and set onMissingMarker to "
         f"write (batch {plan.batch.batch_id} is not in the destination) or skip (it is)"
     )
-
-
-def _described(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
-    shown = offsets.replace("\n", ", ")
-    up_to = f"up to {shown[:300]}{'...' if len(shown) > 300 else ''}" if shown else "offsets too long to tell"
-    return f"planned at {_time(planned_at_ms)}, {up_to} (fingerprint {fingerprint[:12]})"
-
-
-def _time(at_ms: int) -> str:
-    try:
-        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):
-        return f"{at_ms} ms"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import time
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from oncelog.errors import Error, KafkaError
@@ -44,10 +45,11 @@ def checkpoint_at(location: str) -> Checkpoint:
     return Checkpoint(location)
 
 
-def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
+def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[str] | None = ()) -> Planned:
     """The plan of the next write.
 
     :param batch_id: the micro-batch; None for a batch write.
+    :param siblings: groups of the query's other sinks; None if they are not known.
     :raises CheckpointError: the plan cannot be read, so a restored checkpoint could not be detected.
     """
     prefix = options.transactional_id_prefix
@@ -57,7 +59,7 @@ def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
         facts = cluster_for(options).facts(group)
         if options.offsets_retention_ms is not None:
             facts = facts._replace(retention_ms=options.offsets_retention_ms)
-        plan = plan_of(checkpoint, batch_id, group, facts, options.on_missing_marker)
+        plan = plan_of(checkpoint, batch_id, group, facts, options.on_missing_marker, siblings)
         marker = options.marker_partition.topic
         apart = marker not in (options.topic, CONSUMER_OFFSETS_TOPIC)
         plan = plan.with_marker_topic(marker if apart else "", cluster_for(options).topic_ids)

@@ -88,6 +88,9 @@ _Sink: TypeAlias = tuple[str, ...]
 _last_written: dict[_Sink, int] = {}
 """The last batch that each sink of each run has written in this process."""
 _being_written: set[_Sink] = set()
+_groups: dict[str, set[str]] = {}
+"""Groups that sinks of each run have planned to write to in this process: of the query's first batch, others are those
+of sinks that it had before."""
 _written_lock = threading.Lock()
 """Needed because users may call sinks from their own threads."""
 
@@ -150,7 +153,7 @@ def for_each_batch(
             if remote:
                 rows.write.format("oncelog").options(**given).mode("append").save()
                 return
-            planned, written = _write(rows, given, observe)
+            planned, written = _write(rows, given, observe, _groups.setdefault(run.run_id, set()))
         if on_written is not None:
             replayed = isinstance(planned.plan, Plan) and planned.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))
@@ -169,15 +172,21 @@ def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ig
             "oncelog.spark.session.write needs a driver of its own, and this session is one of Spark Connect: use "
             'rows.write.format("oncelog").options(...).mode("append").save(), which writes through the server\'s driver'
         )
-    return _write(rows, options, observe)[1]
+    return _write(rows, options, observe, set())[1]
 
 
-def _write(rows: DataFrame, options: Mapping[str, str], observe: Observer) -> tuple[Planned, Written]:
-    """Write; returns the plan and the result."""
+def _write(
+    rows: DataFrame, options: Mapping[str, str], observe: Observer, siblings: set[str]
+) -> tuple[Planned, Written]:
+    """Write; returns the plan and the result.
+
+    :param siblings: groups of the query's sinks that this run knows; the one that is written is added.
+    """
     from oncelog.spark.executors import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
-    planned = plan_write(parsed, parsed.micro_batch)
+    planned = plan_write(parsed, parsed.micro_batch, tuple(siblings))
+    siblings.add(planned.transactional_id)
     return planned, write_rows(rows, parsed, planned, observe)
 
 

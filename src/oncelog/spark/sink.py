@@ -164,7 +164,9 @@ def commit_outputs(
         for output in outputs:
             yield from read_spool(output.spool, output.count) if output.spool else output.batches
 
-    planned = plan_write(options, batch_id)
+    # A query with format has one sink; a micro-batch without it is that of for_each_batch over Spark Connect
+    siblings = None if options.micro_batch is not None else ()
+    planned = plan_write(options, batch_id, siblings)
     write = BatchWrite(
         planned.plan,
         options.marker_partition,

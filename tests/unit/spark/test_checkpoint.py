@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,21 @@ def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
     checkpoint.remember(Memory("two", "other", 1, skipping="print"))
     assert checkpoint.remembered("other") == Memory("two", "other", 1, skipping="print")
     assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_first_batch_tells_another_group_that_is_none_of_the_query_s_other_sinks(tmp_path: Path) -> None:
+    for number in (0, 1):
+        spark_writes(tmp_path, number)
+    checkpoint = Checkpoint(str(tmp_path))
+
+    def elsewhere(batch_id: int, siblings: Sequence[str] | None) -> str:
+        return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).elsewhere
+
+    assert elsewhere(0, ()) == ""
+    checkpoint.remember(Memory("cluster", "old", 0))
+    assert (elsewhere(0, ()), elsewhere(0, ["old"]), elsewhere(0, None), elsewhere(1, ())) == ("old", "", "", "")
+    checkpoint.remember(Memory("cluster", "g", 0))
+    assert elsewhere(0, ()) == ""
 
 
 def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: Path) -> None:

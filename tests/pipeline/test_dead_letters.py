@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Protocol
 
 import pytest
@@ -77,6 +79,44 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
             "oncelog.partition": "0",
             "oncelog.offset": str(offset),
         }
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_pipeline_that_gets_dead_letters_goes_on_under_another_name_as_the_refusal_says(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-late", f"{unique_name}-dead"):
+        create_topic(address, name, 1)
+    after = DEAD_LETTER.format(topic=unique_name)
+    before = after.replace('malformed = "dead-letter"', 'malformed = "null"').replace("dead_letter = ", "# ")
+    produce(address, unique_name, [b'{"carrier": "AA", "delay": 20}', b"bad"])
+    options = ("--once", "--bootstrap-server", address)
+    assert pipeline.run(str(pipeline.write("late.toml", before)), *options).returncode == 0
+    produce(address, unique_name, [b'{"carrier": "UA", "delay": 30}', b"worse"])
+    told = pipeline.refused(str(pipeline.write("late.toml", after)), *options)
+    assert "pipeline late failed: Spark does not continue the checkpoint of a query that read 1 times with" in told
+    doctor = [
+        sys.executable,
+        "-m",
+        "oncelog",
+        "pipeline",
+        "doctor",
+        "oncelog-checkpoints/late",
+        "-b",
+        address,
+        "--json",
+    ]
+    shown = subprocess.run(doctor, cwd=pipeline.folder, capture_output=True, text=True, check=True)
+    (found,) = json.loads(shown.stdout)
+    assert not found["next"]["repeats"]
+    start = f"[source]\noptions = {{ startingOffsets = '{found['planned']['offsets']}' }}"
+    file = pipeline.write("later.toml", after.replace("[source]", start))
+    ended = pipeline.run(str(file), *options)
+    assert ended.returncode == 0, ended.stderr
+    late = committed(address, f"{unique_name}-late")
+    assert [record.key for record in late] == [b"AA", b"UA"]
+    assert [record.value for record in committed(address, f"{unique_name}-dead")] == [b"worse"]
 
 
 SEVERAL = """

@@ -50,6 +50,7 @@ _WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
 """Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
 _WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
+_SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint offsets and now there are \[(\d+)\]")
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
 
@@ -223,6 +224,13 @@ def explain(error: Exception) -> str:
     ours = _OURS.findall(text)
     if ours:
         return str(ours[-1]).strip()
+    if changed := _SOURCES_CHANGED.search(text):
+        return (
+            f"Spark does not continue the checkpoint of a query that read {changed[1]} times with one that reads "
+            f"{changed[2]} times (each sink reads its sources once, dead letters once more): take the change back, "
+            "or give the pipeline another name and, as startingOffsets of its sources, the offsets that oncelog "
+            "pipeline doctor CHECKPOINT --json shows for the old one"
+        )
     causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
     wrapped = text.startswith(_WRAPPING)
     first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]

@@ -79,6 +79,11 @@ def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
     )
 
 
+def _of_a_batch(report: Mapping[str, Any]) -> bool:
+    """Whether a batch has run: a query that finds nothing to do is reported too, with the number of its next batch."""
+    return "addBatch" in (report.get("durationMs") or {})
+
+
 def _number(value: object) -> float:
     """A rate as Spark reports it, which is NaN or infinite for an empty batch."""
     rate = float(value) if isinstance(value, (int, float)) else 0.0
@@ -110,7 +115,7 @@ class ProgressReader:
         if int(report["batchId"]) > self._last + 1:
             reports = [_as_dict(recent) for recent in self._query.recentProgress]
         found: list[Progress] = []
-        for one in reports:
+        for one in filter(_of_a_batch, reports):
             progress = read_progress(self._name, one)
             progress = replace(progress, path=self._paths.pop(progress.batch, ""))
             if progress.batch > self._last:

@@ -36,3 +36,11 @@ def test_failure_of_a_stream_is_its_deepest_cause() -> None:
         "Caused by: java.lang.RuntimeException: too late\n\tat org.apache.X"
     )
     assert explain(Exception(text)) == "too late"
+
+
+def test_checkpoint_with_another_number_of_sources_is_told_with_what_to_do() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1] terminated with exception: assertion failed: There are [1] sources in the "
+        "checkpoint offsets and now there are [3] sources requested by the query. Cannot continue. SQLSTATE: XXKST"
+    )
+    assert "that read 1 times with one that reads 3 times" in explain(Exception(text))

@@ -10,7 +10,14 @@ from oncelog.spark.progress import Progress, ProgressReader, read_progress
 
 
 def report(batch: int, rows: int = 10, **more: Any) -> dict[str, Any]:
-    return {"id": "q", "batchId": batch, "numInputRows": rows, "processedRowsPerSecond": 4.0, "sources": []} | more
+    durations = {"latestOffset": 3, "addBatch": 40, "triggerExecution": 50}
+    found = {"id": "q", "batchId": batch, "numInputRows": rows, "processedRowsPerSecond": 4.0, "sources": []}
+    return found | {"durationMs": durations} | more
+
+
+def idle(next_batch: int) -> dict[str, Any]:
+    """A query that found nothing to do."""
+    return report(next_batch, 0, durationMs={"latestOffset": 3, "triggerExecution": 3})
 
 
 class FakeQuery:
@@ -56,7 +63,9 @@ def test_each_batch_is_told_once_also_those_between_two_calls() -> None:
     query.recentProgress.append(report(0))
     assert [progress.batch for progress in reader.new()] == [0]
     assert reader.new() == []
-    query.recentProgress += [report(1), report(2), report(3), report(3, rows=0)]
+    query.recentProgress.append(idle(1))
+    assert reader.new() == []
+    query.recentProgress += [report(1), idle(2), report(2), report(3), idle(4)]
     assert [(progress.batch, progress.rows) for progress in reader.new()] == [(1, 10), (2, 10), (3, 10)]
     assert reader.last is not None
     assert reader.last.batch == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any
@@ -75,11 +75,12 @@ def _page() -> Iterator[str]:
         for name, f in sorted(properties(cls).items()):
             yield _row(name, f, None, changes=False)
     yield "\n## Group settings\n"
-    yield "Kept for each group by AlterConfigs on a resource of type GROUP; checked against the broker's bounds.\n"
-    yield from _table(group_properties().values())
+    yield "Kept for each group by AlterConfigs on a resource of type GROUP, at any time; checked against the broker's"
+    yield "bounds. `share.*` and `streams.*` have no other effect: this broker has no such groups.\n"
+    yield from _table(group_properties().values(), changes=False)
     yield "\n## Client metrics subscriptions\n"
-    yield "Kept and shown (KIP-714); this broker collects no metrics from clients.\n"
-    yield from _table(client_metrics_properties().values())
+    yield "Kept and shown (KIP-714), and changed at any time; this broker collects no metrics from clients.\n"
+    yield from _table(client_metrics_properties().values(), changes=False)
     yield "\n## Broker settings that are defaults of topics\n"
     yield "These apply if a topic has no setting of its own; [above](#topic-settings) lists them.\n"
     yield from _table(item for name, item in broker_properties().items() if name in _of_topics())
@@ -108,13 +109,13 @@ def _row(name: str, f: Field[Any], known: Property | None, *, changes: bool) -> 
     return f"| `{name}` | {_kind(f)} | {_default(f)} | {_range(f)} |{changing} {doc} |"
 
 
-def _table(items: Iterator[Property] | Any) -> Iterator[str]:
-    yield "| name | type | default | allowed | changes |"
-    yield "|---|---|---|---|---|"
+def _table(items: Iterable[Property], *, changes: bool = True) -> Iterator[str]:
+    yield "| name | type | default | allowed |" + (" changes |" if changes else "")
+    yield "|---|---|---|---|" + ("---|" if changes else "")
     for item in items:
         default = "" if item.default is None else f"`{item.default}`" if item.default else "empty"
-        allowed = allowed_values(item.allowed)
-        yield f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed} | {_changes(item)} |"
+        changing = f" {_changes(item)} |" if changes else ""
+        yield f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed_values(item.allowed)} |{changing}"
 
 
 def _changes(known: Property | None) -> str:

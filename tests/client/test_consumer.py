@@ -183,6 +183,30 @@ async def test_a_static_member_keeps_its_partitions_over_a_restart(broker: Runni
         await again.stop()
 
 
+@PROTOCOLS
+@on_loop
+async def test_the_partitions_of_a_stuck_static_member_wait_for_it(
+    broker: RunningBroker, group_id: str, protocol: str
+) -> None:
+    """For the session timeout, whose default is longer than this test."""
+    servers = broker.bootstrap_servers
+    await make_topic(servers, group_id, 2)
+    events: list[tuple[str, str, set[int]]] = []
+    settings = group(servers, group_id, group_protocol=protocol, heartbeat_interval_ms=200)
+    async with (
+        Consumer(**settings, group_instance_id="stuck", max_poll_interval_ms=2000) as stuck,
+        Consumer(**settings, group_instance_id="other") as other,
+    ):
+        stuck.subscribe([group_id], listener=Watching("stuck", events))
+        other.subscribe([group_id], listener=Watching("other", events))
+        await _until(lambda: len(stuck.assignment()) == 1 and len(other.assignment()) == 1, stuck, other)
+        kept, seen = stuck.assignment(), [event for event in events if event[0] == "other"]
+        await _until(lambda: not stuck.assignment(), other)
+        await _until(stuck.assignment, stuck, other)
+        assert stuck.assignment() == kept
+        assert [event for event in events if event[0] == "other"] == seen
+
+
 @on_loop
 async def test_read_committed_waits_behind_an_open_transaction(broker: RunningBroker, unique_name: str) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)

@@ -363,15 +363,23 @@ class ConsumerConfig(ClientConfig):
         choices=ASSIGNORS,
     )
     session_timeout_ms: int = setting(
-        "session.timeout.ms", 45_000, "A member that is silent for longer is removed.", low=1, high=MAX_INT
+        "session.timeout.ms",
+        45_000,
+        "A member that is silent for longer is removed; with group.protocol=consumer the broker's setting counts.",
+        low=1,
+        high=MAX_INT,
     )
     heartbeat_interval_ms: int = setting(
-        "heartbeat.interval.ms", 3000, "Time between two signs of life to the coordinator.", low=1, high=MAX_INT
+        "heartbeat.interval.ms",
+        3000,
+        "Time between two signs of life to the coordinator; with group.protocol=consumer the broker's setting counts.",
+        low=1,
+        high=MAX_INT,
     )
     max_poll_interval_ms: int = setting(
         "max.poll.interval.ms",
         300_000,
-        "A member that fetches nothing for longer leaves.",
+        "A member that fetches nothing for longer leaves; a static one keeps its partitions for the session timeout.",
         low=1,
         high=MAX_INT,
     )

@@ -84,7 +84,6 @@ class ConsumerGroupMember:
         effect on the assignment."""
         self._busy = False
         """Whether a heartbeat is unanswered."""
-        self._interval_ms = config.heartbeat_interval_ms
         self._target: dict[bytes, list[int]] | None = None
         """What the coordinator assigned and the member has not taken up yet."""
         self._reported_topics: tuple[str, ...] | None = None
@@ -139,12 +138,19 @@ class ConsumerGroupMember:
         if node is None or not self._may_be_known:
             done.resolve(None)
             return done
-        static = self._config.group_instance_id is not None
+        self._send_farewell(node).then(done.resolve)
+        return done
+
+    def _send_farewell(self, node: int) -> Deferred[None]:
+        """Leave the group; a static member may come back within the session timeout, and keeps its partitions until
+        then."""
+        done: Deferred[None] = Deferred()
+        instance_id = self._config.group_instance_id
         request = ConsumerGroupHeartbeatRequest(
             group_id=self._group_id,
             member_id=self._member_id,
-            member_epoch=LEAVE_STATIC_EPOCH if static else LEAVE_EPOCH,
-            instance_id=self._config.group_instance_id,
+            member_epoch=LEAVE_EPOCH if instance_id is None else LEAVE_STATIC_EPOCH,
+            instance_id=instance_id,
         )
         self._wire.send(
             node, CONSUMER_GROUP_HEARTBEAT, request, lambda answer, version, now_ms: done.resolve(None), channel=1
@@ -222,10 +228,9 @@ class ConsumerGroupMember:
         if not self.state.joined:
             self._become(MemberState.REJOINED if self.state is MemberState.FENCED else MemberState.STABLE)
         self._epoch = response.member_epoch
-        self._interval_ms = response.heartbeat_interval_ms
         if response.assignment is not None:
             self._target = {item.topic_id: list(item.partitions) for item in response.assignment.topic_partitions}
-        self._timer = self._wire.timers.schedule(now_ms + self._interval_ms, self._send_heartbeat)
+        self._timer = self._wire.timers.schedule(now_ms + response.heartbeat_interval_ms, self._send_heartbeat)
         if self._target is not None:
             self._reconcile()
         elif self._has_changes():
@@ -290,20 +295,16 @@ class ConsumerGroupMember:
         self._timer = self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, self._send_heartbeat)
 
     def _stop_reading(self) -> None:
-        """The program is stuck: leave, so that others can read. Its next fetch joins again."""
+        """The program is stuck: leave, so that others can read, if it is not static. Its next fetch joins again."""
         node = self.finder.node
         if node is not None:
-            request = ConsumerGroupHeartbeatRequest(
-                group_id=self._group_id, member_id=self._member_id, member_epoch=LEAVE_EPOCH
-            )
-            self._wire.send(node, CONSUMER_GROUP_HEARTBEAT, request, lambda answer, version, now_ms: None, channel=1)
+            self._send_farewell(node)
         self._may_be_known = False
         self._lose_all()
 
     def _lose_all(self) -> None:
         self._epoch = JOIN_EPOCH
         self._target = None
-        self._reported_topics = self._reported_owned = None
         self._abandoned += 1
         begun = self._abandoned
         owned = list(self._subscription.assigned)

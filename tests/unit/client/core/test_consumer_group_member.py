@@ -2,116 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import product
 
 import pytest
 
-from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.consumer_group_member import ConsumerGroupMember
 from oncelog.client.core.member_states import MAY_FOLLOW, MemberState
-from oncelog.client.core.metadata import ClusterMetadata
-from oncelog.client.core.subscription import Reset, Subscription
-from oncelog.client.core.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA
-from oncelog.deferred import Deferred
-from oncelog.errors import Error, InvariantError, KafkaError
+from oncelog.client.core.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA, Failure
+from oncelog.errors import Error, InvariantError
 from oncelog.protocol.generated.consumer_group_heartbeat_response import (
     Assignment,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
 from oncelog.types import TopicPartition
-from tests.unit.client.core.producers import P0, P1, TOPIC, coordinator, picture
-from tests.unit.client.core.wires import FakeWire, Sent
+from tests.unit.client.core.consumer_group import BEAT_MS, TOPIC_ID, Group
+from tests.unit.client.core.producers import P0, P1, TOPIC, coordinator
 
-TOPIC_ID = b"\x01" * 16
-NEW_TOPIC_ID = b"\x02" * 16
-BEAT_MS = 5000
 S = MemberState
-
-
-class Program:
-    """The consumer around the member: reading unless it is stuck; its listener takes as long as the test says to be
-    told of a revocation, and with ``slow`` of an assignment."""
-
-    def __init__(self) -> None:
-        self.stuck = self.slow = False
-        self.assigning: list[tuple[list[TopicPartition], Deferred[None]]] = []
-        self.revoking: list[tuple[list[TopicPartition], bool, Deferred[None]]] = []
-        self.failure: KafkaError | None = None
-
-    def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
-        done: Deferred[None] = Deferred()
-        self.revoking.append((partitions, lost, done))
-        return done
-
-    def assigned(self, added: list[TopicPartition]) -> Deferred[None]:
-        done: Deferred[None] = Deferred() if self.slow else Deferred.of(None)
-        self.assigning.append((added, done))
-        return done
-
-    def listened(self) -> None:
-        """The listener returns from everything it was being told."""
-        for done in [item[-1] for item in (*self.revoking, *self.assigning)]:
-            if not done.done:
-                done.resolve(None)
-
-    def group_failed(self, error: KafkaError) -> None:
-        self.failure = error
-
-    def reading(self) -> bool:
-        return not self.stuck
-
-
-class Group:
-    """A member that has found its coordinator; the test plays the coordinator."""
-
-    def __init__(self) -> None:
-        self.wire = FakeWire()
-        self.program = Program()
-        metadata = ClusterMetadata(self.wire, max_age_ms=10**9, retry_backoff_ms=100, retry_backoff_max_ms=1000)
-        self.subscription = Subscription(Reset.EARLIEST)
-        self.subscription.subscribe([TOPIC], None, None)
-        self.metadata = metadata
-        config = ConsumerConfig.from_keywords(group_id="g", group_protocol="consumer")
-        metadata.want([TOPIC])
-        metadata.refresh()
-        self.wire.pass_time(1)
-        self.wire.take(METADATA).answer(picture(topic_id=TOPIC_ID))
-        self.member = ConsumerGroupMember(config, self.wire, metadata, self.subscription, self.program, "m")
-        self.member.poll(self.wire.now_ms())
-        self.wire.take(FIND_COORDINATOR).answer(coordinator("g"))
-
-    @property
-    def owned(self) -> list[TopicPartition]:
-        return sorted(self.subscription.assigned)
-
-    def beat(self) -> Sent:
-        """The heartbeat in flight, or the next one."""
-        if not self.wire.count(CONSUMER_GROUP_HEARTBEAT):
-            self.wire.pass_time(BEAT_MS)
-        return self.wire.take(CONSUMER_GROUP_HEARTBEAT)
-
-    def answer(self, epoch: int, target: Sequence[TopicPartition] | None = None) -> None:
-        assignment = None
-        if target is not None:
-            assignment = Assignment([TopicPartitions(TOPIC_ID, [name.partition for name in target])])
-        self.beat().answer(
-            ConsumerGroupHeartbeatResponse(
-                member_id="m", member_epoch=epoch, heartbeat_interval_ms=BEAT_MS, assignment=assignment
-            )
-        )
-
-    def refuse(self, error: Error) -> None:
-        self.beat().answer(ConsumerGroupHeartbeatResponse(error_code=error))
-
-    def fence(self) -> None:
-        self.refuse(Error.FENCED_MEMBER_EPOCH)
-
-    def learn_new_topic(self) -> None:
-        """Metadata names the topic of ``NEW_TOPIC_ID``."""
-        self.metadata.names_by_id[NEW_TOPIC_ID] = "new"
-        self.member.metadata_changed()
 
 
 def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_back() -> None:
@@ -184,6 +92,67 @@ def test_a_revocation_that_ends_after_the_member_failed_takes_nothing_over() -> 
     assert group.owned == []
 
 
+# --- what is told to the coordinator
+
+
+def test_a_member_that_joins_tells_everything_about_itself() -> None:
+    group = Group(group_instance_id="one", group_remote_assignor="range", client_rack="r1", rebalance_timeout_ms=7000)
+    joining = group.beat().message
+    assert (joining.group_id, joining.member_id, joining.member_epoch) == ("g", "m", 0)
+    assert (joining.instance_id, joining.server_assignor, joining.rack_id) == ("one", "range", "r1")
+    assert (joining.rebalance_timeout_ms, joining.subscribed_topic_names) == (7000, [TOPIC])
+    assert joining.topic_partitions == []
+
+
+def test_a_member_that_could_not_reach_its_coordinator_tells_everything_again() -> None:
+    """The coordinator may know nothing of what the lost heartbeats said."""
+    group = stable()
+    for error in (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NONE):
+        beat = group.beat()
+        beat.answer(ConsumerGroupHeartbeatResponse(error_code=error, heartbeat_interval_ms=BEAT_MS, member_epoch=1))
+    assert beat.message.subscribed_topic_names == [TOPIC]
+    assert [(item.topic_id, item.partitions) for item in beat.message.topic_partitions] == [(TOPIC_ID, [0, 1])]
+
+
+def test_a_member_without_a_coordinator_leaves_at_once() -> None:
+    group = Group()
+    group.beat().answer(Failure(Error.NETWORK_EXCEPTION, "lost", sent=True))
+    group.wire.pass_time(BEAT_MS)
+    assert group.member.leave().done
+
+
+def test_a_member_asks_for_the_names_of_topics_that_it_does_not_know() -> None:
+    group = stable()
+    assert group.wire.count(METADATA) == 0
+    group.answer_with_new_topic()
+    group.wire.pass_time(BEAT_MS)
+    assert [item.name for item in group.wire.take(METADATA).message.topics] == [TOPIC]
+
+
+def test_a_program_that_polls_now_and_then_stays_in_the_group() -> None:
+    group = Group(max_poll_interval_ms=3 * BEAT_MS)
+    group.answer(1, [P0])
+    group.program.stuck = True  # at no heartbeat does it wait for records
+    for _ in range(10):
+        group.member.polled(group.wire.now_ms())
+        group.answer(1)
+    assert group.member.state is S.STABLE
+
+
+@pytest.mark.parametrize("stuck", [True, False])
+def test_a_static_member_leaves_for_the_session_timeout_only(stuck: bool) -> None:
+    """Also if its program is stuck: as documented for ``max.poll.interval.ms``, its partitions wait for it."""
+    group = Group(group_instance_id="one", max_poll_interval_ms=BEAT_MS // 2)
+    group.answer(1, [P0, P1])
+    group.answer(1)
+    if stuck:
+        group.program.stuck = True
+    else:
+        group.member.leave()
+    farewell = group.beat().message
+    assert (farewell.member_epoch, farewell.member_id, farewell.instance_id) == (-2, "m", "one")
+
+
 # --- the states
 
 
@@ -195,16 +164,8 @@ def stable() -> Group:
 
 
 def resolving() -> Group:
-    """Assigned a topic that was made after the last metadata."""
     group = stable()
-    group.beat().answer(
-        ConsumerGroupHeartbeatResponse(
-            member_id="m",
-            member_epoch=2,
-            heartbeat_interval_ms=BEAT_MS,
-            assignment=Assignment([TopicPartitions(TOPIC_ID, [0]), TopicPartitions(NEW_TOPIC_ID, [0])]),
-        )
-    )
+    group.answer_with_new_topic()
     return group
 
 

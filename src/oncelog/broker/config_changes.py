@@ -19,6 +19,7 @@ from oncelog.broker.security.access import GROUP, TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work
 from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, is_broker_setting, parse_broker
+from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
     Property,
@@ -54,6 +55,7 @@ class NamedResource(Protocol):
 
 
 R = TypeVar("R", bound=NamedResource)
+A = TypeVar("A")
 
 
 class Refusal(NamedTuple):
@@ -172,25 +174,39 @@ def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | No
     return None
 
 
-def for_each_resource(
-    resources: Sequence[R], alter: Callable[[R], Refusal | None]
-) -> Work[list[tuple[Error, str | None]]]:
-    """The answers to a request that changes several resources: one by one, refusing those named twice."""
-    answers: list[tuple[Error, str | None]] = []
+def change_each(
+    broker: Broker,
+    resources: Sequence[R],
+    alter: Callable[[R], Refusal | None],
+    response: Callable[[int, str | None, int, str], A],
+) -> Deferred[list[A]]:
+    """Change several resources one by one, refusing those named twice; resolves to a response for each.
+
+    :param response: makes one of error code, message, resource type and resource name.
+    """
+    return broker.slices.begin(_changing_each(resources, alter, response))
+
+
+def _changing_each(
+    resources: Sequence[R], alter: Callable[[R], Refusal | None], response: Callable[[int, str | None, int, str], A]
+) -> Work[list[A]]:
+    responses: list[A] = []
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     for resource in resources:
+        kind, name = resource.resource_type, resource.resource_name
         refusal: Refusal | None
-        if counts[resource.resource_type, resource.resource_name] > 1:
+        if counts[kind, name] > 1:
             refusal = Refusal(Error.INVALID_REQUEST, "Each resource must appear at most once.")
         else:
             try:
                 refusal = alter(resource)
             except StorageError as error:
                 refusal = Refusal(Error.KAFKA_STORAGE_ERROR, str(error))
-        answers.append((refusal.error, refusal.message) if refusal else (Error.NONE, None))
-        if not len(answers) % RESOURCES_IN_A_PIECE:
+        error_code, message = refusal or (Error.NONE, None)
+        responses.append(response(error_code, message, kind, name))
+        if not len(responses) % RESOURCES_IN_A_PIECE:
             yield
-    return answers
+    return responses
 
 
 def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from oncelog.acls import Operation
 from oncelog.broker.config_changes import (
     Refusal,
     change,
-    for_each_resource,
+    change_each,
     refusal_of_caller,
     refusal_of_keys,
     refusal_of_resource,
@@ -20,7 +20,6 @@ from oncelog.broker.config_changes import (
 )
 from oncelog.broker.context import RequestContext
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.generated.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
 from oncelog.protocol.generated.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
@@ -30,19 +29,12 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
-    altering = for_each_resource(
-        request.resources, lambda resource: _alter(broker, context, resource, validate_only=request.validate_only)
-    )
-
-    def answer(outcomes: list[tuple[Error, str | None]]) -> AlterConfigsResponse:
-        return AlterConfigsResponse(
-            responses=[
-                AlterConfigsResourceResponse(error, message, resource.resource_type, resource.resource_name)
-                for resource, (error, message) in zip(request.resources, outcomes, strict=True)
-            ]
-        )
-
-    return broker.slices.begin(altering).map(answer)
+    return change_each(
+        broker,
+        request.resources,
+        lambda resource: _alter(broker, context, resource, validate_only=request.validate_only),
+        AlterConfigsResourceResponse,
+    ).map(lambda responses: AlterConfigsResponse(responses=responses))
 
 
 def _alter(

@@ -16,9 +16,9 @@ from oncelog.broker.config_changes import (
     REMOVED_MIN_IN_SYNC,
     Refusal,
     change,
+    change_each,
     change_loggers,
     current_values,
-    for_each_resource,
     refusal_of_caller,
     refusal_of_keys,
     refusal_of_resource,
@@ -58,19 +58,12 @@ class Operation(IntEnum):
 def handle(
     broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> Deferred[IncrementalAlterConfigsResponse]:
-    altering = for_each_resource(
-        request.resources, lambda resource: _alter(broker, context, resource, validate_only=request.validate_only)
-    )
-
-    def answer(outcomes: list[tuple[Error, str | None]]) -> IncrementalAlterConfigsResponse:
-        return IncrementalAlterConfigsResponse(
-            responses=[
-                AlterConfigsResourceResponse(error, message, resource.resource_type, resource.resource_name)
-                for resource, (error, message) in zip(request.resources, outcomes, strict=True)
-            ]
-        )
-
-    return broker.slices.begin(altering).map(answer)
+    return change_each(
+        broker,
+        request.resources,
+        lambda resource: _alter(broker, context, resource, validate_only=request.validate_only),
+        AlterConfigsResourceResponse,
+    ).map(lambda responses: IncrementalAlterConfigsResponse(responses=responses))
 
 
 def _alter(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from threading import Lock
 
 import pytest
 
 from oncelog.broker.long_writes import LONG_WRITE_BYTES
 from oncelog.errors import Error, StorageError
+from oncelog.ports import Buffer
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
@@ -68,6 +70,39 @@ def test_a_small_one_is_written_in_its_own_turn(side: Side) -> None:
     peer = Peer()
     side.produce(peer, short())
     assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
+
+
+def test_one_is_written_in_its_own_turn_once_nothing_is_handed_over_any_more(side: Side) -> None:
+    peer = Peer()
+    side.broker.long_writes.end()
+    side.produce(peer, long())
+    assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
+
+
+def test_it_is_written_under_its_own_lock_by_whoever_comes_first(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other thread and the loop, which may need the log meanwhile, come at the same time."""
+    locks: list[Lock] = []
+    held: list[list[bool]] = []
+    append = MemoryFile.append
+
+    def make_lock() -> Lock:
+        locks.append(Lock())
+        return locks[-1]
+
+    def seen(file: MemoryFile, buffers: Sequence[Buffer]) -> None:
+        held.append([lock.locked() for lock in locks])
+        append(file, buffers)
+
+    monkeypatch.setattr(MemoryFile, "append", seen)
+    side.broker.long_writes.begin(side.elsewhere, make_lock)
+    for end_offset in (1, 2):
+        side.produce(Peer(), long())
+        partition = side.broker.partition(TopicPartition("plain", 0))
+        assert partition is not None
+        partition.log.settle()
+        side.elsewhere.do()
+        assert side.end_offset() == end_offset
+    assert held == [[True], [False, True]]
 
 
 def test_what_comes_after_it_on_another_connection_is_behind_it(side: Side) -> None:

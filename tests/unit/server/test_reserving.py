@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -18,7 +20,7 @@ from oncelog.server.disk import OsDisk, OsFile
 from oncelog.server.reserving import RESERVED_FROM_BYTES
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, open_log, roll
 
-MB = 1024 * 1024
+MB, GB = 1024 * 1024, 1024 * 1024 * 1024
 PIECE = bytes(MB)
 
 
@@ -88,6 +90,24 @@ def test_a_disk_that_is_nearly_full_is_left_to_what_is_written(monkeypatch: pyte
     file = OsDisk(str(tmp_path)).open("f", create=True)
     _fill(file, 6)
     assert (asked, file.size()) == ([], 6 * MB)
+
+
+@pytest.mark.parametrize(
+    ("whole_gb", "free_gb", "has_room"), [(10, 2, True), (10, 1.9, False), (100, 10, True), (100, 9.9, False)]
+)
+def test_a_disk_keeps_two_gigabytes_and_a_tenth_of_itself_free(
+    monkeypatch: pytest.MonkeyPatch, whole_gb: float, free_gb: float, has_room: bool
+) -> None:
+    fragment = 4096
+    found = mock.Mock(f_frsize=fragment, f_blocks=whole_gb * GB // fragment, f_bavail=free_gb * GB // fragment)
+    monkeypatch.setattr(os, "fstatvfs", lambda _: found)
+    assert reserving._has_room(0) is has_room
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the call is Linux's own")
+def test_linux_has_the_call() -> None:
+    """Otherwise the tests above hold without anything being reserved."""
+    assert reserving._fallocate is not None
 
 
 def test_a_disk_that_knows_no_such_call_is_written_as_ever(monkeypatch: pytest.MonkeyPatch, disk: OsDisk) -> None:

@@ -14,9 +14,10 @@ from oncelog.broker.partition import Partition
 from oncelog.errors import Error, StorageError
 from oncelog.metrics.shell import ShellCounts
 from oncelog.records.batch import Record, encode_batch
+from oncelog.server import syncing
 from oncelog.server.memory_disk import MemoryFile
 from oncelog.server.server import Server
-from oncelog.server.syncing import Syncing
+from oncelog.server.syncing import QUICK_SYNC_S, Syncing
 from oncelog.server.workers import Worker
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
@@ -27,9 +28,8 @@ PARTITIONS = 5
 class Thread:
     """A worker that does its work when it is told to."""
 
-    alive = True
-
     def __init__(self) -> None:
+        self.alive = True
         self.jobs: list[Callable[[], None]] = []
 
     def submit(self, job: Callable[[], None]) -> None:
@@ -37,6 +37,9 @@ class Thread:
 
     def go_on(self) -> None:
         self.jobs.pop(0)()
+
+    def stop(self) -> None:
+        self.alive = False
 
 
 class Loop:
@@ -79,8 +82,8 @@ class Shell:
         assert partition is not None
         return partition
 
-    def append(self) -> None:
-        for index in range(PARTITIONS):
+    def append(self, partitions: int = PARTITIONS) -> None:
+        for index in range(partitions):
             assert not self.partition(index).append_client(encode_batch([Record(0, NOW_MS, None, b"v")]), NOW_MS).error
         self.turn_ends()
 
@@ -139,3 +142,38 @@ def test_a_job_is_shared_out_without_an_empty_part(count: int, sizes: list[int])
     assert [len(part.tickets) for part in parts] == sizes
     shared = {partition for part in parts for partition, _ in part.tickets}
     assert shared == {partition for partition, _ in whole.tickets}
+
+
+def test_small_syncs_run_on_the_loop_for_as_long_as_the_disk_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = takes_s = 0.0
+    sync = MemoryFile.sync
+
+    def timed(file: MemoryFile) -> None:
+        nonlocal now_s
+        now_s += takes_s
+        sync(file)
+
+    monkeypatch.setattr(MemoryFile, "sync", timed)
+    monkeypatch.setattr(syncing, "time", mock.Mock(perf_counter=lambda: now_s))
+    shell = Shell(1)
+    (thread,) = shell.threads
+    for _ in ("the first one, with its folder", "the first small one"):
+        shell.append(1)
+        assert (len(thread.jobs), shell.syncing.under_way) == (1, True)
+        thread.go_on()
+        shell.loop.turn()
+    takes_s = 2 * QUICK_SYNC_S
+    shell.append(1)
+    assert (thread.jobs, shell.committed()[0]) == ([], 3)
+    shell.append(1)
+    assert (len(thread.jobs), shell.committed()[0]) == (1, 3), "it was slow the last time"
+    assert (shell.counts.flushes.count, shell.counts.flushes.sum_ns) == (3, 2_000_000)
+
+
+def test_a_server_that_stops_begins_no_round_and_ends_its_threads() -> None:
+    shell = Shell(2)
+    shell.is_stopping = True
+    shell.append()
+    shell.syncing.stop()
+    assert [(thread.jobs, thread.alive) for thread in shell.threads] == [([], False)] * 2
+    assert not shell.syncing.under_way

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.children import of_family
 from tests.support.spark_cluster import SparkCluster
 
 FLIGHTS = 10_000
@@ -32,6 +33,7 @@ def demo(folder: Path, *options: str) -> dict[str, Any]:
         text=True,
         timeout=880,
         check=False,
+        env=of_family(),
     )
     assert run.returncode == 0, run.stderr[-4000:]
     result: dict[str, Any] = json.loads(run.stdout)

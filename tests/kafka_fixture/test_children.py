@@ -28,6 +28,24 @@ ends_with_us(child.pid, Path(sys.argv[1]))
 print(json.dumps([child.pid, int(child.stdout.readline())]), flush=True)
 input()
 """
+WITH_FAMILY = """
+import json, subprocess, sys
+from tests.support.children import of_family
+
+one, other = [
+    "import subprocess, sys; print(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid, flush=True)" + rest
+    for rest in ("", "; sys.stdin.read()")
+]
+children = [
+    subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=of_family(),
+        start_new_session=True)
+    for program in (one, other)
+]
+pids = [int(child.stdout.readline()) for child in children]
+children[0].wait()
+print(json.dumps([children[1].pid, *pids]), flush=True)
+input()
+"""
 WITH_KAFKA = """
 import json
 from tests.support.apache_kafka import ApacheKafka
@@ -63,6 +81,13 @@ def test_children_and_their_own_end_with_a_process_that_was_killed(tmp_path: Pat
     with killed(WITH_GRANDCHILD, str(folder)) as pids:
         family = [os.pidfd_open(pid) for pid in pids if isinstance(pid, int)]
     assert len(family) == 2
+    wait_for_end(*family)
+
+
+def test_a_family_ends_whatever_sessions_it_is_in_and_whoever_of_it_has_ended_before() -> None:
+    with killed(WITH_FAMILY) as pids:
+        family = [os.pidfd_open(pid) for pid in pids if isinstance(pid, int)]
+    assert len(family) == 3
     wait_for_end(*family)
 
 

@@ -88,6 +88,17 @@ def set_password(guarded: Served, name: str, *more: str, password: str = "secret
     return guarded.run("users", "set", name, "--password-file", "-", *more, stdin=password)
 
 
+def test_what_was_done_to_a_user_is_said(guarded: Served) -> None:
+    """Both commands ended without a word, also with --json."""
+    assert set_password(guarded, "alice").done().out == "set the SCRAM-SHA-512 password of user alice\n"
+    told = set_password(guarded, "alice", "--mechanism", "SCRAM-SHA-256", "--iterations", "5000", "--json").done().json
+    assert told == {"user": "alice", "mechanism": "SCRAM-SHA-256", "iterations": 5000}
+    removed = guarded.run("users", "remove", "alice").done().out
+    assert removed == "removed the SCRAM-SHA-512 password of user alice\n"
+    told = guarded.run("users", "remove", "alice", "--mechanism", "SCRAM-SHA-256", "--json").done().json
+    assert told == {"user": "alice", "mechanism": "SCRAM-SHA-256"}
+
+
 def test_users_are_made_listed_and_removed(guarded: Served) -> None:
     set_password(guarded, "alice").done()
     set_password(guarded, "alice", "--mechanism", "SCRAM-SHA-256", "--iterations", "8192").done()
@@ -103,7 +114,8 @@ def test_users_are_made_listed_and_removed(guarded: Served) -> None:
 
 
 def test_a_user_that_is_not_there_is_named(guarded: Served) -> None:
-    assert "RESOURCE_NOT_FOUND" in guarded.run("users", "remove", "nobody").sentence()
+    refused = guarded.run("users", "remove", "nobody").sentence()
+    assert "RESOURCE_NOT_FOUND" in refused and "see oncelog users list" in refused
 
 
 def test_an_empty_password_and_bad_iterations_are_refused(guarded: Served) -> None:

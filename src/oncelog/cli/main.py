@@ -59,6 +59,7 @@ NEXT_STEPS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or create it with oncelog topics create",
     Error.TRANSACTIONAL_ID_NOT_FOUND: "see oncelog transactions list",
     Error.GROUP_ID_NOT_FOUND: "see oncelog groups list",
+    Error.RESOURCE_NOT_FOUND: "see oncelog users list",
     Error.SECURITY_DISABLED: "the broker needs the setting authorizer.class.name="
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer, and super.users for its administrator",
 }

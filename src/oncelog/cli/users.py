@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import IO
 
 import click
 
 from oncelog.cli.options import Cluster, cluster_options
-from oncelog.cli.output import show_rows
+from oncelog.cli.output import show_json, show_rows
 from oncelog.scram import LEAST_ITERATIONS, MOST_ITERATIONS
 
 MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
@@ -54,7 +55,7 @@ def list_users(cluster: Cluster, names: tuple[str, ...]) -> None:
     "--password-file", type=click.File("r"), help="Read the password from the only line of a file, - for stdin."
 )
 @cluster_options
-def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, password_file: object) -> None:
+def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, password_file: IO[str] | None) -> None:
     """Create a user or change a password. The command asks for the password, so it never appears in a process list.
 
     \b
@@ -68,11 +69,15 @@ def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, p
             )
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     else:
-        password = password_file.readline().rstrip("\r\n")  # type: ignore[attr-defined]
+        password = password_file.readline().rstrip("\r\n")
     if not password:
         raise click.UsageError("the password is empty")
     with cluster.admin() as admin:
         admin.set_password(name, MECHANISMS[mechanism], password, iterations)
+    if cluster.as_json:
+        show_json({"user": name, "mechanism": mechanism, "iterations": iterations})
+    else:
+        click.echo(f"set the {mechanism} password of user {name}")
 
 
 @command.command("remove")
@@ -88,3 +93,7 @@ def remove(cluster: Cluster, name: str, mechanism: str) -> None:
     """
     with cluster.admin() as admin:
         admin.delete_credential(name, MECHANISMS[mechanism])
+    if cluster.as_json:
+        show_json({"user": name, "mechanism": mechanism})
+    else:
+        click.echo(f"removed the {mechanism} password of user {name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,46 @@ def test_the_error_that_is_tried_again_is_told(words: tuple[str, ...], request_n
     named, _, why = told[-1]
     assert named == address
     assert "KAFKA_STORAGE_ERROR" in why and "the broker's disk is full or failing" in why
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize(
+    ("request_names", "error"),
+    [
+        (("FindCoordinator",), "COORDINATOR_NOT_AVAILABLE"),
+        (("JoinGroup", "ConsumerGroupHeartbeat"), "COORDINATOR_LOAD_IN_PROGRESS"),
+    ],
+)
+def test_a_consumer_that_cannot_join_its_group_says_why(
+    protocol: str, request_names: tuple[str, ...], error: str
+) -> None:
+    """It said nothing of the cause. A broker with a full disk answers the first of these."""
+    with oncelog.Broker(faults=True) as broker:
+        address = broker.bootstrap_servers
+        with Admin(bootstrap_servers=address) as admin:
+            admin.create_topics([NewTopic("t", 1)])
+        for name in request_names:
+            broker.faults.answer_error(name, error, times=None)
+        told = call("consume", "-t", "t", "-g", "g", "-b", address, "--timeout", 2, "-X", f"group.protocol={protocol}")
+    assert told.code == 0
+    first, last = told.err.splitlines()
+    assert first.startswith(f"still waiting for {address} (a partition of group 'g'): the last error was: ")
+    assert f"[{error}]" in first
+    assert last == "0 records"
+
+
+@pytest.mark.parametrize("side", ["--from", "--to"])
+def test_a_mirror_names_the_cluster_that_does_not_answer(silent: str, side: str, tmp_path: Path) -> None:
+    limits = tmp_path / "limits.properties"
+    limits.write_text("request.timeout.ms=2500\ndefault.api.timeout.ms=2500\n")
+    with oncelog.Broker() as broker:
+        answers = broker.bootstrap_servers
+        clusters = {"--from": answers, "--to": answers, side: silent}
+        addresses = [word for pair in clusters.items() for word in pair]
+        ended = call("mirror", *addresses, "--from-config", limits, "--to-config", limits)
+    assert ended.code == 1
+    assert f"still waiting for {silent} (the opening of the connection), for " in ended.err
+    assert f"still waiting for {answers}" not in ended.err
 
 
 def test_a_command_that_is_not_kept_waiting_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from oncelog.cli.completion import complete_groups, complete_topics
 from oncelog.cli.options import Cluster, Seconds, cluster_options, text
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
+from oncelog.client.core.waiting import still_waiting
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import TopicPartition, partitions_there
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 POLL_MS = 500
 PATIENCE_S = 10
-"""After this time without a partition, a member of a group is told why that may be."""
+"""After this time without a partition, and without an error, a member of a group is told why that may be: longer than
+the first rebalance of a group takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,7 @@ def _consume(cluster: Cluster, what: What, group: str | None, isolation: str | N
             for name, position in starts.items():
                 consumer.seek(name, position)
         output = sys.stdout.buffer
-        told = None if group is None else _NotAssigned(group)
+        told = None if group is None else _NotAssigned(config.bootstrap_servers, group)
         for record in _records(consumer, what, ends, Stop(), told):
             output.write(line(record))
             shown += 1
@@ -245,22 +247,25 @@ def bounds(
 
 
 class _NotAssigned:
-    """Says once that a group has no partition for its member: otherwise that looks like a topic without records."""
+    """Tells that a group has no partition for its member yet: otherwise that looks like a topic without records."""
 
-    def __init__(self, group: str) -> None:
+    def __init__(self, servers: Sequence[str], group: str) -> None:
+        self._servers = servers
         self._group = group
         self._since: float | None = time.monotonic()
 
     def look(self, assigned: Collection[TopicPartition]) -> None:
         if assigned:
             self._since = None
-        if self._since is None or time.monotonic() - self._since < PATIENCE_S:
+        if self._since is None:
             return
-        self._since = None
-        remark(
-            f"still waiting for a partition: the members of group {self._group!r} before this one have them all, or "
-            f"its coordinator does not answer; see oncelog groups describe {self._group}, and the broker's log"
+        waited_s = time.monotonic() - self._since
+        why = (
+            "the members before this one have them all, or its coordinator does not answer; "
+            f"see oncelog groups describe {self._group}, and the broker's log"
         )
+        otherwise = "" if waited_s < PATIENCE_S else why
+        still_waiting(self._servers, f"a partition of group {self._group!r}", waited_s, None, otherwise)
 
 
 def _records(

@@ -65,7 +65,8 @@ def command(
         raise click.UsageError(f"{', '.join(properties)}: properties of a client need --bootstrap-server")
     found = list(findings(data, Address.parse(listen)))
     if there:
-        found += _cluster(Cluster(properties, as_json), pause_minutes, checkpoint)
+        with waits_told():
+            found += _cluster(Cluster(properties, as_json), pause_minutes, checkpoint)
     if as_json:
         show_json([one.as_json() for one in found])
     else:
@@ -82,7 +83,7 @@ def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> li
 
     found: list[Finding] = []
     try:
-        with waits_told(cluster.properties["bootstrap.servers"]), cluster.admin() as admin:
+        with cluster.admin() as admin:
             found += findings(admin, pause_minutes)
     except OncelogError as error:
         return [bad("cluster", str(error), "start it, or check the address and the client's security settings")]

@@ -15,6 +15,7 @@ import click
 
 from oncelog.cli.options import DEFAULT_ADDRESS, Cluster, text
 from oncelog.cli.output import Advance, counted, progress, remark, show_json
+from oncelog.cli.patience import waits_told
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
 from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, Settings
@@ -121,7 +122,8 @@ def command(
         name, selection, max_bytes, transaction_timeout_ms, interval_ms / 1000, allow_loss, into_existing
     )
     clusters = _cluster("--from", source, from_config), _cluster("--to", target, to_config)
-    asyncio.run(_run(clusters, settings, once=once, switch_over=switch_over, as_json=as_json))
+    with waits_told():
+        asyncio.run(_run(clusters, settings, once=once, switch_over=switch_over, as_json=as_json))
 
 
 def _cluster(option: str, address: str | None, config: Path | None) -> Cluster:

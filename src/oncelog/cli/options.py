@@ -157,7 +157,7 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
         address = default()
         if address is not None:
             properties.setdefault("bootstrap.servers", address)
-        with waits_told(properties.get("bootstrap.servers", "the broker")):
+        with waits_told():
             return command(*args, cluster=Cluster(properties, as_json), **options)
 
     return wrapped  # type: ignore[return-value]

@@ -1,6 +1,6 @@
 """Says what a command waits for, once it has waited for some seconds: the broker, the last error, and for how long.
 
-Called by the options of all client commands (``cli.options``) and by ``oncelog doctor``.
+Called by the options of client commands (``cli.options``), by ``oncelog doctor`` and by ``oncelog mirror``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ NEXT_STEPS = {
 
 
 class _Teller(logging.Handler):
-    """Prints one line for each thing waited for and each error."""
+    """Prints one line for each cluster, thing waited for and error."""
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._servers = servers
         self._last: tuple[float, Retried] | None = None
-        self._told: set[tuple[str, Error | None]] = set()
+        self._told: set[tuple[str, str, Error | None]] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.msg, Retried):
@@ -46,14 +45,15 @@ class _Teller(logging.Handler):
         cause = None
         if self._last is not None and time.monotonic() - self._last[0] <= wait.waited_s:  # else it was another's
             cause = self._last[1]
-        key = (wait.what, None if cause is None else cause.error)
-        if key in self._told:
+        key = (wait.servers, wait.what, None if cause is None else cause.error)
+        if key in self._told or (cause is None and not wait.otherwise):
             return
         self._told.add(key)
         what = wait.what.removesuffix("()")
-        text = f"still waiting for {self._servers} ({what}), for {wait.left_s:.0f} s more at most: "
+        left = "" if wait.left_s is None else f", for {wait.left_s:.0f} s more at most"
+        text = f"still waiting for {wait.servers} ({what}){left}: "
         if cause is None:
-            text += "it has not answered"
+            text += wait.otherwise
         else:
             step = NEXT_STEPS.get(cause.error)
             text += f"the last error was: {cause}" + (f"; {step}" if step else "")
@@ -62,13 +62,10 @@ class _Teller(logging.Handler):
 
 
 @contextmanager
-def waits_told(servers: str) -> Iterator[None]:
-    """Tell, during the block, what clients wait for.
-
-    :param servers: the address that the command was given.
-    """
+def waits_told() -> Iterator[None]:
+    """Tell, during the block, what clients wait for."""
     log = waiting.log
-    teller, before = _Teller(servers), (log.level, log.propagate)
+    teller, before = _Teller(), (log.level, log.propagate)
     log.addHandler(teller)
     log.setLevel(logging.DEBUG)
     log.propagate = False

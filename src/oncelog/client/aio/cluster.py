@@ -92,7 +92,7 @@ class Cluster:
         :raises KafkaConnectionError: no broker can be reached.
         """
         await self.connect()
-        with waiting("the first metadata", self.config.request_timeout_ms / 1000):
+        with waiting(self.config.bootstrap_servers, "the first metadata", self.config.request_timeout_ms / 1000):
             await self.refresh()
 
     async def connect(self) -> None:
@@ -120,7 +120,7 @@ class Cluster:
         """
         limit_ms = self.timeout_ms if timeout_ms is None else timeout_ms
         name = self._setting if timeout_ms is None else setting
-        with waiting(what, limit_ms / 1000):
+        with waiting(self.config.bootstrap_servers, what, limit_ms / 1000):
             return await self._repeat(what, attempt, limit_ms, name)
 
     async def _repeat(self, what: str, attempt: Callable[[], Awaitable[T]], limit_ms: float, name: str) -> T:
@@ -199,7 +199,7 @@ class Cluster:
 
         :raises UnknownTopicOrPartitionError: it does not exist and was not created.
         """
-        with waiting(f"topic {name!r}", self.timeout_ms / 1000):
+        with waiting(self.config.bootstrap_servers, f"topic {name!r}", self.timeout_ms / 1000):
             return await self._topic(name)
 
     async def _topic(self, name: str) -> TopicPicture:

@@ -89,7 +89,7 @@ class Network:
         :raises KafkaConnectionError: none can be reached; the text says why for each.
         """
         limit_ms = max(self.config.socket_connection_setup_timeout_ms, self.config.request_timeout_ms)
-        with waiting("the opening of the connection", limit_ms / 1000):
+        with waiting(self.config.bootstrap_servers, "the opening of the connection", limit_ms / 1000):
             await self._start()
 
     async def _start(self) -> None:

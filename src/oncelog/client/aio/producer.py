@@ -480,7 +480,7 @@ class Producer(Generic[SentK, SentV]):
         """Wait for a transactional call; raises its error."""
         began = time.monotonic()
         try:
-            with waiting(what, self.config.max_block_ms / 1000):
+            with waiting(self.config.bootstrap_servers, what, self.config.max_block_ms / 1000):
                 error = await settled(result, self.config.max_block_ms / 1000)
         except TimeoutError:
             raise KafkaTimeoutError(

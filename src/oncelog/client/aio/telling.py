@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from oncelog.client.core.waiting import TICK_MS, asked_for, still_waiting
 
 
 @contextmanager
-def waiting(what: str, limit_s: float) -> Iterator[None]:
+def waiting(servers: Sequence[str], what: str, limit_s: float) -> Iterator[None]:
     """Tell of the wait once a second while the block runs, if anyone wants to know."""
     if not asked_for():
         yield
@@ -21,7 +21,7 @@ def waiting(what: str, limit_s: float) -> Iterator[None]:
 
     def tick() -> None:
         nonlocal timer
-        still_waiting(what, loop.time() - began, limit_s)
+        still_waiting(servers, what, loop.time() - began, limit_s)
         timer = loop.call_later(TICK_MS / 1000, tick)
 
     timer = loop.call_later(TICK_MS / 1000, tick)

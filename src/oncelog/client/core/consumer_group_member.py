@@ -19,6 +19,7 @@ from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.subscription import Subscription
 from oncelog.client.core.transaction_requests import by_topic
+from oncelog.client.core.waiting import retried
 from oncelog.client.core.wire import CONSUMER_GROUP_HEARTBEAT, Answer, Failure, Wire
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError, KafkaError
@@ -287,6 +288,8 @@ class ConsumerGroupMember:
             text = f"group {self._group_id!r} refused the member{': ' + said if said else ''}"
             self._give_up(error_for(error, text))
             return
+        if action is not Next.REJOIN:
+            retried(error, said or f"the heartbeat of group {self._group_id!r} was refused")
         if action is Next.REJOIN:
             self._lose_all()
         elif action is Next.FIND_COORDINATOR:

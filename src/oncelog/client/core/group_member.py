@@ -20,6 +20,7 @@ from oncelog.client.core.membership import Host
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.subscription import Subscription
+from oncelog.client.core.waiting import retried
 from oncelog.client.core.wire import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP, Answer, Failure, Wire
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
@@ -436,7 +437,10 @@ class GroupMember:
 
     def _failed(self, error: Error, answer: Answer, now_ms: int, what: str) -> None:
         said = answer.text if isinstance(answer, Failure) else ""
-        match next_for(error):
+        action = next_for(error)
+        if action in (Next.FIND_COORDINATOR, Next.RETRY):
+            retried(error, said or f"{what} of group {self._group_id!r} was refused")
+        match action:
             case Next.REJOIN:
                 self._rejoin_later(now_ms)
             case Next.REJOIN_LOST:

@@ -117,7 +117,8 @@ class Sender:
         if self._metadata.leader(oldest.partition) == NO_NODE:
             retried(Error.LEADER_NOT_AVAILABLE, f"{oldest.partition} has no leader")
         waited_s = (now_ms - oldest.created_ms) / 1000
-        still_waiting("records to be acknowledged", waited_s, self._config.delivery_timeout_ms / 1000)
+        limit_s = self._config.delivery_timeout_ms / 1000
+        still_waiting(self._config.bootstrap_servers, "records to be acknowledged", waited_s, limit_s)
         return now_ms + TICK_MS
 
     def _note_waiting(self, due: Collection[int], now_ms: int) -> None:

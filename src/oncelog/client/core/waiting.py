@@ -7,6 +7,7 @@ that a handler can read; the command line shows them to a person who would other
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oncelog.errors import Error
@@ -15,6 +16,7 @@ log = logging.getLogger(__name__)
 
 TICK_MS = 1000
 """How often a wait that goes on is told."""
+NOT_ANSWERED = "it has not answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +32,20 @@ class Retried:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Something that is not done yet, and will be given up when the time that is left is over."""
+    """Something that a cluster has not done yet."""
 
+    servers: str
+    """The bootstrap servers, separated by commas."""
     what: str
     waited_s: float
-    left_s: float
+    left_s: float | None
+    """Then it will be given up; None: never."""
+    otherwise: str = NOT_ANSWERED
+    """The cause, if no error is known; empty: then there is nothing to tell yet."""
 
     def __str__(self) -> str:
-        return f"{self.what} is not done after {self.waited_s:.1f} s, and waits for {self.left_s:.1f} s more at most"
+        left = "" if self.left_s is None else f", and waits for {self.left_s:.1f} s more at most"
+        return f"{self.what} is not done after {self.waited_s:.1f} s{left}"
 
 
 def asked_for() -> bool:
@@ -51,6 +59,9 @@ def retried(error: Error, text: str) -> None:
         log.debug(Retried(error, text))
 
 
-def still_waiting(what: str, waited_s: float, limit_s: float) -> None:
-    """Tell of a wait that goes on."""
-    log.debug(Waiting(what, waited_s, max(0.0, limit_s - waited_s)))
+def still_waiting(
+    servers: Sequence[str], what: str, waited_s: float, limit_s: float | None, otherwise: str = NOT_ANSWERED
+) -> None:
+    """Tell of a wait that goes on; ``otherwise`` as in :class:`Waiting`."""
+    left_s = None if limit_s is None else max(0.0, limit_s - waited_s)
+    log.debug(Waiting(",".join(servers), what, waited_s, left_s, otherwise))

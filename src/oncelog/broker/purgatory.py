@@ -85,11 +85,14 @@ class FetchPurgatory:
 
     def wake(self, partition: TopicPartition) -> None:
         """``partition`` has more to read, failed, or is gone."""
-        if partition in self._woken:
+        if self._woken and partition in self._woken:  # most often nobody waits: no key is hashed then
             self._woken[partition] = True
-        elif partition in self._patient:
+        elif self._patient and partition in self._patient:
             self._slices.begin(self._wake_patient(partition))
-        for fetch in list(self._watchers.get(partition, ())):
+        watching = self._watchers.get(partition) if self._watchers else None
+        if watching is None:
+            return
+        for fetch in list(watching):
             if fetch.is_over:
                 continue
             if fetch.attempt(False, partition):

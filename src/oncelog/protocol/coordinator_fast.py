@@ -19,6 +19,8 @@ _KEY: Final = Struct(">hh")
 _LENGTH: Final = Struct(">h")
 _STATE: Final = Struct(">hqhib")
 _TIMES: Final = Struct(">qqB")
+_USUAL_END: Final = Struct(">qqBBBqBBh")
+"""Times, and the two tags that every step of a transaction has since transaction.version 2."""
 _TAG_INT64: Final = Struct(">BBq")
 _TAG_INT16: Final = Struct(">BBh")
 _OFFSET: Final = Struct(">hqi")
@@ -60,6 +62,10 @@ def transaction_value(
         head = _STATE.pack(1, producer_id, producer_epoch, timeout_ms, status)
     except StructError as error:
         raise UnencodableValue("TransactionLogValue", str(error)) from error
+    has_next = next_producer_id != -1 or next_producer_epoch != -1
+    if client_transaction_version and previous_producer_id != -1 and not has_next:
+        end = _USUAL_END.pack(last_update_ms, start_ms, 2, 0, 8, previous_producer_id, 2, 2, client_transaction_version)
+        return head + topics + end
     tags, count = b"", 0
     if previous_producer_id != -1:
         tags, count = _TAG_INT64.pack(0, 8, previous_producer_id), 1

@@ -387,8 +387,12 @@ class TransactionShard:
             transaction_version=txn.client_transaction_version,
             partitions=unmarked,
         )
+        written = self._host.write_marker(marker, now_ms)
+        if written.succeeded:
+            self._markers_written(txn, written.value, now_ms)
+            return
         since = self._host.timers.since(now_ms)
-        self._host.write_marker(marker, now_ms).then(lambda errors: self._markers_written(txn, errors, since()))
+        written.then(lambda errors: self._markers_written(txn, errors, since()))
 
     def _exists(self, partition: TopicPartition) -> bool:
         count = self._host.topic_partitions(partition.topic)

@@ -18,8 +18,8 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import OffsetRange
 from oncelog.spark.options import parse_sink_options, parse_source_options
-from oncelog.spark.planning import now_ms, plan_write
-from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, commit_batch, ignore
+from oncelog.spark.planning import begin_micro_batch, now_ms, plan_write
+from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, commit_batch, ignore
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.security.sides import PASSWORD, Rule, Side, kafka_side, oncelog_side
 from tests.spark.kafka_records import committed, create_topic, eventually, values
@@ -51,8 +51,8 @@ def options(side: Side, **given: str) -> dict[str, str]:
     } | given
 
 
-def write(side: Side, topic: str, checkpoint: Path, **given: str) -> Outcome:
-    """The first batch of a query, as ``commit()`` writes it."""
+def write(side: Side, topic: str, checkpoint: Path, after_ms: int = 0, **given: str) -> Outcome:
+    """The first batch of a query, as ``commit()`` writes it, that long after it was planned."""
     named = {"topic": topic, "checkpointLocation": str(checkpoint)} | given
     chosen = parse_sink_options(options(side, **named), streaming=True)
     cluster = cluster_for(chosen)
@@ -61,7 +61,7 @@ def write(side: Side, topic: str, checkpoint: Path, **given: str) -> Outcome:
     batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"v")])))
     what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])
     with cluster.transaction(planned.transactional_id, 60_000) as engine:
-        return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
+        return commit_batch(what, engine, ignore, lambda text: None, lambda: now_ms() + after_ms, planned.remember)
 
 
 def new_query(folder: Path) -> Path:
@@ -106,6 +106,27 @@ def test_sink_needs_four_rights_and_names_the_one_that_is_missing(side: Side, un
     checkpoint = new_query(tmp_path)
     assert write(side, topic, checkpoint, **given) is Outcome.WRITTEN
     assert write(side, topic, checkpoint, **given) is Outcome.SKIPPED
+    eventually(lambda: values(committed(side.open_servers, topic)), [b"v"])
+
+
+def test_slow_first_batch_is_written_once_without_the_right_to_ask_how_long_markers_live(
+    side: Side, unique_name: str, tmp_path: Path
+) -> None:
+    topic = create_topic(side.open_servers, unique_name)
+    side.set_rules(
+        allowed(AclResourceType.TRANSACTIONAL_ID, unique_name, Operation.WRITE, PatternType.PREFIXED),
+        allowed(AclResourceType.GROUP, unique_name, Operation.READ, PatternType.PREFIXED),
+        allowed(AclResourceType.TOPIC, topic, Operation.WRITE, PatternType.LITERAL),
+        allowed(AclResourceType.TOPIC, topic, Operation.READ, PatternType.LITERAL),
+    )
+    checkpoint, hour = new_query(tmp_path), 3_600_000
+    prefix = {"transactionalIdPrefix": unique_name}
+    with pytest.raises(SinkRefused, match="grant DESCRIBE_CONFIGS on the cluster"):
+        write(side, topic, checkpoint, hour, **prefix)
+    named = {"topic": topic, "checkpointLocation": str(checkpoint)} | prefix
+    for outcome in (Outcome.WRITTEN, Outcome.SKIPPED):
+        begin_micro_batch(parse_sink_options(options(side, **named), streaming=True))
+        assert write(side, topic, checkpoint, hour, **prefix) is outcome
     eventually(lambda: values(committed(side.open_servers, topic)), [b"v"])
 
 

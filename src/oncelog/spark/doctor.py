@@ -114,12 +114,17 @@ class Diagnosis:
             ("remembers", memory),
             ("cluster", self.cluster_id),
             ("group", self.group),
-            ("marker", "none" if self.marker is None else f"batch {self.marker.batch_id}, {self.marker}"),
+            ("marker", self._marker()),
             *([] if older is None else [("older sink", f"batch {older.batch_id}, {older.rows} rows")]),
             ("transaction", self.transaction),
             ("log", self._log_ends()),
             ("next start", f"{step} batch {self.next_batch}: {self.verdict}, {self.reason}"),
         ]
+
+    def _marker(self) -> str:
+        if self.marker is None:
+            return "none"
+        return f"batch {self.marker.batch_id}, {self.marker}" if self.marker.batch_id >= 0 else "no batch is in yet"
 
     def _log_ends(self) -> str:
         """The ends of the non-empty partitions, one by one, and the number of empty ones."""

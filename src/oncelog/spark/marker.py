@@ -73,6 +73,14 @@ class Marker:
         offsets = next((form for form in forms if len(json.dumps(form)) <= OFFSETS_IN_MARKER), "")
         return cls(plan.query_id, batch.batch_id, rows, batch.fingerprint, batch.planned_at_ms, offsets)
 
+    @classmethod
+    def before(cls, plan: Plan) -> Marker:
+        """The marker of the batch before, which says that this one is not written; of batch -1 for the first."""
+        last = plan.previous.batch if plan.previous is not None else None
+        if last is None:
+            return cls(plan.query_id, plan.number - 1, 0, "unknown", plan.batch.planned_at_ms)
+        return cls(plan.query_id, plan.number - 1, 0, last.fingerprint, last.planned_at_ms)
+
     def encode(self) -> str:
         fields = {"queryId": self.query_id, "batchId": self.batch_id, "rows": self.rows}
         if self.fingerprint:
@@ -268,7 +276,8 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
         return Refuse(_another_before(plan, marker, before))
     if why := _why_previous_proves_nothing(plan):
         return _unknown(plan, f"only a marker of batch {marker.batch_id}", why)
-    return Write(f"the marker holds batch {marker.batch_id}, the one before")
+    held = f"holds batch {marker.batch_id}, the one before" if marker.batch_id >= 0 else "says that none is in yet"
+    return Write(f"the marker {held}")
 
 
 _LOOK = "look at what the destination holds, then set onMissingMarker to write (it is not there) or skip (it is)"

@@ -17,7 +17,7 @@ from oncelog.spark.checkpoint import Checkpoint, marker_group, named_group, olde
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Marker, Memory, NamedWrite, Plan
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.sink_protocol import Remember
+from oncelog.spark.sink_protocol import BatchWrite, Remember, keep_proof
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 QUERY_ID = "sql.streaming.queryId"
@@ -73,6 +73,24 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
         named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker, predecessor)
         return Planned(named, group, _nothing)
     return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
+
+
+def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, siblings: Collection[str] | None = ()) -> None:
+    """Call before the rows of a micro-batch are computed, which may take longer than its plan proves anything.
+
+    :param batch_id: None for the batch that the checkpoint planned last.
+    """
+    checkpoint = checkpoint_at(options.checkpoint_location)
+    cluster = cluster_for(options)
+    group = marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.topic, options.sink_name)
+    if options.offsets_retention_ms is not None or cluster.facts(group).retention_ms is not None:
+        return
+    number = max(checkpoint.batches("offsets"), default=None) if batch_id is None else batch_id
+    if number is None:
+        return
+    planned = plan_write(options, number, siblings)
+    with cluster.transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
+        keep_proof(BatchWrite(planned.plan, options.marker_partition), engine, now_ms, planned.remember)
 
 
 def _marker_of_older_version(options: SinkOptions, group: str, name: str) -> Marker | None:

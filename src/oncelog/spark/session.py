@@ -31,7 +31,7 @@ from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
 from oncelog.spark.marker import Plan
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.planning import BATCH_ID, QUERY_ID, Planned, checkpoint_at, now_ms, plan_write
+from oncelog.spark.planning import BATCH_ID, QUERY_ID, Planned, begin_micro_batch, checkpoint_at, now_ms, plan_write
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink_protocol import Observer, ignore
 
@@ -185,6 +185,8 @@ def _write(
     from oncelog.spark.executors import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
+    if parsed.micro_batch is not None:
+        begin_micro_batch(parsed, parsed.micro_batch, tuple(siblings))
     planned = plan_write(parsed, parsed.micro_batch, tuple(siblings))
     siblings.add(planned.transactional_id)
     return planned, write_rows(rows, parsed, planned, observe)

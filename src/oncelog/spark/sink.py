@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from oncelog.errors import ConfigError, InvariantError
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.planning import BATCH_ID, QUERY_ID, checkpoint_at, now_ms, plan_write
+from oncelog.spark.planning import BATCH_ID, QUERY_ID, begin_micro_batch, checkpoint_at, now_ms, plan_write
 from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
 from oncelog.spark.sink_protocol import BatchCounter, BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
 from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
@@ -218,6 +218,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         self._observe = observe
         checkpoint_at(options.checkpoint_location).query_id()  # refused before any task runs
         self._tasks = _TaskSide(encoding_for(schema, options), options, run_id="")
+        begin_micro_batch(options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._tasks.write(iterator)
@@ -246,6 +247,8 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         self._observe = observe
         self._run_id = uuid.uuid4().hex
         self._tasks = _TaskSide(encoding_for(schema, options), options, run_id=self._run_id)
+        if options.micro_batch is not None:
+            begin_micro_batch(options, options.micro_batch, None)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._tasks.write(iterator)

@@ -29,6 +29,7 @@ from oncelog.spark.marker import (
     Refuse,
     Skip,
     Write,
+    could_have_expired,
     decide,
     decide_overwritten,
 )
@@ -196,6 +197,35 @@ def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, 
     return decision
 
 
+def keep_proof(write: BatchWrite, engine: TransactionEngine, now_ms: Clock, remember: Remember) -> None:
+    """Before the batch's rows are computed: if no marker proves that it is not written, leave one of the batch before.
+
+    Without it only the plan's age would, for as long as markers live, and nobody may say how long that is. Does nothing
+    if that is known, or the batch before was planned a moment ago, or a marker or the user decides.
+    """
+    plan = write.plan
+    if not isinstance(plan, Plan) or plan.retention_ms is not None:
+        return
+    last = plan.previous.batch if plan.previous is not None else None
+    if last is not None and not could_have_expired(last.planned_at_ms, now_ms(), None):
+        return
+    engine.init_producer_id()
+    if engine.committed_offsets(write.marker_partition):
+        return
+    decision = decide(plan, None, now_ms())
+    if not isinstance(decision, Write) or decision.warning:
+        return
+    try:
+        memory = plan.memory(skipped=False)
+        if memory != plan.remembered:
+            remember(memory)
+        _add_marker(engine, write.marker_partition, Marker.before(plan))
+    except OncelogError as error:
+        abort(engine, error)
+        raise
+    engine.end(commit=True)
+
+
 def decide_by_offsets(
     plan: Plan | NamedWrite, offsets: Mapping[TopicPartition, OffsetAndMetadata], now_ms: int, rows: int | None = None
 ) -> Decision:
@@ -245,7 +275,7 @@ def _add_marker(engine: TransactionEngine, partition: TopicPartition, marker: Ma
     short = replace(marker, offsets="").encode()
     for text in dict.fromkeys((marker.encode(), short)):
         try:
-            return engine.add_offset(partition, marker.batch_id, text)
+            return engine.add_offset(partition, max(marker.batch_id, 0), text)
         except KafkaError as error:
             if error.error is not Error.OFFSET_METADATA_TOO_LARGE:
                 raise

@@ -111,6 +111,9 @@ def test_new_query_begins(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="name the one of its marker with --group") as told:
         groups_of(Checkpoint(str(tmp_path)), "")
     assert "PREFIX84d98cca-TOPIC" in str(told.value)
+    said = diagnose(Checkpoint(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
+    assert dict(said.lines())["marker"] == "no batch is in yet"
+    assert dict(said.lines())["next start"] == "plans batch 0: write, the marker says that none is in yet"
     assert "a pipeline's PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"
 
 

@@ -19,6 +19,7 @@ from oncelog.spark.sink_protocol import (
     Step,
     commit_batch,
     ignore,
+    keep_proof,
     newest_marker,
 )
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
@@ -216,6 +217,82 @@ def test_empty_batch_still_leaves_its_marker() -> None:
     run(broker, batch_write(0, count=0))
     assert Marker.decode(broker.offsets[OUT].metadata) == Marker.of(plan_of(0), 0)
     assert run(broker, batch_write(1)) is Outcome.WRITTEN
+
+
+LATER = NOW + 600_000
+"""When a slow batch is ready: its plan is too old by then to prove anything, if the retention is not known."""
+
+
+def slow(batch_id: int, last_age_ms: int = 600_000) -> BatchWrite:
+    """A batch on a cluster that does not tell its retention, planned long after the one before."""
+    write = batch_write(batch_id)
+    assert isinstance(write.plan, Plan)
+    plan = replace(write.plan, retention_ms=None)
+    if plan.previous is not None and plan.previous.batch is not None:
+        last = replace(plan.previous.batch, planned_at_ms=NOW - last_age_ms)
+        plan = replace(plan, previous=Previous(last, True))
+    return replace(write, plan=plan)
+
+
+def end_later(write: BatchWrite, engine: ModelEngine) -> Outcome:
+    return commit_batch(write, engine, ignore, lambda text: None, lambda: LATER, lambda memory: None)
+
+
+@pytest.mark.parametrize("batch_id", [0, 5])
+def test_slow_batch_is_written_once_though_nobody_tells_the_retention(batch_id: int) -> None:
+    broker = ModelBroker()
+    with pytest.raises(SinkRefused, match="option offsetsRetentionMinutes"):
+        end_later(slow(batch_id), ModelEngine(broker))
+    keep_proof(slow(batch_id), ModelEngine(broker), lambda: NOW, lambda memory: None)
+    assert broker.visible == []
+    left = newest_marker(broker.offsets)
+    assert left is not None
+    assert (left.query_id, left.batch_id, left.rows) == ("q", batch_id - 1, 0)
+    for outcome in (Outcome.WRITTEN, Outcome.SKIPPED):
+        keep_proof(slow(batch_id), ModelEngine(broker), lambda: LATER, lambda memory: None)
+        assert end_later(slow(batch_id), ModelEngine(broker)) is outcome
+        assert len(broker.visible) == 4
+    assert end_later(batch_write(batch_id + 1), ModelEngine(broker)) is Outcome.WRITTEN
+
+
+def test_proof_is_left_only_where_the_plan_proves_that_the_batch_is_not_written() -> None:
+    """Not when that is too old, nor over a marker, nor by the user's word; and not where it is not needed."""
+    plan = slow(5).plan
+    assert isinstance(plan, Plan)
+    cases: list[tuple[Plan, int, list[str]]] = [
+        (plan, LATER, ["init", "offsets"]),
+        (replace(plan, remembered=None, on_missing=OnMissingMarker.WRITE), NOW, ["init", "offsets"]),
+        (replace(plan, retention_ms=60_000), NOW, []),
+        (slow(5, last_age_ms=1000).plan, NOW, []),  # type: ignore[list-item]
+        (plan, NOW, ["init", "offsets", "add", "commit"]),
+        (plan, NOW, ["init", "offsets"]),
+    ]
+    broker = ModelBroker()
+    for one, now_ms, calls in cases:
+        engine = ModelEngine(broker)
+        keep_proof(replace(slow(5), plan=one), engine, lambda now_ms=now_ms: now_ms, lambda memory: None)  # type: ignore[misc]
+        assert engine.calls == calls
+    broker.offsets.clear()
+    refusing = ModelEngine(broker, fail="add")
+    with pytest.raises(KafkaError):
+        keep_proof(slow(5), refusing, lambda: NOW, lambda memory: None)
+    assert refusing.calls[-1] == "abort"
+
+
+def test_proof_of_a_run_that_was_overtaken_is_not_left() -> None:
+    """Its successor has written the batch before the proof is committed."""
+    broker = ModelBroker()
+    first = replace(slow(0), plan=replace(slow(0).plan, remembered=None))  # type: ignore[type-var]
+    kept: list[Memory] = []
+
+    def overtaken(memory: Memory) -> None:
+        kept.append(memory)
+        assert run(broker, batch_write(0)) is Outcome.WRITTEN
+
+    with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
+        keep_proof(first, ModelEngine(broker), lambda: NOW, overtaken)
+    assert kept == [Memory("cluster", "group", 0)]
+    assert newest_marker(broker.offsets) == Marker.of(plan_of(0), 4)
 
 
 def test_write_without_an_id_needs_no_marker() -> None:

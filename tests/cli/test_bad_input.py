@@ -45,6 +45,14 @@ def test_a_wrong_option_is_wrong_usage(arguments: tuple[str, ...], words: list[s
         assert word in failed.sentence()
 
 
+def test_a_wrong_token_is_refused_before_anything_is_asked_of_the_cluster() -> None:
+    """It was an unexpected error, and the producer whose transaction it is about had been fenced by then."""
+    told = call("transactions", "complete", "orders-1", "--token", "4x", "-b", "127.0.0.1:1").sentence()
+    assert told == (
+        "oncelog: --token: '4x' is no token of prepare(): it takes PRODUCER_ID:EPOCH, or '' where the database has none"
+    )
+
+
 def test_a_full_disk_behind_the_output_is_one_sentence(served: Served) -> None:
     command = [str(ONCELOG), "cluster", "--bootstrap-server", served.bootstrap_servers]
     with Path("/dev/full").open("w") as full:

@@ -104,7 +104,12 @@ def command(
             _cancel(admin, under_way)
             _say(cluster, "cancelled", [_row(name, move.replicas, None) for name, move in under_way.items()])
         elif action == "lift-throttle":
-            lift(admin, {name.topic for name in current})
+            topics_now = sorted({name.topic for name in current})
+            lift(admin, topics_now)
+            if cluster.as_json:
+                show_json({"lifted": topics_now})
+            else:
+                remark(f"the throttle of {counted(len(topics_now), 'topic')} is lifted")
         else:
             rows, moves, moving = _plan(admin, current, node_ids, replication_factor)
             if dry_run:
@@ -204,7 +209,7 @@ def _move(
     for names in _parts(moves):
         admin.alter_partition_reassignments({name: moves[name] for name in names})
     if no_wait:
-        _say(cluster, "moves begun", rows)
+        _say(cluster, "being moved", rows)
         return
     for name in moves:
         if there[name].leader < 0:

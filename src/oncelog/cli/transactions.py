@@ -279,7 +279,12 @@ def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
     """
     from oncelog.client.blocking import Producer
     from oncelog.client.core.config import ProducerConfig
+    from oncelog.client.core.two_phase import stamp_of
 
+    try:
+        stamp_of(token)  # before the producer is fenced
+    except ValueError as error:
+        raise ConfigError(f"--token: {error}") from None
     config = cluster.settings(
         ProducerConfig, transactional_id=transactional_id, transaction_two_phase_commit_enable="true"
     )

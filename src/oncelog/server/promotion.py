@@ -44,6 +44,7 @@ from oncelog.metadata.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, 
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
 from oncelog.properties_file import dump_properties
 from oncelog.server.disk import OsDisk
+from oncelog.server.folder_lock import LOCK_FILE
 from oncelog.server.listeners import Address
 from oncelog.server.open_transactions import OpenTransaction, open_transactions
 from oncelog.server.opening import SystemRandom
@@ -333,7 +334,7 @@ def _plan(
     _check_ends(source, unfinished)
     folders = sorted(f"{topic.name}-{partition}" for topic in topics.values() for partition in range(topic.partitions))
     items = tuple(_items(source, folders, mode))
-    taken = {item.path.partition("/")[0] for item in items} | {META_PROPERTIES}
+    taken = {item.path.partition("/")[0] for item in items} | {META_PROPERTIES, LOCK_FILE}
     left = sorted(entry.name for entry in source.iterdir() if entry.name not in taken)
     return Plan(
         source=source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -249,8 +250,10 @@ def test_a_throttle_stays_while_nobody_waits_and_is_lifted_by_the_same_command(m
     admin.replicas = [[2]]
     assert run(admin, monkeypatch, *words).exit_code == 0
     assert admin.configs[1:] == [(1, LIFTED)]
-    assert run(admin, monkeypatch, "--lift-throttle").exit_code == 0
-    assert admin.configs[2:] == [(1, LIFTED)]
+    lifted = run(admin, monkeypatch, "--lift-throttle")
+    assert (lifted.exit_code, lifted.stderr) == (0, "the throttle of 1 topic is lifted\n")
+    assert json.loads(run(admin, monkeypatch, "--lift-throttle", "--json").stdout) == {"lifted": ["t"]}
+    assert admin.configs[2:] == [(1, LIFTED)] * 2
 
 
 def test_the_rate_stays_while_others_move(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+import oncelog
 from oncelog.log.checkpoints import MetaProperties, write_meta_properties
 from oncelog.server import promotion
 from oncelog.server.disk import OsDisk
@@ -43,6 +44,15 @@ def test_a_target_that_a_link_leads_into_the_data_folder_is_refused(tmp_path: Pa
     assert "lies inside the data folder" in refusal(tmp_path / "data", tmp_path / "link" / "kafka")
     assert "lies inside the data folder" in refusal(tmp_path / "link", tmp_path / "data" / "kafka")
     assert "lies inside the data folder" in refusal(tmp_path / "data", tmp_path / "x" / ".." / "data" / "kafka")
+
+
+def test_nothing_of_a_folder_that_was_only_started_is_left_behind(tmp_path: Path) -> None:
+    """The lock file was told as something that is not taken over."""
+    source = tmp_path / "data"
+    with oncelog.Broker(source):
+        pass
+    with planned(source, tmp_path / "node", addresses=Addresses(), settings={}, mode="copy", now_ms=0) as plan:
+        assert plan.left_behind == ()
 
 
 def test_a_target_beside_the_data_folder_may_be_written_with_dots(tmp_path: Path) -> None:

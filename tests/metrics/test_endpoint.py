@@ -178,8 +178,8 @@ def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(broker_source, "HANGS_S", 0.2)
     hold, holds = threading.Event(), threading.Event()
     with oncelog.Broker(metrics="127.0.0.1:0") as broker:
-        assert broker._loop is not None
-        broker._loop.call_soon_threadsafe(lambda: (holds.set(), hold.wait(60)))
+        assert broker._thread is not None
+        broker._thread.loop.call_soon_threadsafe(lambda: (holds.set(), hold.wait(60)))
         assert holds.wait(60)
         status, said = health(broker.metrics_address, "live")
         assert status == 503 and said["status"] == "hangs"
@@ -267,8 +267,8 @@ def test_whoever_waits_no_more_is_told_nothing(
     monkeypatch.setattr(broker_source, "HANGS_S", 0.2)
     hold, holds = threading.Event(), threading.Event()
     with oncelog.Broker(metrics="127.0.0.1:0") as broker:
-        assert broker._loop is not None
-        broker._loop.call_soon_threadsafe(lambda: (holds.set(), hold.wait(60)))
+        assert broker._thread is not None
+        broker._thread.loop.call_soon_threadsafe(lambda: (holds.set(), hold.wait(60)))
         assert holds.wait(60)
         assert health(broker.metrics_address, "live")[0] == 503
         hold.set()

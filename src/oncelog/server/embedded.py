@@ -7,7 +7,6 @@ of others, use it through a real socket.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +15,7 @@ from typing import Any, Self, TypeVar
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.ports import Disk
 from oncelog.server.listeners import Address, Listener, parse_listeners
-from oncelog.server.loops import new_event_loop
+from oncelog.server.loop_thread import NOT_RUNNING, OWN_THREAD, LoopThread
 from oncelog.server.nodes import Nodes
 from oncelog.server.opening import open_server
 from oncelog.server.server import Server
@@ -27,7 +26,6 @@ MOST_NODES = 9
 IN_MEMORY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 """Defaults of a broker in memory: a test should not wait for more group members."""
 TEN_YEARS_S = 10 * 365 * 86_400
-NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 
 T = TypeVar("T")
 
@@ -122,9 +120,11 @@ class Broker:
         self._metrics = Address.parse(metrics) if metrics is not None else None
         own = self._settings.get("listeners") if listen == ANY_PORT else None
         self._listeners = parse_listeners(own or listen, self._settings, ANY_PORT)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: LoopThread | None = None
         self._server: Server | None = None
+        self._opening: asyncio.Task[Any] | None = None
+        self._opened: Server | None = None
+        """What :meth:`start` opened, even if it was interrupted."""
         self._addresses: dict[str, Address] = {}
         self._bound: tuple[Listener, ...] = ()
 
@@ -161,32 +161,37 @@ class Broker:
 
     def start(self) -> Self:
         """Start and return once clients can connect."""
-        if self._thread is not None:
+        if self._thread is not None and self._thread.is_here and not self._thread.is_ending:
             raise OncelogError("the broker is running already")
-        loop = new_event_loop()
-        self._loop = loop
-        self._thread = threading.Thread(target=self._run, args=(loop,), name="oncelog-broker", daemon=True)
-        self._thread.start()
+        self.stop()  # as far as an earlier stop is not over
+        thread = self._thread = LoopThread("oncelog-broker")
         try:
-            opening = asyncio.run_coroutine_threadsafe(
-                open_server(
-                    self._listeners,
-                    self._data,
-                    self._settings,
-                    self._first_users,
-                    self._node_count,
-                    self._metrics,
-                    self._disk(),
-                ),
-                loop,
-            )
-            self._server, self._bound = opening.result()
+            self._server = thread.run(self._open())
             self._addresses = {listener.name: listener.address for listener in reversed(self._bound)}
             self.on_loop(lambda nodes: self._started(nodes.server))
         except BaseException:
-            self._end_thread()
+            self.stop()
             raise
         return self
+
+    async def _open(self) -> Server:
+        self._opening, self._opened = asyncio.current_task(), None
+        self._opened, self._bound = await open_server(
+            self._listeners,
+            self._data,
+            self._settings,
+            self._first_users,
+            self._node_count,
+            self._metrics,
+            self._disk(),
+        )
+        return self._opened
+
+    async def _close(self) -> None:
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
+        if self._opened is not None:
+            await self._opened.stop()
 
     def _disk(self) -> Callable[[Disk], Disk] | None:
         """A wrapper to put between the broker and its disk."""
@@ -201,15 +206,26 @@ class Broker:
         return self._server is not None
 
     def stop(self) -> None:
-        """Sync and close everything; does nothing if it is not running."""
-        if self._server is not None and self._loop is not None:
-            stopping = asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop)
-            self._server, self._addresses = None, {}
-            try:
-                stopping.result()
-            finally:
-                self._end_thread()
-        self._end_thread()
+        """Sync and close everything; does nothing if it is not running.
+
+        May be called on any thread except the broker's own, by a signal handler, and more than once: each call returns
+        when the broker has stopped. One that is interrupted (by Ctrl-C, say) does not interrupt the stop. In a process
+        that this one has forked it does nothing, for the broker runs here.
+        """
+        self._end(self._close)
+
+    def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        thread = self._thread
+        if thread is None:
+            return
+        if thread.is_own:
+            raise OncelogError(OWN_THREAD)
+        self._server, self._addresses = None, {}
+        try:
+            thread.end(last)
+        finally:
+            if not thread.is_here and self._thread is thread:
+                self._thread = None
 
     def restart(self) -> None:
         """Stop, and start again on the same address and folder."""
@@ -221,9 +237,7 @@ class Broker:
         """Stop abruptly without syncing, call ``meanwhile``, and start again on the same address and folder."""
         self._keep_address()
         if self._server is not None:
-            self._run_on_loop(self._server.break_off())
-        self._server, self._addresses = None, {}
-        self._end_thread()
+            self._end(self._server.break_off)
         result = meanwhile()
         self.start()
         return result
@@ -297,15 +311,10 @@ class Broker:
 
     def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
         """As :meth:`on_loop`, for work that takes more than one turn."""
-        if self._server is None:
+        server, thread = self._server, self._thread
+        if server is None or thread is None:
             raise OncelogError(NOT_RUNNING)
-        return self._run_on_loop(work(Nodes(self._server)))
-
-    def _run_on_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop is None:
-            work.close()
-            raise OncelogError(NOT_RUNNING)
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return thread.run(work(Nodes(server)))
 
     def __enter__(self) -> Self:
         return self.start()
@@ -314,18 +323,6 @@ class Broker:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
-
-    @staticmethod
-    def _run(loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_forever()
-        loop.close()
-
-    def _end_thread(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-        self._loop = self._thread = None
 
 
 def _text(value: object) -> str:

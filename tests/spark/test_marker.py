@@ -183,7 +183,7 @@ def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do
     assert "Batch 1 of query" in told
     assert f'"{job.source}": {{"0": 20' in told
     assert f'"{job.source}": {{"0": 30' in told
-    assert "start with a new checkpoint and startingOffsets where the log ends" in told
+    assert "start with a new checkpoint and, as startingOffsets, the offsets up to which the log is written" in told
     assert job.numbers() == list(range(20))
     job.run()
     assert job.numbers() == list(range(30))

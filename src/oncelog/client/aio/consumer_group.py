@@ -31,6 +31,9 @@ from oncelog.errors import KafkaError
 
 log = logging.getLogger(__name__)
 
+AUTO_COMMIT_MS = 5000
+"""An automatic commit is tried for at least this long, however often commits are to happen."""
+
 
 class ConsumerGroup:
     """A consumer in its group, from joining to leaving.
@@ -138,9 +141,11 @@ class ConsumerGroup:
         positions = {name: position for name, position in self._held.positions().items() if name in names}
         if not positions:
             return
+        config = self._config
+        limit_ms = min(max(config.auto_commit_interval_ms, AUTO_COMMIT_MS), config.default_api_timeout_ms)
         try:
             async with self._commit_lock:
-                await self._offsets.commit(positions, lambda: self.identity, self._config.auto_commit_interval_ms)
+                await self._offsets.commit(positions, lambda: self.identity, limit_ms)
         except KafkaError as error:
             log.warning("automatic commit of group %s failed: %s", self.group_id, error)
 

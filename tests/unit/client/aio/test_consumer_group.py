@@ -38,8 +38,8 @@ def record(offset: int) -> ConsumerRecord:
 
 
 class Stay:
-    def __init__(self) -> None:
-        config = ConsumerConfig.from_keywords(group_id="g")
+    def __init__(self, **settings: int) -> None:
+        config = ConsumerConfig.from_keywords(group_id="g", **settings)
         self.subscription = Subscription(Reset.EARLIEST)
         self.held = HeldRecords(self.subscription)
         self.at_hand = AtHand()
@@ -118,6 +118,40 @@ def test_a_membership_that_cannot_go_on_is_told_at_every_call_and_loses_its_part
     for _ in range(2):
         with pytest.raises(KafkaError, match="another has the instance"):
             stay.waits.raise_failure()
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit_ms"),
+    [
+        ({}, 5000),
+        ({"auto_commit_interval_ms": 1}, 5000),
+        ({"auto_commit_interval_ms": 20_000}, 20_000),
+        ({"auto_commit_interval_ms": 20_000, "default_api_timeout_ms": 3000}, 3000),
+        ({"auto_commit_interval_ms": 3_600_000}, 60_000),
+    ],
+)
+def test_an_automatic_commit_has_time_however_often_it_happens_and_no_more_than_a_call(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, int], limit_ms: int
+) -> None:
+    """Its limit was the interval: commits each millisecond failed, and a consumer whose commit was refused took as long
+    to stop as its interval.
+    """
+    limits: list[float | None] = []
+
+    async def revoke() -> None:
+        stay = Stay(**settings)
+        stay.assign()
+
+        async def commit(positions: object, identity: object, timeout_ms: float | None = None) -> None:
+            limits.append(timeout_ms)
+
+        monkeypatch.setattr(stay.group._offsets, "commit", commit)
+        stay.group.revoke([ZERO], lost=False)
+        while stay.group._tasks:
+            await asyncio.sleep(0)
+
+    asyncio.run(revoke())
+    assert limits == [limit_ms]
 
 
 def test_a_reader_by_hand_is_told_once_that_it_cannot_commit_and_reads_on() -> None:

@@ -183,6 +183,21 @@ async def test_a_static_member_keeps_its_partitions_over_a_restart(broker: Runni
         await again.stop()
 
 
+@pytest.mark.parametrize("excluded", [True, False])
+@on_loop
+async def test_a_pattern_matches_internal_topics_only_if_they_are_not_excluded(
+    broker: RunningBroker, unique_name: str, excluded: bool
+) -> None:
+    servers = broker.bootstrap_servers
+    await make_topic(servers, unique_name)
+    settings = group(servers, unique_name, exclude_internal_topics=excluded)
+    async with Consumer(**settings) as consumer:
+        await consumer.committed(TopicPartition(unique_name, 0))  # now there is a topic with the groups' offsets
+        consumer.subscribe(pattern=f"{unique_name}|__consumer_offsets")
+        wanted = {unique_name} if excluded else {unique_name, "__consumer_offsets"}
+        await _until(lambda: {name.topic for name in consumer.assignment()} == wanted, consumer)
+
+
 @PROTOCOLS
 @on_loop
 async def test_the_partitions_of_a_stuck_static_member_wait_for_it(

@@ -6,7 +6,7 @@ import pytest
 
 from oncelog.broker.log_manager import LogManager
 from oncelog.broker.slices import Slices, finished
-from oncelog.config import BrokerConfig, TopicConfig
+from oncelog.config import BrokerConfig, TopicConfig, parse_broker
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.log import checkpoints
 from oncelog.metadata.store import MetadataStore
@@ -21,11 +21,13 @@ T0 = TopicPartition("t", 0)
 OLD_ID, NEW_ID = b"\1" * 16, b"\2" * 16
 
 
-def manager(disk: MemoryDisk, cluster_id: str = "") -> tuple[LogManager, Timers, MetadataStore]:
+def manager(
+    disk: MemoryDisk, cluster_id: str = "", config: BrokerConfig | None = None
+) -> tuple[LogManager, Timers, MetadataStore]:
     random = CountingRandom()
     timers = Timers()
     store = MetadataStore(":memory:", node_id=1, random=random, cluster_id=cluster_id)
-    return LogManager(disk, BrokerConfig(), timers, AtOnce(), random, Slices()), timers, store
+    return LogManager(disk, config or BrokerConfig(), timers, AtOnce(), random, Slices()), timers, store
 
 
 def append(logs: LogManager, topic_id: bytes) -> int:
@@ -177,6 +179,18 @@ def test_retention_goes_on_after_a_storage_error_of_one_log(monkeypatch: pytest.
     timers.fire(30_000)
     timers.fire(330_000)
     assert looked == ["t", "u"] * 2
+
+
+def test_retention_is_checked_as_often_as_the_setting_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = parse_broker({"log.retention.check.interval.ms": "7000"})
+    logs, timers, _ = manager(MemoryDisk(), config=config)
+    logs.started(0)
+    append(logs, OLD_ID)
+    looked: list[int] = []
+    monkeypatch.setattr(logs._logs[T0], "apply_retention", lambda now_ms: looked.append(now_ms) or 0)
+    for now_ms in range(0, 60_000, 500):
+        timers.fire(now_ms)
+    assert looked == [30_000, 37_000, 44_000, 51_000, 58_000]
 
 
 def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:

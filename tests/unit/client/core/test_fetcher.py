@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -31,12 +32,12 @@ from tests.unit.client.core.wires import FakeWire
 class Reader:
     """A fetcher of one topic, whose answers the test gives."""
 
-    def __init__(self, value_deserializer: Callable[[bytes], object] | None = None) -> None:
+    def __init__(self, value_deserializer: Callable[[bytes], object] | None = None, **settings: Any) -> None:
         self.wire = FakeWire()
         metadata = ClusterMetadata(self.wire, max_age_ms=300_000, retry_backoff_ms=100, retry_backoff_max_ms=1000)
         self.subscription = Subscription(Reset.EARLIEST)
         self.fetcher = Fetcher(
-            ConsumerConfig.from_keywords(),
+            ConsumerConfig.from_keywords(**settings),
             self.wire,
             metadata,
             self.subscription,
@@ -75,6 +76,23 @@ class Reader:
         """Partition and offset of what is handed out."""
         found = self.fetcher.take(most, only, self.wire.now_ms())
         return [(record.partition, record.offset) for records in found.values() for record in records]
+
+
+def test_a_fetch_asks_for_what_the_settings_say() -> None:
+    reader = Reader(
+        fetch_max_bytes=1001,
+        fetch_min_bytes=7,
+        fetch_max_wait_ms=70,
+        max_partition_fetch_bytes=501,
+        isolation_level="read_committed",
+        client_rack="r1",
+    )
+    reader.read(P0)
+    sent = reader.wire.take(FETCH)
+    request = sent.message
+    assert (request.max_bytes, request.min_bytes, request.max_wait_ms) == (1001, 7, 70)
+    assert (request.isolation_level, request.rack_id) == (1, "r1")
+    assert [part.partition_max_bytes for topic in request.topics for part in topic.partitions] == [501]
 
 
 def refuse_bad(value: bytes) -> bytes:

@@ -280,10 +280,10 @@ def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             post("/deeds", {"deed": "expire_transaction orders"})
         assert "has no open transaction" in json.load(refused.value)["error"]
-        for wrong in ("2", 2.5, True, 0):
+        for wrong in ("2", 2.5, True, -1):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 post("/deeds", {"kind": "kill_node", "node_id": wrong})
-            assert "node_id is a whole number of at least 1, not" in json.load(refused.value)["error"]
+            assert "node_id is a whole number of at least 0, not" in json.load(refused.value)["error"]
         with pytest.raises(urllib.error.HTTPError) as refused:
             post("/deeds", {"deed": "expire_tranaction orders"})
         assert "did you mean expire_transaction?" in json.load(refused.value)["error"]

@@ -282,6 +282,17 @@ def test_a_folder_keeps_who_holds_what_and_epochs_only_grow(tmp_path: Path) -> N
         assert consumer.getone().value == b"kept"
 
 
+def test_a_node_with_id_0_is_stopped_started_and_moved_to_like_any_other() -> None:
+    with oncelog.Broker(nodes=2, settings={**QUICK, "node.id": 0}) as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("t", num_partitions=1, replication_factor=2)])
+        broker.faults.stop_node(0)
+        assert broker.leader("t", 0) == 1
+        broker.faults.start_node(0)
+        broker.faults.move_leader("t", 0, 0)
+        assert broker.leader("t", 0) == 0
+
+
 def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker) -> None:
     with pytest.raises(ConfigError, match="nodes=0: a broker has from 1 to 9 nodes"):
         oncelog.Broker(nodes=0)

@@ -205,38 +205,38 @@ class BrokerFaults(Faults):
 
     def kill_node(self, node_id: int) -> None:
         """Kill one of several nodes."""
-        _whole("node_id", node_id, 1)
+        _whole("node_id", node_id, 0)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=True))
 
     def start_node(self, node_id: int) -> None:
         """Start a stopped or killed node again."""
-        _whole("node_id", node_id, 1)
+        _whole("node_id", node_id, 0)
         self._broker.run_nodes(lambda nodes: nodes.start(node_id))
 
     def isolate_node(self, node_id: int) -> None:
         """Cut a node off from clients and the other nodes; its connections stay open and silent."""
-        _whole("node_id", node_id, 1)
+        _whole("node_id", node_id, 0)
         self._broker.on_loop(lambda nodes: nodes.isolate(node_id))
 
     def heal_node(self, node_id: int) -> None:
         """Connect a node that was cut off again."""
-        _whole("node_id", node_id, 1)
+        _whole("node_id", node_id, 0)
         self._broker.on_loop(lambda nodes: nodes.heal(node_id))
 
     def move_leader(self, topic: str, partition: int, to: int) -> None:
         """Make another node lead a partition."""
         _whole("partition", partition, 0)
-        _whole("to", to, 1)
+        _whole("to", to, 0)
         self._broker.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
 
     def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
         """Make another node coordinate a group or a transactional id."""
-        _whole("to", to, 1)
+        _whole("to", to, 0)
         self._broker.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
 
     def stop_node(self, node_id: int) -> None:
         """Stop one of several nodes cleanly: its leaders move first."""
-        _whole("node_id", node_id, 1)
+        _whole("node_id", node_id, 0)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=False))
 
 

@@ -960,6 +960,8 @@ def _found() -> Iterator[Any]:
         producers.DescribeProducersRequest([producers.TopicRequest(no, [0]), producers.TopicRequest(twice, [0, 9])]),
         0,
     )
+    for name in ("", "fr/no"):
+        yield producers.DescribeProducersRequest([producers.TopicRequest(name, [0])]), 0
     for name in (no, "x" * 215, "x" * 214):
         folder = move.AlterReplicaLogDir("/nowhere", [move.AlterReplicaLogDirTopic(name, [0, 0])])
         yield move.AlterReplicaLogDirsRequest([folder]), 2

@@ -12,6 +12,7 @@ from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work, groups_in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata.topic_rules import name_refusal
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.describe_producers_response import (
     DescribeProducersResponse,
@@ -23,6 +24,7 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+    from oncelog.broker.partition import Partition
 
 
 PARTITIONS_IN_A_PIECE = 20
@@ -37,7 +39,7 @@ def handle(
 def _describe_each(
     broker: Broker, context: RequestContext, request: DescribeProducersRequest
 ) -> Work[DescribeProducersResponse]:
-    may_read: dict[str, bool] = {}
+    refusals: dict[str, tuple[Error, str] | None] = {}
     topics: list[TopicResponse] = []
     last: TopicRequest | None = None
     for piece in groups_in_parts(request.topics, lambda topic: topic.partition_indexes, PARTITIONS_IN_A_PIECE):
@@ -45,12 +47,13 @@ def _describe_each(
             if topic is not last:
                 last = topic
                 topics.append(TopicResponse(name=topic.name))
-            if topic.name not in may_read:
-                may_read[topic.name] = allows(broker, context, Operation.READ, TOPIC, topic.name)
+            if topic.name not in refusals:
+                refusals[topic.name] = _refusal(broker, context, topic.name)
+            refused = refusals[topic.name]
             topics[-1].partitions += [
                 _describe(broker, context, TopicPartition(topic.name, index))
-                if may_read[topic.name]
-                else PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
+                if refused is None
+                else PartitionResponse(index, *refused)
                 for index in part
             ]
             found = topics[-1].partitions[-len(part) :] if part else ()
@@ -60,8 +63,28 @@ def _describe_each(
     return DescribeProducersResponse(topics=topics)
 
 
+def _refusal(broker: Broker, context: RequestContext, topic: str) -> tuple[Error, str] | None:
+    """Why no partition of the topic may be described: a name that no topic can have is told to everybody."""
+    invalid = name_refusal(topic)
+    if invalid is not None:
+        return Error.INVALID_TOPIC_EXCEPTION, invalid
+    if not allows(broker, context, Operation.READ, TOPIC, topic):
+        return Error.TOPIC_AUTHORIZATION_FAILED, MESSAGES[Error.TOPIC_AUTHORIZATION_FAILED]
+    return None
+
+
+def _of_follower(broker: Broker, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
+    """The partition if the node asked has a replica of it: a follower knows the same producers."""
+    partition = broker.partitions()[topic_partition]
+    if partition.replicas is not None and context.session.node_id in partition.replicas.assigned:
+        return partition
+    return Error.NOT_LEADER_OR_FOLLOWER
+
+
 def _describe(broker: Broker, context: RequestContext, topic_partition: TopicPartition) -> PartitionResponse:
     partition = broker.led_partition(context, topic_partition)
+    if partition is Error.NOT_LEADER_OR_FOLLOWER:
+        partition = _of_follower(broker, context, topic_partition)
     if isinstance(partition, Error):
         unknown = broker.metadata.topic(topic_partition.topic) is None
         return PartitionResponse(

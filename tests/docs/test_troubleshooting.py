@@ -23,6 +23,7 @@ SPARKS_OWN = {
     "does not support continuous processing",
     "Python worker failed to connect back",
     "Multiple streaming queries are concurrently using ...",
+    "CONCURRENT_STREAM_LOG_UPDATE",
 }
 """Errors of Spark's JVM that have names; those of PySpark are in a file of its own."""
 _GAP = "\N{HORIZONTAL ELLIPSIS}"

@@ -106,6 +106,8 @@ def test_toml_file_runs_sql_and_goes_on_where_it_was(
     assert again.returncode == 0, again.stderr
     assert sorted_fields(values(broker, f"{unique_name}-late")) == sorted_fields(list(expected(150)))
     assert "late-flights: batch" in again.stdout
+    idle = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert (idle.returncode, idle.stdout, idle.stderr) == (0, "", "late-flights: nothing new to process\n")
 
 
 PYTHON = """

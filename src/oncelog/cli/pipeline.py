@@ -208,7 +208,10 @@ def _run(
     from oncelog.spark.pipeline_run import check, spark_log, start, watch
     from oncelog.spark.session import session
 
+    told: set[str] = set()
+
     def tell(progress: Progress) -> None:
+        told.add(progress.pipeline)
         show(progress)
         report(progress)
         measured.progress(progress)
@@ -226,6 +229,9 @@ def _run(
             queries = {name: begin(name) for name in by_name}
             measured.running()
             watch(queries, tell, begin, ended=stop.is_set, paths=settings.paths)
+            for name in by_name if settings.once and not stop.is_set() else ():
+                if name not in told:
+                    remark(f"{name}: nothing new to process")
         finally:
             measured.ended()
             spark.stop()

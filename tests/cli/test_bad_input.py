@@ -45,6 +45,11 @@ def test_a_wrong_option_is_wrong_usage(arguments: tuple[str, ...], words: list[s
         assert word in failed.sentence()
 
 
+def test_a_right_for_no_console_is_refused() -> None:
+    """It had no effect."""
+    assert "needs --console HOST:PORT" in call(*SERVE, "--console-allow-changes").sentence()
+
+
 def test_a_wrong_token_is_refused_before_anything_is_asked_of_the_cluster() -> None:
     """It was an unexpected error, and the producer whose transaction it is about had been fenced by then."""
     told = call("transactions", "complete", "orders-1", "--token", "4x", "-b", "127.0.0.1:1").sentence()

@@ -54,7 +54,8 @@ def test_a_format_string(served: Served, topic: str) -> None:
 
 
 def test_two_places_to_begin_are_refused(served: Served, topic: str) -> None:
-    assert "exclude each other" in served.run("consume", "-t", topic, "-o", 1, "--since", "1h").sentence()
+    for starts in (("-o", 1, "--since", "1h"), ("--from-beginning", "-o", 1), ("--from-beginning", "--since", "1h")):
+        assert "exclude each other" in served.run("consume", "-t", topic, *starts).sentence()
     assert "to the group" in served.run("consume", "-t", topic, "-g", "g", "--since", "1h").sentence()
 
 

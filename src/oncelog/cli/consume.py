@@ -129,8 +129,8 @@ def command(
       oncelog consume -t orders --show-transactions --to-end
     """
     group = group or cluster.properties.get("group.id")
-    if offset is not None and since is not None:
-        raise ConfigError("--offset and --since exclude each other: each says where to start")
+    if from_beginning + (offset is not None) + (since is not None) > 1:
+        raise ConfigError("--from-beginning, --offset and --since exclude each other: each says where to start")
     start = BEGINNING if from_beginning or show_transactions else END
     if offset is not None:
         start = parse_offset(offset)

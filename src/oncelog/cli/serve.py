@@ -119,6 +119,8 @@ def command(
     served = Address.parse(metrics) if metrics is not None else None
     if console is not None:
         check_console(console, listeners, settings)
+    elif console_allow_changes:
+        raise ConfigError("--console-allow-changes needs --console HOST:PORT: it says what that console may do")
 
     def reread() -> dict[str, str]:
         return given_properties(config, assignments)

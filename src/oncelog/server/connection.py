@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 READ_BUFFER_BYTES = 256 * 1024
 """Size of the buffer that all connections share; its contents are taken out before the next one reads."""
+READ_IF_SHORT_BYTES = 4 * 1024
+"""As much of it is filled while connections wait for memory: what is begun there is kept, and counts."""
 FIRST_FRAME_BYTES = 16 * 1024
 """Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
 PARTS_OF_A_REQUEST = 64
@@ -183,10 +185,11 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 self._frame[: self._frame_filled] = memoryview(begun)[: self._frame_filled]
             return memoryview(self._frame)[self._frame_filled : self._frame_room]
         rest, server = self._rest, self._server
+        view = server.read_view if not server.memory.is_short else server.read_view[:READ_IF_SHORT_BYTES]
         if not rest:
-            return server.read_view
+            return view
         server.read_buffer[: len(rest)] = rest
-        return server.read_view[len(rest) :]
+        return view[len(rest) :]
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _DAY = datetime.timedelta(days=1)
+_MAY_SIGN = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+"""Certificates and their revocations."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,25 @@ class Identity:
 
 
 class Authority:
-    """Signs certificates for ``127.0.0.1`` and ``localhost``."""
+    """Signs certificates for ``127.0.0.1`` and ``localhost``.
 
-    def __init__(self, folder: Path, name: str = "oncelog tests") -> None:
+    :param parent: what signs this one's own certificate, instead of itself.
+    :param bare: leave out the authority's key identifier, as many private authorities do.
+    """
+
+    def __init__(
+        self, folder: Path, name: str = "oncelog tests", *, parent: Authority | None = None, bare: bool = False
+    ) -> None:
         self.folder = folder
+        self._bare = bare
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        certificate = (
-            self._begin(self._name, self._key.public_key())
+        signer = parent or self
+        certificate = signer._signed(
+            signer._begin(self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(self._key, hashes.SHA256())
+            .add_extension(_MAY_SIGN, critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
         )
         self.certificate = folder / "ca.pem"
         self.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
@@ -52,15 +63,19 @@ class Authority:
             .not_valid_after(now + 30 * _DAY)
         )
 
+    def _signed(self, certificate: x509.CertificateBuilder) -> x509.Certificate:
+        if not self._bare:
+            own = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+            certificate = certificate.add_extension(own, critical=False)
+        return certificate.sign(self._key, hashes.SHA256())
+
     def issue(self, file: str, subject: str | x509.Name = "CN=127.0.0.1", *, password: str | None = None) -> Identity:
         """A new key and certificate, written to ``FILE.pem``, ``FILE.key`` and ``FILE.crt``."""
         name = subject if isinstance(subject, x509.Name) else x509.Name.from_rfc4514_string(subject)
         key = ec.generate_private_key(ec.SECP256R1())
         addresses = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
-        certificate = (
-            self._begin(name, key.public_key())
-            .add_extension(x509.SubjectAlternativeName(addresses), critical=False)
-            .sign(self._key, hashes.SHA256())
+        certificate = self._signed(
+            self._begin(name, key.public_key()).add_extension(x509.SubjectAlternativeName(addresses), critical=False)
         )
         encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
         if password is not None:

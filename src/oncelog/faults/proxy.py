@@ -275,8 +275,6 @@ class _Proxy:
         self._opening: dict[tuple[str, int], asyncio.Task[int]] = {}
         self._connections: set[asyncio.Task[None]] = set()
         self._topics: dict[bytes, str] = {}
-        self.why_closed = ""
-        """Why a connection to a broker could not be made, the last time that happened."""
 
     async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:
         """The local port that stands for a broker; its listener is created when the broker is first heard of."""
@@ -293,10 +291,8 @@ class _Proxy:
             if task is not None:
                 self._connections.add(task)
                 task.add_done_callback(self._connections.discard)
-            try:
-                upstream = await self._upstream.open(*broker)
-            except (OSError, EOFError, OncelogError) as error:
-                self.why_closed = f"{broker[0]}:{broker[1]}: {error or type(error).__name__}"
+            upstream = await self._upstream.reach(*broker)
+            if upstream is None:
                 writer.close()  # as the broker itself would refuse
                 return
             with contextlib.suppress(asyncio.CancelledError):  # by close(), which waits for it
@@ -444,7 +440,7 @@ class FaultProxy:
     @property
     def why_closed(self) -> str:
         """Why a broker could not be reached, or refused the login, the last time that happened; else empty."""
-        return self._proxy.why_closed if self._proxy is not None else ""
+        return self._upstream.why_closed
 
     def start(self) -> Self:
         """Start and return once clients can connect."""

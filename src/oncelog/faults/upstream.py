@@ -7,6 +7,7 @@ why a proxy that logs in listens on this machine alone and has a login of its ow
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from struct import Struct
 from typing import Any, Final
@@ -16,8 +17,11 @@ from oncelog.client.aio.tls import ssl_context
 from oncelog.client.aio.tokens import Tokens
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.wire import Api
+from oncelog.errors import OncelogError
 from oncelog.protocol.framing import decode_response_header, encode_request_header
 from oncelog.protocol.wire import Message
+
+logger = logging.getLogger(__name__)
 
 _SIZE: Final = Struct(">i")
 
@@ -29,6 +33,8 @@ class Upstream:
         self._config = config
         self._tls: ssl.SSLContext | None = None
         self._tokens: Tokens | None = None
+        self.why_closed = ""
+        """Why a broker could not be reached, or refused the login, the last time that happened."""
         if config is not None:
             self._tls = ssl_context(config) if config.security_protocol.endswith("SSL") else None
             self._tokens = Tokens(config)
@@ -42,6 +48,17 @@ class Upstream:
         protocol = config.security_protocol
         certificate = config.ssl_certfile or config.ssl_keystore_location or config.ssl_keystore_key
         return protocol.startswith("SASL") or (protocol == "SSL" and bool(certificate))
+
+    async def reach(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """As :meth:`open`, but None, with the reason in the log, if there is no connection."""
+        try:
+            return await self.open(host, port)
+        except (OSError, EOFError, OncelogError) as error:
+            why, before = f"{host}:{port}: {error or type(error).__name__}", self.why_closed
+        self.why_closed = why
+        if why != before:  # clients try again many times a second
+            logger.warning("a client's connection was closed, because there is none to the broker: %s", why)
+        return None
 
     async def open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection ready for a client's requests.

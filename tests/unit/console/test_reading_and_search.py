@@ -168,7 +168,8 @@ def test_avro_values_that_fail_in_other_ways_are_shown_as_they_are() -> None:
     with pytest.raises(NotAvro):
         AvroSchema.parse(json.dumps(decimal | {"precision": 10**18, "scale": 10**18})).read(b"\x02\x05")
     deep = AvroSchema.parse(json.dumps(_holding(["int", "t"])))
-    assert decode(b"\x02" * 1_500 + b"\x00\x00", Decoder.AUTO, deep).kind != "Avro"
+    shown = decode(b"\x02" * 1_500 + b"\x00\x00", Decoder.AUTO, deep)
+    assert shown.kind == "Avro" or shown.problem == "nests too deeply to be shown with the Avro schema"  # before 3.12
 
 
 def test_a_schema_that_names_itself_is_read() -> None:

@@ -32,8 +32,14 @@ class Identity(NamedTuple):
 
 
 def ssl_context(config: SecurityConfig) -> ssl.SSLContext:
-    """Raises ConfigError naming the setting that cannot be used."""
+    """Raises ConfigError naming the setting that cannot be used.
+
+    Chains are accepted as Java accepts them, in any Python: without the extensions that Python 3.13 began to require
+    (``VERIFY_X509_STRICT``), which many private authorities leave out, and up to any certificate that is trusted, if it
+    is not a root either.
+    """
     context = _trusting(config)
+    context.verify_flags = (context.verify_flags & ~ssl.VERIFY_X509_STRICT) | ssl.VERIFY_X509_PARTIAL_CHAIN
     context.check_hostname = config.checks_hostname
     versions = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
     chosen = [versions[name] for name in config.ssl_enabled_protocols]

@@ -24,6 +24,8 @@ NEXT_STEPS = {
     "and oncelog doctor",
     Error.COORDINATOR_NOT_AVAILABLE: "the node that coordinates may be down, or the broker's disk full or failing: see "
     "the broker's log, and oncelog doctor",
+    Error.NOT_COORDINATOR: "the coordinator may be moving to another node, or its disk be full or failing: see the "
+    "broker's log, and oncelog doctor",
 }
 
 

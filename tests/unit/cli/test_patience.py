@@ -55,10 +55,11 @@ def test_a_wait_that_nobody_gives_up_is_told_with_its_error_or_once_its_cause_ma
         assert capsys.readouterr().err == ""
         still_waiting(HOST, "a partition", LONG_S, None, otherwise="others have them")
         assert capsys.readouterr().err == "still waiting for host:9092 (a partition): others have them\n"
-        retried(Error.NOT_COORDINATOR, "the group moved")
+        retried(Error.COORDINATOR_LOAD_IN_PROGRESS, "the group is being read")
         still_waiting(HOST, "a partition", LONG_S, None, otherwise="")
     assert capsys.readouterr().err == (
-        "still waiting for host:9092 (a partition): the last error was: the group moved [NOT_COORDINATOR]\n"
+        "still waiting for host:9092 (a partition): the last error was: the group is being "
+        "read [COORDINATOR_LOAD_IN_PROGRESS]\n"
     )
 
 

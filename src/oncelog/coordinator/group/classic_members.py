@@ -60,15 +60,15 @@ class ClassicMembers:
         if error is Error.NONE and needs_id:
             error = Error.MEMBER_ID_REQUIRED
         if error is not Error.NONE:
-            return _join_refused(error, member_id if error is Error.MEMBER_ID_REQUIRED else request.member_id)
+            return _join_refused(error, member_id if error is Error.MEMBER_ID_REQUIRED else "")
         subscription = parse_subscription(next(iter(protocols.values())))
         if subscription is None:
-            return _join_refused(Error.UNKNOWN_SERVER_ERROR, request.member_id)
+            return _join_refused(Error.UNKNOWN_SERVER_ERROR)
         draft = Draft(self._env, group)
         draft.may_describe = caller.may_describe
         member = self._member(draft, member_id, request.group_instance_id, new)
         if isinstance(member, Error):
-            return _join_refused(member, request.member_id)
+            return _join_refused(member)
         updated = replace(
             member,
             instance_id=member.instance_id if request.group_instance_id is None else request.group_instance_id,
@@ -101,14 +101,14 @@ class ClassicMembers:
         try:
             after = draft.reconcile(updated, reported, changed) if current else updated
         except MustRejoin:
-            return _join_refused(Error.UNKNOWN_MEMBER_ID, "")
+            return _join_refused(Error.UNKNOWN_MEMBER_ID)
         classic = migration.to_classic_group(draft.group, self._env, now_ms) if downgrade else None
         if classic is not None:
             written = self._consumer.downgrade(group, classic, rebalance=not current, now_ms=now_ms)
         else:
             written = self._env.write(draft.written, now_ms)
         if written.done and written.value is not Error.NONE:
-            return _join_refused(client_error(written.value), "")
+            return _join_refused(client_error(written.value))
         if classic is None:
             group.metadata_stale = False
             self._joined(group.group_id, after, now_ms)
@@ -272,5 +272,6 @@ def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
     )
 
 
-def _join_refused(error: Error, member_id: str) -> Deferred[JoinGroupResponse]:
+def _join_refused(error: Error, member_id: str = "") -> Deferred[JoinGroupResponse]:
+    """Unlike a classic group, a consumer group does not repeat the member's id in a refusal."""
     return Deferred.of(JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=None))

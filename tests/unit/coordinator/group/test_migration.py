@@ -184,6 +184,13 @@ def test_requests_of_the_old_protocol_are_checked_in_the_new_group_too(g: GroupC
     assert [m.error_code for m in answers] == [0, 25, 25]
 
 
+def test_a_refusal_to_join_the_new_group_does_not_repeat_the_member_id(g: GroupClient) -> None:
+    g.beat("new", 0)
+    old, _ = g.joined()
+    refused = g.join(old, protocol_type="connect").value
+    assert (refused.error_code, refused.member_id) == (Error.INCONSISTENT_GROUP_PROTOCOL, "")
+
+
 @pytest.mark.parametrize("policy", ["disabled", "downgrade", "DISABLED"])
 def test_a_group_is_not_upgraded_where_the_policy_forbids_it(policy: str) -> None:
     g = GroupClient(new_host(**{"group.consumer.migration.policy": policy}))

@@ -16,7 +16,7 @@ from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.server import embedded, loops
+from oncelog.server import loop_thread, loops
 from tests.security.certificates import Authority
 from tests.support.frames import encode_request
 
@@ -41,7 +41,7 @@ def test_records_sent_before_the_end_are_stored(
     notified: bool,
 ) -> None:
     """They took more than one turn; the broker saw the end between two turns and dropped what it had not decrypted."""
-    monkeypatch.setattr(embedded, "new_event_loop", new_loop)
+    monkeypatch.setattr(loop_thread, "new_event_loop", new_loop)
     authority = Authority(tmp_path)
     settings = {
         "listeners": "SSL://127.0.0.1:0,PLAINTEXT://127.0.0.1:0",

@@ -105,8 +105,7 @@ class BatchChecks:
         found: list[Checked] = []
         answer: Deferred[Checked] = Deferred()
         size_bytes, most_bytes, worked_ns = len(records), _most_unpacked(partition, header), 0
-        context.under_check += 1
-        context.channel.hold()
+        self.hold(context)
         self._memory.estimate(size_bytes)
         if context.checks is None:
             context.checks = {}
@@ -149,6 +148,12 @@ class BatchChecks:
         while context.under_check >= OF_ONE_REQUEST:
             context.room = Deferred()
             yield context.room
+
+    @staticmethod
+    def hold(context: RequestContext) -> None:
+        """The request's connection starts nothing more until :meth:`handed_on` has been called as often as this."""
+        context.under_check += 1
+        context.channel.hold()
 
     @staticmethod
     def handed_on(context: RequestContext) -> None:

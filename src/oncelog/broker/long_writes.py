@@ -119,8 +119,7 @@ class LongWrites:
         return written
 
     def _hold(self, context: RequestContext, size_bytes: int) -> None:
-        context.under_check += 1
-        context.channel.hold()
+        BatchChecks.hold(context)
         self._memory.estimate(size_bytes)
 
     def _next(self, partition: Partition, line: _Line) -> None:

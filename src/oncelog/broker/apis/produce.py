@@ -195,13 +195,8 @@ def _write_partition(
     located: _Write = write
 
     def checked(found: Checked) -> Deferred[PartitionProduceResponse]:
-        try:
-            partition = located.partition
-            if broker.partition(partition.topic_partition) is not partition:  # the topic has been deleted meanwhile
-                return Deferred.of(_refused_write(located, Error.UNKNOWN_TOPIC_OR_PARTITION))
-            return _append_when_verified(broker, context, request, located._replace(checked=found))
-        finally:
-            broker.batch_checks.handed_on(context)
+        validated = located._replace(checked=found)
+        return _hand_on(broker, context, located, lambda: _append_when_verified(broker, context, request, validated))
 
     check = broker.batch_checks.check(context, write.partition, write.header, write.records, broker.now_ms)
     return check.flat_map(checked)
@@ -314,15 +309,22 @@ def _append(
     if not long_writes.has_line(context, partition, write.header.size_bytes):
         return _append_now(broker, context, request, write, guard)
 
-    def in_turn(_: None) -> Deferred[PartitionProduceResponse]:
-        try:
-            if broker.partition(partition.topic_partition) is not partition:  # the topic has been deleted meanwhile
-                return Deferred.of(_refused_write(write, Error.UNKNOWN_TOPIC_OR_PARTITION))
-            return _append_now(broker, context, request, write, guard)
-        finally:
-            broker.batch_checks.handed_on(context)
+    turn = long_writes.line_up(context, partition, write.header.size_bytes)
+    return turn.flat_map(
+        lambda _: _hand_on(broker, context, write, lambda: _append_now(broker, context, request, write, guard))
+    )
 
-    return long_writes.line_up(context, partition, write.header.size_bytes).flat_map(in_turn)
+
+def _hand_on(
+    broker: Broker, context: RequestContext, write: _Write, go_on: Callable[[], Deferred[PartitionProduceResponse]]
+) -> Deferred[PartitionProduceResponse]:
+    """Continue with a batch for which its connection was held, unless its topic has been deleted meanwhile."""
+    try:
+        if broker.partition(write.partition.topic_partition) is not write.partition:
+            return Deferred.of(_refused_write(write, Error.UNKNOWN_TOPIC_OR_PARTITION))
+        return go_on()
+    finally:
+        broker.batch_checks.handed_on(context)
 
 
 def _append_now(
@@ -347,15 +349,12 @@ def _append_elsewhere(
     if isinstance(begun, AppendResult):
         return appended(broker, context, request, partition, begun)
 
-    def written(_: None) -> Deferred[PartitionProduceResponse]:
-        try:
-            if broker.partition(partition.topic_partition) is not partition:  # the topic has been deleted meanwhile
-                return Deferred.of(_refused_write(write, Error.UNKNOWN_TOPIC_OR_PARTITION))
-            return appended(broker, context, request, partition, partition.end_append(begun))
-        finally:
-            broker.batch_checks.handed_on(context)
+    def written() -> Deferred[PartitionProduceResponse]:
+        return appended(broker, context, request, partition, partition.end_append(begun))
 
-    return broker.long_writes.write(context, partition, begun).flat_map(written)
+    return broker.long_writes.write(context, partition, begun).flat_map(
+        lambda _: _hand_on(broker, context, write, written)
+    )
 
 
 def appended(

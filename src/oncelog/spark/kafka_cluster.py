@@ -67,6 +67,8 @@ class KafkaCluster:
         unreachable: Callable[[KafkaError], None] | None = None,
     ) -> None:
         self.options = options
+        self.tells_retention: bool | None = None
+        """Whether the coordinator asked last for :meth:`facts` said how long it keeps offsets; None if none was."""
         self._background = background()
         self.aio = self.run(self._connected(config, unreachable))
 
@@ -151,6 +153,7 @@ class KafkaCluster:
         what = f"DescribeConfigs of {_RETENTION}"
         with naming_the_right(group):
             retention_ms = self.run(self.aio.at_coordinator(what, finder, self._retention_ms))
+        self.tells_retention = retention_ms is not None
         return ClusterFacts(self.aio.metadata.cluster_id or "", retention_ms)
 
     async def _retention_ms(self, node: int) -> int | None:

@@ -55,7 +55,7 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
     prefix = options.transactional_id_prefix
     if batch_id is not None:
         checkpoint = checkpoint_at(options.checkpoint_location)
-        group = marker_group(prefix, checkpoint.query_id(), options.topic, options.sink_name)
+        group = _group_of(options, checkpoint)
         facts = cluster_for(options).facts(group)
         if options.offsets_retention_ms is not None:
             facts = facts._replace(retention_ms=options.offsets_retention_ms)
@@ -82,8 +82,12 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
     """
     checkpoint = checkpoint_at(options.checkpoint_location)
     cluster = cluster_for(options)
-    group = marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.topic, options.sink_name)
-    if options.offsets_retention_ms is not None or cluster.facts(group).retention_ms is not None:
+    group = _group_of(options, checkpoint)
+    if options.offsets_retention_ms is not None:
+        return
+    if cluster.tells_retention is None:
+        cluster.facts(group)  # else the batch before has asked
+    if cluster.tells_retention:
         return
     number = max(checkpoint.batches("offsets"), default=None) if batch_id is None else batch_id
     if number is None:
@@ -91,6 +95,11 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
     planned = plan_write(options, number, siblings)
     with cluster.transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
         keep_proof(BatchWrite(planned.plan, options.marker_partition), engine, now_ms, planned.remember)
+
+
+def _group_of(options: SinkOptions, checkpoint: Checkpoint) -> str:
+    """The group of a micro-batch's marker."""
+    return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.topic, options.sink_name)
 
 
 def _marker_of_older_version(options: SinkOptions, group: str, name: str) -> Marker | None:

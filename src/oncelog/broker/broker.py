@@ -35,7 +35,6 @@ from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
 from oncelog.broker.repeated_commits import RepeatedCommits
-from oncelog.broker.repeated_ends import RepeatedEnds
 from oncelog.broker.repeated_fetches import RepeatedFetches
 from oncelog.broker.repeated_requests import RepeatedRequests
 from oncelog.broker.request_memory import RequestMemory
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRODUCE, FETCH, OFFSET_COMMIT, END_TXN = map(int, (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT, ApiKey.END_TXN))
+PRODUCE, FETCH, OFFSET_COMMIT = map(int, (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT))
 """Plain numbers, because every request uses them: looking up an enumeration's member takes as long as several calls."""
 
 
@@ -111,12 +110,9 @@ class Broker:
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
         self._produce_runs = ProduceRuns(self)
-        self.gathered = self._produce_runs.gathered
-        """What the end of a turn must settle; usually empty."""
         self._repeated: Mapping[int, RepeatedRequests[Any]] = {
             FETCH: RepeatedFetches(self),
             OFFSET_COMMIT: RepeatedCommits(self),
-            END_TXN: RepeatedEnds(self),
         }
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
@@ -192,7 +188,7 @@ class Broker:
 
         A producer that has answers for all of its batches repeats none of them: the next start knows only its last one.
         """
-        self.settle(now_ms)
+        self.now_ms = now_ms
         self.answer_memory.stop()
         self.metadata_sync.end()
         self.slices.finish()
@@ -214,7 +210,7 @@ class Broker:
 
     def advance(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Fire timers that are due, until ``is_enough`` for one turn."""
-        self.settle(now_ms)
+        self.now_ms = now_ms
         self.timers.fire(now_ms, is_enough)
 
     def clock_was_set(self, step_ms: int) -> None:
@@ -238,7 +234,7 @@ class Broker:
         versions. Bytes after a request that was understood are ignored, as in Apache Kafka: librdkafka 2.16 sends three
         of them when it asks for all topics.
         """
-        self.settle(now_ms)
+        self.now_ms = now_ms
         if self.interceptor is None or not self.interceptor.takes(channel, slot, frame, now_ms):
             self.handle(channel, slot, frame, now_ms)
 
@@ -332,15 +328,11 @@ class Broker:
                 self.long_requests.answered(context)
             result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
 
-    def receive_run(
-        self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
-    ) -> int:
+    def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle together as many as possible of the requests in ``buffer[start:end]``, each preceded by its size.
 
         Returns the end of those handled, ``start`` for none: then the first one is for :meth:`receive`. One answer
         for all of them goes to ``slot``. The buffer is free again on return.
-
-        :param gather: a short run may wait for :meth:`settle`, which the caller runs at the end of its turn.
         """
         self.now_ms, gate = now_ms, channel.session.gate
         if (
@@ -353,7 +345,7 @@ class Broker:
         api_key = buffer[start + 5] if end - start > 5 else -1
         try:
             if api_key == PRODUCE:
-                return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms, gather=gather)
+                return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms)
             repeated = self._repeated.get(api_key)
             return start if repeated is None else repeated.receive(channel, slot, buffer, start, end, now_ms)
         except Exception as error:
@@ -361,12 +353,6 @@ class Broker:
             logger.error("%s of %s failed", name, channel.client_host, exc_info=error)
             channel.close(f"{name} could not be answered: {error!r:.200}")
             return end
-
-    def settle(self, now_ms: int) -> None:
-        """A turn ends: append and answer what was gathered during it."""
-        self.now_ms = now_ms
-        if self.gathered:
-            self._produce_runs.settle(now_ms)
 
     def forget_routes(self, channel: Channel | None = None) -> None:
         """What a connection (None: any) may do or write to has changed: check its next requests again."""

@@ -6,15 +6,12 @@ are the same in the next ones, the topic and its limits, and the answer with gap
 that the general path would treat the same; anything special (another form, a refusal, a duplicate, a first batch that
 must be verified, a new segment) is left to that path, which sees the request from its first byte. Routes are forgotten
 when anything they were learned from changes.
-
-If there are many connections with little data each, the runs of one turn are *gathered*: all their batches for one
-partition are appended with one write when the turn ends (:meth:`ProduceRuns.settle`), or before anything else happens.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,7 +21,6 @@ from oncelog.broker.apis.produce import (
     append_verified,
     appended,
     respond,
-    result_response,
     verify,
     when_settled,
 )
@@ -38,7 +34,7 @@ from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
-from oncelog.records.batch import LOG_OVERHEAD_BYTES, TRANSACTIONAL_BIT, BatchHeader
+from oncelog.records.batch import LOG_OVERHEAD_BYTES, TRANSACTIONAL_BIT
 from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
@@ -50,10 +46,8 @@ FIRST_WITH_LOG_START: Final = 5
 """Older answers have another gap, and their clients are not performance-critical."""
 ROUTES_KEPT: Final = 8
 """Routes per connection: a producer that writes to more topics in turn takes the general path."""
-MOST_GATHERED_BYTES: Final = 16 * 1024
-"""A longer run is worth a write of its own."""
-GATHERED_BYTES: Final = 256 * 1024
-"""This much is appended at once, even before the turn ends."""
+SMALL_BATCH_BYTES: Final = 16 * 1024
+"""Up to this size, a transaction's first batch is copied out of the buffer of its connection."""
 LIMITS_KEPT_MS: Final = 100
 """How long a topic's timestamp limits are not recomputed; a batch this close to them takes the general path."""
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
@@ -147,31 +141,13 @@ class _Run(NamedTuple):
     begun_ns: int
 
 
-class _Gathering:
-    """What was gathered for one partition: runs, and all their batches in separate memory, with their headers.
-
-    ``last``: the last batch of each producer.
-    """
-
-    __slots__ = ("batches", "headers", "last", "runs")
-
-    def __init__(self) -> None:
-        self.runs: list[_Run] = []
-        self.batches: list[bytearray] = []
-        self.headers: list[BatchHeader] = []
-        self.last: dict[int, BatchHeader] = {}
-
-
 class ProduceRuns:
-    """The routes of all connections of one broker, and what was gathered from them in the current turn."""
+    """The routes of all connections of one broker."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._long_writes = broker.long_writes
         self._routes: dict[Channel, list[Route]] = {}
-        self.gathered: dict[Partition, _Gathering] = {}
-        """What waits for :meth:`settle`; always the same object."""
-        self._gathered_bytes = 0
 
     def forget(self, channel: Channel | None = None) -> None:
         """Routes must be learned again: those of ``channel``, or all."""
@@ -213,14 +189,10 @@ class ProduceRuns:
         del routes[ROUTES_KEPT - 1 :]
         routes.insert(0, Route(shape, version, request, name, limits, in_transactions=may))
 
-    def receive(
-        self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
-    ) -> int:
+    def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
 
         All answers of a run are sent as the one for ``slot``.
-
-        :param gather: a short run may wait for :meth:`settle`.
         """
         route = self._route(channel, buffer, start)
         if route is None or (end - start >= self._long_writes.least_bytes and self._is_long(buffer, start)):
@@ -235,11 +207,6 @@ class ProduceRuns:
             found = _without_transactions(found)
         partition, template = target
         run = new_tuple(_Run, (channel, slot, route, template, found, begun_ns))
-        if gather and found and found[-1].end - start <= MOST_GATHERED_BYTES:
-            after = self._gather(partition, run, buffer, start, now_ms)
-            return after if after > start else self._begin_transaction(partition, run, buffer, start, now_ms)
-        if self.gathered:
-            self.settle(now_ms)
         view = memoryview(buffer)
         batches = [view[at : at + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found]
         offsets = partition.append_run(batches, [entry.header for entry in found], now_ms)
@@ -257,13 +224,11 @@ class ProduceRuns:
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Send a transaction's first batch, if it is small, down the general path from its verification on."""
-        if self.gathered:
-            self.settle(now_ms)
         channel, slot, route, template, found, begun_ns = run
         if not found or not found[0].header.is_transactional or not route.request.acks:
             return start
         correlation_id, _, at, end, header = found[0]
-        if header.size_bytes > MOST_GATHERED_BYTES:
+        if header.size_bytes > SMALL_BATCH_BYTES:
             return start
         broker, request = self._broker, route.request
         batch = buffer[at : at + header.size_bytes]
@@ -293,73 +258,8 @@ class ProduceRuns:
         if requests is not None:
             context.local_ns = requests.clock() - begun_ns
             requests.handled(ApiKey.PRODUCE, route.version, context.local_ns)
-        answered.then(answer, lambda error: _failed([run], partition, error))
+        answered.then(answer, lambda error: _failed(run, partition, error))
         return end
-
-    def _gather(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
-        """Keep batches that are certain to be accepted until the turn ends; returns their end, ``start`` for none."""
-        gathering = self.gathered.get(partition) or _Gathering()
-        found, log = run.found, partition.log
-        headers = [entry.header for entry in found]
-        count = 0 if log.failed is not None else log.admitted_at_once(headers, gathering.last)
-        if not count:
-            return start
-        if count < len(found):
-            found, headers = found[:count], headers[:count]
-            run = run._replace(found=found)
-        end = found[-1].end
-        gathering.runs.append(run)
-        gathering.headers += headers
-        gathering.batches += [
-            buffer[at : at + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found
-        ]
-        self.gathered[partition] = gathering
-        self._gathered_bytes += end - start
-        if self._gathered_bytes >= GATHERED_BYTES:
-            self.settle(now_ms)
-        return end
-
-    def settle(self, now_ms: int) -> None:
-        """Append what was gathered and answer it, now or once it is committed."""
-        gathered, self._gathered_bytes = list(self.gathered.items()), 0
-        self.gathered.clear()
-        for partition, gathering in gathered:
-            try:
-                self._append_gathered(partition, gathering, now_ms)
-            except Exception as error:  # noqa: BLE001 - reported only to the clients of this partition
-                _failed(gathering.runs, partition, error)
-
-    def _append_gathered(self, partition: Partition, gathering: _Gathering, now_ms: int) -> None:
-        runs, batches = gathering.runs, gathering.batches
-        offsets = partition.append_run(batches, gathering.headers, now_ms)
-        taken, log_start_offset = 0, partition.log.log_start_offset
-        for run in runs:
-            if len(run.found) == 1 and taken < len(offsets):  # a thousand connections have sent one each
-                answers = [run.template.fill(run.found[0].correlation_id, offsets[taken], log_start_offset)]
-                taken += 1
-                self._answer(partition, run, answers, now_ms)
-                continue
-            begun, taken = taken, taken + len(run.found)
-            mine = offsets[begun:taken]
-            answers = _filled(run, partition, mine)
-            if len(mine) < len(run.found):  # no room in the segment, or a disk that fails
-                answers += self._one_by_one(partition, run, batches[begun:taken], len(mine), now_ms)
-            self._answer(partition, run, answers, now_ms)
-
-    @staticmethod
-    def _one_by_one(
-        partition: Partition, run: _Run, batches: Sequence[bytearray], first: int, now_ms: int
-    ) -> Iterator[bytes]:
-        """The answers to the batches from ``first`` on, appended one by one as on the general path."""
-        version, request = run.route.version, run.route.request
-        for entry, batch in zip(run.found[first:], batches[first:], strict=True):
-            result = partition.append_client(batch, now_ms)
-            if result.error is NONE:
-                yield run.template.fill(entry.correlation_id, result.base_offset, result.log_start_offset)
-            else:
-                if request.acks == 0:  # no answer: so that the producer notices
-                    run.channel.close(f"a produce request with acks=0 was refused with {result.error.name}")
-                yield _encoded(version, request, entry.correlation_id, result_response(entry.partition, result))
 
     def _route(self, channel: Channel, buffer: bytearray, start: int) -> Route | None:
         routes = self._routes.get(channel)
@@ -414,11 +314,10 @@ def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[byt
     return [fill(entry.correlation_id, at, log_start_offset) for entry, at in zip(run.found, offsets, strict=False)]
 
 
-def _failed(runs: Sequence[_Run], partition: Partition, error: Exception) -> None:
-    """Report an unforeseen error: only the clients of these runs are affected."""
+def _failed(run: _Run, partition: Partition, error: Exception) -> None:
+    """Report an unforeseen error: only the client of this run is affected."""
     logger.error("PRODUCE to %s failed", partition, exc_info=error)
-    for run in runs:
-        run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
+    run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
 
 
 def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:

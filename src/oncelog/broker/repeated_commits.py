@@ -67,7 +67,6 @@ class RepeatedCommits(RepeatedRequests[_Known]):
         broker = self._broker
         if known.commit.request.group_id in broker.commit_order:
             return None
-        broker.settle(now_ms)
         offset, leader_epoch = _GAP.unpack_from(buffer, start + known.pattern.gap_at)
         if not broker.groups.commit_again(known.commit, offset, leader_epoch, now_ms):
             return None

@@ -1,11 +1,10 @@
 """Requests of one API that differ from an earlier one of their connection only in a gap and the correlation id.
 
-The base of :class:`~oncelog.broker.repeated_fetches.RepeatedFetches`,
-:class:`~oncelog.broker.repeated_commits.RepeatedCommits` and :class:`~oncelog.broker.repeated_ends.RepeatedEnds`, which
-:class:`~oncelog.broker.broker.Broker` calls for complete requests in a connection's buffer. A request accepted on the
-general path is learned: its bytes and its answer. A request like it is compared instead of parsed. Any other request is
-left to the general path, which sees it from its first byte. What was learned is forgotten when anything it was learned
-from changes (``Broker.forget_routes``).
+The base of :class:`~oncelog.broker.repeated_fetches.RepeatedFetches` and
+:class:`~oncelog.broker.repeated_commits.RepeatedCommits`, which :class:`~oncelog.broker.broker.Broker` calls for
+complete requests in a connection's buffer. A request accepted on the general path is learned: its bytes and its answer.
+A request like it is compared instead of parsed. Any other request is left to the general path, which sees it from its
+first byte. What was learned is forgotten when anything it was learned from changes (``Broker.forget_routes``).
 """
 
 from __future__ import annotations

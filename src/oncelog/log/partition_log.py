@@ -349,7 +349,7 @@ class PartitionLog:
             self.settle()
         if self.failed is not None:
             return []
-        count = self.admitted_at_once(headers, {})
+        count = self._admitted_at_once(headers)
         active = self._segments.active
         if not count or not active.has_room_for(
             headers[:count], self.log_end_offset, now_ms, self.config, self._jitter_ms()
@@ -377,11 +377,9 @@ class PartitionLog:
             self._state.apply_data(header, base_offset)
         return offsets
 
-    def admitted_at_once(self, headers: Sequence[BatchHeader], last: dict[int, BatchHeader]) -> int:
-        """How many batches, from the first on, can be admitted without further checks of their producers.
-
-        :param last: the last batch of each producer that was admitted but not appended; kept up to date.
-        """
+    def _admitted_at_once(self, headers: Sequence[BatchHeader]) -> int:
+        """How many batches, from the first on, can be admitted without further checks of their producers."""
+        last: dict[int, BatchHeader] = {}
         for count, header in enumerate(headers):
             producer_id = header.producer_id
             if producer_id >= 0:

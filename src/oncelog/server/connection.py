@@ -115,8 +115,6 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self.close(refusal)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.is_away:
-            self._server.sent_together()
         self._closing = True
         self._out.clear()
         self._keep(0)
@@ -196,7 +194,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             return
         self.last_active = self._server.loop.time()
         self._received(nbytes)
-        self._server.received(self)
+        self._server.turn_ends()
 
     def _received(self, nbytes: int) -> None:
         """This many plain bytes are new in the buffer that ``get_buffer`` returned."""
@@ -305,7 +303,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
         """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
         broker, largest = self._server.broker, self._server.max_request_bytes
-        now_ms, gather = self._server.now_ms(), self._server.has_many_connections
+        now_ms = self._server.now_ms()
         begun_ns = time.perf_counter_ns()
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
@@ -322,7 +320,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             if after > end or self._turn_used >= TURN_BUDGET or not self._may_start(buffer, position):
                 break
             slot, self._next_slot = self._next_slot, self._next_slot + 1
-            run_end = broker.receive_run(self, slot, buffer, position, end, now_ms, gather=gather)
+            run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
             if run_end > position:
                 self._turn_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about that many
                 position = run_end

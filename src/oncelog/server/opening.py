@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -27,7 +26,7 @@ from oncelog.metadata.first_users import FirstUser, parse_first_user
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
-from oncelog.server import descriptors, sending_together
+from oncelog.server import descriptors
 from oncelog.server.clock import WallClock
 from oncelog.server.disk import ForeignFile, OsDisk
 from oncelog.server.doors import Door
@@ -64,8 +63,6 @@ class Machine:
         """Whether data survives the end, so that syncs make sense."""
         self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
         self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
-        self.has_sockets = True
-        """Whether connections have descriptors of the operating system, which any thread can send to."""
 
     def claim(self) -> descriptors.Shares | None:
         """The number of descriptors; None means enough."""
@@ -292,9 +289,6 @@ def _start(
         _sync_metadata_elsewhere(server, machine, store_log)
     if machine.keeps and broker.cluster is None:
         _write_elsewhere(server, machine)
-    if machine.has_sockets and sending_together.IS_POSSIBLE and (os.cpu_count() or 1) > 1:
-        server.together = sending_together.SendingTogether(server, partial(machine.worker, loop, "oncelog-sender"))
-        server.at_end.append(server.together.stop)
     return server, doors
 
 

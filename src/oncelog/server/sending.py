@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oncelog.errors import InvariantError, StorageError
+from oncelog.errors import StorageError
 from oncelog.log.partition_log import FileSlice
 from oncelog.ports import Buffer
 
@@ -64,11 +64,9 @@ class Sending:
         "_waiting",
         "_writer",
         "client_host",
-        "is_away",
         "kept_since",
         "last_active",
         "progressed",
-        "read_in",
         "silent",
     )
 
@@ -87,10 +85,6 @@ class Sending:
         self.kept_since = 0.0
         """Since when its peer has not taken all of its answers, as far as they are counted."""
         self._turn_used = 0
-        self.read_in = -1
-        """The last turn of many connections that it had a part in."""
-        self.is_away = False
-        """What it has to send is being sent by another thread (``sending_together``)."""
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
@@ -123,8 +117,6 @@ class Sending:
 
     def write(self) -> None:
         """Send what is ready; while the socket is full, the loop calls this again."""
-        if self.is_away:
-            self._server.sent_together()
         if self._socket is None or self.silent:
             self._disarm_writer()
             return
@@ -154,37 +146,6 @@ class Sending:
                 self._transport.close()
         elif self._waiting is not None:
             self.resume()
-
-    def whole_answer(self) -> tuple[int, bytes] | None:
-        """Its socket's descriptor and all that is to be sent, if another thread may send that."""
-        out, target = self._out, self._socket
-        if target is None or not out or self.silent or self._writer is not None or self._closing:
-            return None
-        first = out[0]
-        if len(out) > 1:
-            if self._out_bytes > COPIED_BYTES or not all(type(part) is bytes for part in out):
-                return None
-            first = b"".join(out)  # type: ignore[arg-type]
-            out.clear()
-            out.append(first)
-        return (target.fileno(), first) if type(first) is bytes else None
-
-    def came_back(self, sent: int) -> None:
-        """The other thread has sent so many bytes of the first part, -1 if the socket refused them."""
-        self.is_away = False
-        out = self._out
-        if not out or self._socket is None:
-            return
-        first = out[0]
-        if not isinstance(first, bytes):
-            raise InvariantError("what another thread was sending is no longer the first to be sent")
-        if sent == len(first):
-            out.popleft()
-            self._out_bytes -= sent
-        elif sent > 0:
-            out[0] = memoryview(first)[sent:]
-        if out or self._closing or self._waiting is not None:
-            self._server.wants_write(self)
 
     def _send(self) -> bool:
         """Send; returns True when everything has been sent."""
@@ -304,8 +265,6 @@ class Sending:
         self._server.memory.estimate(more)
 
     def _abort(self) -> None:
-        if self.is_away:
-            self._server.sent_together()
         self._out.clear()
         self._disarm_writer()
         self._keep(0)

@@ -24,7 +24,6 @@ from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
 from oncelog.server.sending import Sending
-from oncelog.server.sending_together import LEAST_ANSWERS, SendingTogether
 from oncelog.server.spare_buffers import SpareBuffers
 from oncelog.server.syncing import Syncing
 from oncelog.server.workers import Elsewhere, Worker
@@ -38,10 +37,6 @@ logger = logging.getLogger(__name__)
 WATCH_S = 1.0
 WATCHED_AT_ONCE = 500
 """Connections checked for idleness at a time: with 10,000 it takes 20 s to check all of them."""
-MANY_CONNECTIONS = 16
-"""From this number on, one turn handles the available requests of all connections together."""
-READ_AT_ONCE = 128
-"""up to so many: these are answered, and send their next requests, while the others are read."""
 SLICE_S = 0.00025
 """How long requests that take long are worked on between others' turns."""
 CHECKS_S = 5.0
@@ -100,17 +95,10 @@ class Server:
         self._opening: set[asyncio.Task[None]] = set()
         self._connections: dict[Connection, None] = {}
         self._unwatched: list[Connection] = []
-        self.has_many_connections = False
-        self.together: SendingTogether | None = None
-        """Set if answers to many connections may leave on another thread."""
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
         """Connections whose answers are sent at the end of this turn, the last one first."""
-        self._read: dict[Sending, None] = {}
-        """If there are many connections, those that were read in this turn."""
-        self._turns = 0
-        self._turn_scheduled = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
         self.is_stopping = self._over = False
@@ -264,7 +252,6 @@ class Server:
     def admit(self, connection: Connection) -> str | None:
         """Count a new connection, and have it wait for its turn; returns why it is not served, if it is not."""
         self._connections[connection] = None
-        self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
         opened, listener = self.counts.opened, connection.session.listener
         opened[listener] = opened.get(listener, 0) + 1
         if self.is_stopping:
@@ -292,9 +279,7 @@ class Server:
             self._limits.closed(connection.client_host, listener)
             closed[listener] = closed.get(listener, 0) + 1
         self._connections.pop(connection, None)
-        self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
         self._writable.pop(connection, None)
-        self._read.pop(connection, None)
         self.broker.disconnected(connection)
 
     def connected(self) -> Iterable[Connection]:
@@ -354,76 +339,12 @@ class Server:
 
     # --- turns
 
-    def received(self, connection: Sending) -> None:
-        """A connection's bytes were examined: with few connections its turn ends now, with many that of all of them,
-        once each (or ``READ_AT_ONCE``) has been read: what is sent in a row wakes its receivers less often.
-        """
-        if not self.has_many_connections:
-            self.turn_ends()
-            return
-        self._read[connection] = None
-        if len(self._read) >= READ_AT_ONCE:
-            self._common_turn_ends()
-        elif not self._turn_scheduled:
-            self._turn_scheduled = True
-            self.loop.call_soon(self._last_common_turn_ends)
-
-    def _last_common_turn_ends(self) -> None:
-        self._turn_scheduled = False
-        self._common_turn_ends()
-
-    def _common_turn_ends(self) -> None:
-        self._order_answers()
-        self.turn_ends()
-
-    def answers_left(self) -> None:
-        """Another thread has sent a batch; connections with more to send, or requests that waited, continue."""
-        if not self._over:
-            self.turn_ends()
-
-    def sent_together(self) -> None:
-        """What another thread is sending has left when this returns."""
-        if self.together is not None:
-            self.together.finish()
-
-    def _order_answers(self) -> None:
-        """Who was not read in the turn before is answered first; the others in turn, the one that was read last first.
-
-        Whoever is answered early is in the next turn again, whoever late may be in the one after that; and the kernel
-        names connections in the order in which it named them before. Answered as they were read, or one partition's
-        after the other's, some of a thousand would always be early and have twice as many turns as the rest.
-        """
-        read, self._read = self._read, {}
-        self._turns += 1
-        again: list[Sending] = []
-        first: list[Sending] = []
-        for connection in read:
-            (again if connection.read_in == self._turns - 1 else first).append(connection)
-            connection.read_in = self._turns
-        first.reverse()
-        others, self._writable = self._writable, dict.fromkeys((*again, *first))
-        self._writable.update(others)
-
     def turn_ends(self) -> None:
-        """Take in what was gathered, send what is ready, arrange a sync and the next wake-up."""
-        gathered, writable, together = self.broker.gathered, self._writable, self.together
-        if gathered:
-            self.broker.settle(self.now_ms())
-        if together is not None:
-            if len(writable) < LEAST_ANSWERS:
-                together = None
-            else:
-                together.finish()
+        """Send what is ready, arrange a sync and the next wake-up."""
+        writable = self._writable
         while writable:
             connection, _ = writable.popitem()
-            if together is None or not together.take(connection):
-                connection.write()
-            if writable:
-                continue
-            if gathered:  # requests that waited for their connection's answers
-                self.broker.settle(self.now_ms())
-            if together is not None and not writable:
-                together.begin()
+            connection.write()
         if self.broker.flushing.wanted:
             self._syncing.turn_ends()
         if self.broker.slices:
@@ -451,7 +372,7 @@ class Server:
         self._slicing = False
         if self._over:
             return
-        self.broker.settle(self.now_ms())  # what was gathered came before what is changed now
+        self.broker.now_ms = self.now_ms()
         slices, end = self.broker.slices, time.perf_counter() + SLICE_S
         while slices:
             slices.step()
@@ -487,7 +408,7 @@ class Server:
         """A thread has finished work that an answer waits for; once the broker has stopped, nothing is answered."""
         if self._over:
             return
-        self.broker.settle(self.now_ms())  # what was gathered came before what is changed now
+        self.broker.now_ms = self.now_ms()
         done(error)
         self.turn_ends()
 

@@ -105,6 +105,6 @@ class Syncing:
         if job.is_small:
             self._small_sync_s += (min(seconds, 4 * QUICK_SYNC_S) - self._small_sync_s) / 8
         now_ms = server.now_ms()
-        server.broker.settle(now_ms)  # the broker uses this time from now on; what was gathered came before
+        server.broker.now_ms = now_ms
         server.broker.flushing.done(job, failures, now_ms)
         server.turn_ends()

@@ -56,9 +56,6 @@ class TlsConnection(Connection):
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._arrivals
 
-    def whole_answer(self) -> None:
-        """None: it is encrypted here."""
-
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:
             return

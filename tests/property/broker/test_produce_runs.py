@@ -6,7 +6,6 @@ compiled scanner finds what its twin finds in any bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from unittest import mock
@@ -15,9 +14,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from oncelog.broker.broker import Broker
-from oncelog.broker.context import Part
-from oncelog.broker.partition import Partition
 from oncelog.protocol.framing import decode_request_header
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
@@ -247,88 +243,6 @@ def test_plain_requests_behind_the_first_go_as_a_run() -> None:
     assert side.runs == 1
 
 
-class SlottedChannel(RecordingChannel):
-    """Puts answers into the order of slots, as a connection does: they may come in another order."""
-
-    def __init__(self, connection_id: int) -> None:
-        super().__init__()
-        self.connection_id = connection_id
-        self.slots: dict[int, bytes] = {}
-        self.next_slot = 0
-
-    def reply(self, slot: int, parts: Sequence[Part]) -> None:
-        assert slot not in self.slots
-        super().reply(slot, parts)
-        self.slots[slot] = self.answers[-1]
-
-    def told(self) -> object:
-        return b"".join(answer for _, answer in sorted(self.slots.items())), self.closed
-
-
-def read(broker: Broker, channel: SlottedChannel, frames: list[bytes], gather: bool) -> None:
-    """What a connection does with a buffer of whole requests; without ``gather``, one after another."""
-    buffer = bytearray(b"".join(frames))
-    position, end = 0, len(buffer)
-    while position < end and channel.closed is None:
-        slot, channel.next_slot = channel.next_slot, channel.next_slot + 1
-        after = broker.receive_run(channel, slot, buffer, position, end, NOW_MS, gather=True) if gather else position
-        if after == position:
-            after = position + 4 + int.from_bytes(buffer[position : position + 4], "big")
-            broker.receive(channel, slot, memoryview(bytes(buffer[position + 4 : after])), NOW_MS)
-        position = after
-    buffer[:] = bytes(len(buffer))  # another connection reads into it
-
-
-SIMPLE = st.one_of(PLAIN, PLAIN, PLAIN, IN_SEQUENCE, IN_SEQUENCE, TRANSACTIONAL)
-READS = st.lists(
-    st.tuples(st.integers(0, 2), st.lists(st.one_of(SIMPLE, SIMPLE, ODD, CHANGED), min_size=1, max_size=3)), max_size=12
-)
-
-
-@pytest.mark.parametrize("policy", ["none", "commit"])
-@settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-@given(READS, st.sets(st.integers(0, 11)))
-def test_what_is_gathered_of_many_connections_is_decided_as_one_after_the_other(
-    policy: str, reads: list[tuple[int, list[Sent]]], turns_end_after: set[int]
-) -> None:
-    alone, together = Side(policy), Side(policy)
-    maker = Frames(alone.topic_ids)
-    sent = [(index, [maker.frame(request) for request in requests]) for index, requests in reads]
-    told = []
-    for side, gather in ((alone, False), (together, True)):
-        channels = [SlottedChannel(index) for index in range(3)]
-        for number, (index, frames) in enumerate(sent):
-            read(side.broker, channels[index], frames, gather)
-            if number in turns_end_after:
-                side.broker.settle(NOW_MS)
-        side.broker.settle(NOW_MS)
-        side.flush()
-        told.append([channel.told() for channel in channels])
-    assert told[1] == told[0]
-    assert together.seen() == alone.seen()
-
-
-def test_short_runs_of_connections_are_appended_with_one_write() -> None:
-    side = Side("none")
-    maker = Frames(side.topic_ids)
-    channels = [SlottedChannel(index) for index in range(5)]
-    for channel in channels:
-        read(side.broker, channel, [maker.frame(Sent())], gather=True)
-    partition = side.broker.partition(TopicPartition("plain", 0))
-    assert partition is not None
-    writes: list[int] = []
-    append = partition.append_run
-    with mock.patch.object(
-        Partition, "append_run", lambda _, run, *rest: writes.append(len(run)) or append(run, *rest)
-    ):
-        for channel in channels:
-            read(side.broker, channel, [maker.frame(Sent()), maker.frame(Sent())], gather=True)
-        assert [len(channel.slots) for channel in channels] == [1] * 5
-        side.broker.settle(NOW_MS)
-    assert writes == [10]
-    assert [len(channel.slots) for channel in channels] == [2] * 5
-
-
 FRAMES = st.lists(st.one_of(PLAIN, PLAIN, IN_SEQUENCE, TRANSACTIONAL, ODD, CHANGED), min_size=1, max_size=6)
 
 
@@ -368,21 +282,6 @@ def test_a_duplicate_in_a_transaction_is_answered_as_the_general_way_does() -> N
         alone.one_by_one(frames)
         together.together(frames)
     assert together.seen() == alone.seen()
-
-
-def test_without_answers_a_gathered_request_that_is_refused_ends_its_connection() -> None:
-    side = Side("none")
-    maker = Frames(side.topic_ids)
-    without, other = SlottedChannel(1), SlottedChannel(2)
-    for channel, acks in ((without, 0), (other, 1)) * 2:
-        read(side.broker, channel, [maker.frame(Sent(acks=acks))], gather=True)
-    partition = side.broker.partition(TopicPartition("plain", 0))
-    assert partition is not None
-    partition.log.fail("the disk fails meanwhile")
-    side.broker.settle(NOW_MS)
-    assert without.closed is not None
-    assert other.closed is None
-    assert len(other.slots) == 2
 
 
 def test_nothing_is_remembered_of_requests_while_faults_get_in() -> None:

@@ -355,7 +355,7 @@ def test_the_answer_tells_the_time_that_the_batch_bears_whatever_the_setting_is_
     peer = Peer()
     side.produce(peer, packed())
     partition.log.update_config(replace(partition.log.config, message_timestamp_type=after))
-    side.broker.settle(NOW_MS + 500)  # the check takes that long
+    side.broker.now_ms = NOW_MS + 500  # the check takes that long
     side.elsewhere.do()
     assert [part.log_append_time_ms for part in peer.parts()] == [-1 if before == "CreateTime" else NOW_MS]
 
@@ -368,7 +368,7 @@ def test_the_timeout_begins_when_the_batch_is_appended(step_ms: int) -> None:
     side.produce(peer, packed())
     side.broker.clock_was_set(step_ms)
     now_ms = NOW_MS + step_ms + 40_000
-    side.broker.settle(now_ms)
+    side.broker.now_ms = now_ms
     side.elsewhere.do()
     side.broker.advance(now_ms + 29_999)
     assert (peer.answers, side.end_offset()) == ([], 1)

@@ -48,7 +48,7 @@ def test_a_member_whose_commit_takes_several_turns_stays_as_long_as_its_session(
     broker = made.broker
     broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
     broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
-    broker.settle(NOW_MS)
+    broker.now_ms = NOW_MS
     joining = JoinGroupRequest("g", 60_000, 60_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
     member = JoinGroupResponse.decode(ask(broker, joining, 3), 3, 8).member_id
     ask(broker, SyncGroupRequest("g", 1, member, assignments=[]), 3)
@@ -86,7 +86,7 @@ def test_a_session_that_begins_behind_a_write_lasts_as_long_as_it_was_meant_to(s
     made = Admin(work_clock=Ticks(), **settings, **{"oncelog.flush.policy": "commit"})
     broker = made.broker
     broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
-    broker.settle(NOW_MS)
+    broker.now_ms = NOW_MS
 
     def sync() -> None:
         while broker.flushing.wanted and (job := broker.flushing.take(broker.now_ms)) is not None:

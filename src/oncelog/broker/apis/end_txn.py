@@ -32,12 +32,10 @@ def handle(broker: Broker, context: RequestContext, request: EndTxnRequest) -> D
             error_code=error, producer_id=result.stamp.producer_id, producer_epoch=result.stamp.producer_epoch
         )
 
-    ended = broker.transactions.end_txn(
+    return broker.transactions.end_txn(
         request.transactional_id,
         ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         request.committed,
         context.now_ms,
         transaction_version=2 if context.api_version >= FIRST_WITH_EPOCH_BUMP else 0,
-    )
-    context.may_be_repeated = ended.succeeded and ended.value.error is Error.NONE
-    return ended.map(response)
+    ).map(response)

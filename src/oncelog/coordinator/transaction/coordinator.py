@@ -43,7 +43,6 @@ from oncelog.types import (
 
 logger = logging.getLogger(__name__)
 
-_ONGOING = TransactionState.ONGOING
 
 __all__ = [
     "ProducerResult",
@@ -228,12 +227,6 @@ class TransactionCoordinator:
         bump = transaction_version >= EPOCH_BUMP_VERSION
         event: Event = EndTxnAndBump(stamp, commit) if bump else EndTxn(stamp, commit)
         return self._submit(transactional_id, event, now_ms).map(_producer_result)
-
-    def may_end(self, transactional_id: str, stamp: ProducerIdAndEpoch) -> bool:
-        """Whether a transaction of the id is open, as far as this coordinator knows, and the producer may end it."""
-        shard = self.runtime.shard_for(transactional_id)
-        txn = None if isinstance(shard, Error) else shard.txn(transactional_id)
-        return txn is not None and txn.state is _ONGOING and txn.owner == stamp
 
     def _submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[Outcome]:
         if not transactional_id:

@@ -129,7 +129,6 @@ class SimulatedMachine(Machine):
         self.store_path = str(folder / FILE_NAME)
         self.content = FaultyDisk()
         self.syncs_at_once = 1  # the known seeds rely on this
-        self.has_sockets = False
         self.sync_s: tuple[float, float] = (0.0002, 0.005)
         """The shortest and longest time from the request for a sync until it is done."""
         self.extra_sync_s = 0.0

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
-from oncelog.broker.security.delegation_tokens import SECRET_KEY
 from oncelog.config import BrokerConfig, parse_broker
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.metadata.first_users import FirstUser, parse_first_user
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+TOKEN_SECRET = "delegation.token.secret.key"
 METADATA_WORKER = "oncelog-metadata"
 """Name of the thread that syncs the metadata."""
 
@@ -265,8 +265,8 @@ def _start(
         clock.was_set.append(broker.clock_was_set)
         if source is not None:
             source.opens(broker)
-        if config.static.get(SECRET_KEY):
-            logger.warning("%s has no effect: this broker issues no delegation tokens", SECRET_KEY)
+        if config.static.get(TOKEN_SECRET):
+            logger.warning("%s has no effect: this broker issues no delegation tokens", TOKEN_SECRET)
         for number, (listener, sock) in enumerate(zip(bound, sockets, strict=True)):
             node = _node_at(config, listener, number // (len(bound) // nodes))
             if broker.cluster is not None:

@@ -1,7 +1,8 @@
 """The APIs that the broker supports, one row each: versions, required permissions, size, whether it has an effect.
 
-Versions are as advertised by Apache Kafka 4.3. The handler is the module of the API's name; handlers are imported at
-first use, so that a start does not pay for unused APIs. A test compares the rows with a real Apache Kafka.
+Versions are as advertised by Apache Kafka 4.3. The handler is the module of the API's name, unless its row names
+another one; handlers are imported at first use, so that a start does not pay for unused APIs. A test compares the rows
+with a real Apache Kafka.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Served(NamedTuple):
 
     :param only_looks: the request has no effect, so it is dropped when its connection has ended; all others are carried
         out, as in Apache Kafka.
+    :param module: whose ``handle`` answers, if not that of the API's name.
     """
 
     low: int
@@ -52,6 +54,7 @@ class Served(NamedTuple):
     low_advertised: int | None = None
     most_elements: int = MOST_ELEMENTS
     only_looks: bool = False
+    module: str = ""
 
     @property
     def advertised_from(self) -> int:
@@ -61,6 +64,8 @@ class Served(NamedTuple):
 class Handler(Protocol):
     def __call__(self, broker: Any, context: Any, request: Any, /) -> Any: ...
 
+
+REFUSED_TOKENS: Final = "delegation_tokens"
 
 SERVED: dict[int, Served] = {
     # Produce 0-2 are advertised for old librdkafka releases (KAFKA-18659) and refused.
@@ -98,10 +103,10 @@ SERVED: dict[int, Served] = {
     ApiKey.DESCRIBE_LOG_DIRS: Served(1, 5, (cluster(Operation.DESCRIBE),), only_looks=True),
     ApiKey.SASL_AUTHENTICATE: Served(0, 2),
     ApiKey.CREATE_PARTITIONS: Served(0, 3, most_elements=5 * FEW),
-    ApiKey.CREATE_DELEGATION_TOKEN: Served(1, 3, most_elements=FEW),
-    ApiKey.RENEW_DELEGATION_TOKEN: Served(1, 2),
-    ApiKey.EXPIRE_DELEGATION_TOKEN: Served(1, 2),
-    ApiKey.DESCRIBE_DELEGATION_TOKEN: Served(1, 3, only_looks=True),
+    ApiKey.CREATE_DELEGATION_TOKEN: Served(1, 3, most_elements=FEW, module=REFUSED_TOKENS),
+    ApiKey.RENEW_DELEGATION_TOKEN: Served(1, 2, module=REFUSED_TOKENS),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: Served(1, 2, module=REFUSED_TOKENS),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: Served(1, 3, only_looks=True, module=REFUSED_TOKENS),
     ApiKey.DELETE_GROUPS: Served(0, 2),
     ApiKey.ELECT_LEADERS: Served(0, 2, (cluster(Operation.ALTER),)),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Served(0, 1),
@@ -148,7 +153,7 @@ def handler_for(api_key: int) -> Handler:
     """The ``handle`` function of an API that is in ``SERVED``."""
     handler = _handlers.get(api_key)
     if handler is None:
-        module = import_module(f"oncelog.broker.apis.{ApiKey(api_key).name.lower()}")
+        module = import_module(f"oncelog.broker.apis.{SERVED[api_key].module or ApiKey(api_key).name.lower()}")
         handler = _handlers[api_key] = module.handle
     return handler
 

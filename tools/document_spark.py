@@ -76,10 +76,6 @@ SINK: Mapping[str, Option] = {
     "queryName": Option("Spark's"),
     "transactionalIdPrefix": Option("", "how transactional id and marker group begin (`oncelog-`)"),
     "batchId": Option("", "for a batch write: written once, however often it is repeated"),
-    "spoolDirectory": Option(
-        "", "a folder or object store that driver and executors share, for batches too large for the driver"
-    ),
-    "spoolThresholdBytes": Option("", "what a task sends through the driver before it spools (16 MiB)"),
     "maxBatchBytes": Option("", "the most encoded bytes that a batch sends through the driver (256 MiB)"),
     "writers": Option(
         "", "for `for_each_batch` and `write`: how many tasks write; 0: the driver, `auto`: depends on the size"

@@ -1,17 +1,13 @@
-"""Checkpoint and spooled batches in an object store under Hadoop's name for it, through pyarrow's real S3 client."""
+"""A checkpoint in an object store under Hadoop's name for it, through pyarrow's real S3 client."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.checkpoint import Checkpoint
 from oncelog.spark.marker import Memory
-from oncelog.spark.sink_protocol import PartitionBatch
-from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
 from tests.support.object_store import ObjectStore, object_store
 
 
@@ -24,24 +20,6 @@ def store(unique_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectS
             monkeypatch.setenv(name, "any")
         monkeypatch.setenv("AWS_REGION", "us-east-1")
         yield found
-
-
-def test_batches_are_spooled_there_and_removed(
-    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    batches = [
-        PartitionBatch("t", n, 1, bytes(encode_batch([Record(0, 1, None, b"%d" % n * size)])))
-        for n, size in enumerate((1, 6 << 20, 1))
-    ]
-    folder = batch_folder(f"s3a://{store.bucket}/spool", "query", 7)
-    file = f"{folder}/0.batches"
-    write_spool(file, batches)
-    assert len(store.objects["spool/query/7/0.batches"]) > 6 << 20
-    assert list(read_spool(file, len(batches))) == batches
-    remove_spool(folder)
-    assert not [key for key in store.objects if key.endswith(".batches")]
-    assert not list(tmp_path.iterdir()), "no folder named s3a:"
 
 
 def test_checkpoint_is_read_and_remembers_there(store: ObjectStore) -> None:

@@ -129,18 +129,6 @@ def test_batch_write_without_an_id_writes_each_time(
     assert len(committed(broker.bootstrap_servers, unique_name)) == 10
 
 
-def test_large_batch_goes_through_the_shared_folder(
-    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
-) -> None:
-    create_topic(broker.bootstrap_servers, unique_name, 2)
-    rows = spark.range(0, 20_000, 1, 2).selectExpr("cast(id as string) as key", "repeat('x', 20) as value")
-    limits = {"spoolDirectory": str(tmp_path), "spoolThresholdBytes": "1000", "maxBatchBytes": "10000"}
-    write(rows, broker, topic=unique_name, **limits)
-    found = committed(broker.bootstrap_servers, unique_name)
-    assert sorted(int(record.key or b"") for record in found) == list(range(20_000))
-    assert not list(tmp_path.rglob("*.batches*"))
-
-
 @pytest.mark.parametrize(
     ("columns", "options", "text"),
     [

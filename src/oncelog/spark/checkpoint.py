@@ -7,20 +7,24 @@ through ``pyarrow.fs``, with the credentials in the driver's environment.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import os
+import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from oncelog.errors import OncelogError, StorageError
-from oncelog.spark.locations import file_system
+from oncelog.errors import OncelogError
 from oncelog.spark.marker import MarkerTopic, Memory, OnMissingMarker, Plan, PlannedBatch, Previous
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 MEMORY_FOLDER = "oncelog"
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+"""Schemes that Hadoop and pyarrow spell differently."""
 _LONGEST_NAME = 230
 _STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 """Raised while reading a file as one of Spark's if it is not."""
@@ -241,8 +245,21 @@ def _memory_file(group: str) -> str:
     return f"{MEMORY_FOLDER}/{name}.json"
 
 
+@functools.lru_cache(maxsize=128)
 def _file_system(location: str) -> tuple[FileSystem, str]:
+    """The file system of a location spelt as in Hadoop, and the path in it without a trailing slash."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    scheme, separator, rest = location.partition(":")
+    if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+        return LocalFileSystem(), os.path.abspath(location).rstrip("/")
+    if scheme == "file":  # Hadoop does not percent-decode the rest
+        return LocalFileSystem(), re.sub(r"^//[^/]*(?=/)", "", rest).rstrip("/")
     try:
-        return file_system(location, "Checkpoint")
-    except StorageError as error:
-        raise CheckpointError(str(error)) from error
+        found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{rest}")
+    except (OSError, ValueError) as error:  # pyarrow raises both
+        raise CheckpointError(
+            f"Checkpoint {location} cannot be reached through pyarrow.fs ({error}): use a file system that it knows "
+            "(file:, hdfs:, s3a:, gs:, abfss:), and set its credentials in the environment"
+        ) from error
+    return found, path.rstrip("/")

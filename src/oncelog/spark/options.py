@@ -24,7 +24,6 @@ from oncelog.spark.client_properties import (
     check_client_properties,
 )
 from oncelog.spark.java_regex import NotJavaRegex, compile_java
-from oncelog.spark.locations import check_scheme
 from oncelog.spark.marker import OnMissingMarker
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
@@ -65,8 +64,6 @@ SINK_OPTIONS = (
     "transactionalIdPrefix",
     "batchId",
     "queryName",
-    "spoolDirectory",
-    "spoolThresholdBytes",
     "maxBatchBytes",
     "writers",
     "onMissingMarker",
@@ -181,10 +178,9 @@ class SourceOptions:
 class SinkOptions:
     """Options of writing, for batch and stream.
 
-    ``max_batch_bytes`` limits what one micro-batch may hold, encoded; ``spool_threshold_bytes`` is how much one task
-    sends through the driver before it writes to ``spool_directory`` instead. ``topics`` are those that rows may name,
-    if they were given. ``writers`` is how many tasks write at the same time; 0 lets the driver write, None
-    chooses by the size of each batch.
+    ``max_batch_bytes`` limits what one micro-batch may hold, encoded. ``topics`` are those that rows may name, if they
+    were given. ``writers`` is how many tasks write at the same time; 0 lets the driver write, None chooses by the size
+    of each batch.
     ``marker_partition`` is where the marker is committed; ``micro_batch`` is the query's batch that a batch write
     stands for.
     """
@@ -195,8 +191,6 @@ class SinkOptions:
     topics: tuple[str, ...]
     transactional_id_prefix: str
     batch_id: int | None
-    spool_directory: str
-    spool_threshold_bytes: int
     max_batch_bytes: int
     compression: str
     compression_level: int | None
@@ -346,8 +340,6 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         topics=topics,
         transactional_id_prefix=prefix or DEFAULT_PREFIX,
         batch_id=given.parsed("batchId", _natural, "a whole number of at least 0", None),
-        spool_directory=_spool_directory(given),
-        spool_threshold_bytes=given.positive("spoolThresholdBytes") or 16 << 20,
         max_batch_bytes=given.positive("maxBatchBytes") or 256 << 20,
         compression=compression,
         compression_level=_compression_level(client, compression),
@@ -436,18 +428,6 @@ def _writers(text: str) -> int | None:
 def _client_properties(given: Mapping[str, str], table: Mapping[str, Property]) -> dict[str, str]:
     check_client_properties(given, table)
     return dict(given)
-
-
-def _spool_directory(given: _Given) -> str:
-    """A folder, or a URL of an object store that pyarrow can read, never mistaken for a local folder of that name."""
-    text = given.text("spoolDirectory")
-    check_scheme(text, "spoolDirectory")
-    if "?" in text and ":" in text.partition("/")[0] and not text.startswith("file:"):
-        raise ConfigError(
-            f"spoolDirectory {text} cannot be used: give what stands behind the ? in the environment of driver and "
-            "executors instead (AWS_REGION, AWS_ENDPOINT_URL)"
-        )
-    return text
 
 
 def _compression_level(client: Mapping[str, str], compression: str) -> int | None:

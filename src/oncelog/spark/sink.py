@@ -8,7 +8,6 @@ has no effect. The steps inside ``commit()`` are in :mod:`oncelog.spark.sink_pro
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,8 +22,7 @@ from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.planning import BATCH_ID, QUERY_ID, begin_micro_batch, checkpoint_at, now_ms, plan_write
 from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
-from oncelog.spark.sink_protocol import BatchCounter, BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
-from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
+from oncelog.spark.sink_protocol import BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
@@ -33,16 +31,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput(WriterCommitMessage):
-    """The encoded batches of one task, or the file that holds them."""
+    """The encoded batches of one task, and the query and its batch that the task took its rows from."""
 
-    query_id: str
-    batch_id: int | None
+    source: tuple[str, int] | None
     task: int
     rows: int
-    count: int
     size_bytes: int
     batches: tuple[PartitionBatch, ...]
-    spool: str
 
 
 def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
@@ -73,97 +68,55 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _TaskLimits:
-    """The options that a task needs; it connects to nothing, so they include no password."""
-
-    micro_batch: int | None
-    spool_directory: str
-    spool_threshold_bytes: int
-    max_batch_bytes: int
-
-    @classmethod
-    def of(cls, options: SinkOptions) -> _TaskLimits:
-        return cls(options.micro_batch, options.spool_directory, options.spool_threshold_bytes, options.max_batch_bytes)
-
-
 class _TaskSide:
-    """The part that runs in a task; picklable."""
+    """The part that runs in a task; picklable. It connects to nothing, so it has no password."""
 
-    def __init__(self, encoding: Encoding, options: SinkOptions, run_id: str) -> None:
+    def __init__(self, encoding: Encoding, options: SinkOptions, *, of_query: bool) -> None:
         self._encoding = encoding
-        self._options = _TaskLimits.of(options)
-        self._run_id = run_id
+        self._micro_batch = options.micro_batch
+        self._max_batch_bytes = options.max_batch_bytes
+        self._of_query = of_query
 
     def write(self, rows: Iterator[pa.RecordBatch]) -> TaskOutput:
         pass_over_imports()
         context = TaskContext.get()
         if context is None:
             raise InvariantError("a sink task runs outside a Spark task")
-        if self._run_id:
-            query_id, batch_id = self._run_id, None
-        else:
-            query_id, batch_id = str(context.getLocalProperty(QUERY_ID)), int(str(context.getLocalProperty(BATCH_ID)))
-        task = context.partitionId()
-        encoder = TaskEncoder(self._encoding, seed=task + (batch_id or self._options.micro_batch or 0), now_ms=now_ms())
-        kept, spool, size_bytes, count = self._encode(encoder, rows, query_id, batch_id, context)
-        return TaskOutput(query_id, batch_id, task, encoder.rows, count, size_bytes, tuple(kept), spool)
-
-    def _encode(
-        self,
-        encoder: TaskEncoder,
-        rows: Iterator[pa.RecordBatch],
-        query_id: str,
-        batch_id: int | None,
-        context: TaskContext,
-    ) -> tuple[list[PartitionBatch], str, int, int]:
-        """Keep the batches for the message while they are small, else write them all to the shared folder."""
-        options = self._options
-        kept: list[PartitionBatch] = []
-        size_bytes = count = 0
-        encoded = iter(encoder.encode(rows))
-        for batch in encoded:
-            kept.append(batch)
-            count += 1
+        source: tuple[str, int] | None = None
+        if self._of_query:
+            source = str(context.getLocalProperty(QUERY_ID)), int(str(context.getLocalProperty(BATCH_ID)))
+        task, batch_id = context.partitionId(), source[1] if source else None
+        encoder = TaskEncoder(self._encoding, seed=task + (batch_id or self._micro_batch or 0), now_ms=now_ms())
+        batches: list[PartitionBatch] = []
+        size_bytes = 0
+        for batch in encoder.encode(rows):
+            batches.append(batch)
             size_bytes += len(batch.data)
-            if options.spool_directory and size_bytes > options.spool_threshold_bytes:
-                folder = batch_folder(options.spool_directory, query_id, batch_id)
-                path = f"{folder}/{context.partitionId()}-{context.taskAttemptId()}-{uuid.uuid4().hex}.batches"
-                written = BatchCounter()
-                write_spool(path, written.count(chain(kept, encoded)))
-                return [], path, written.size_bytes, written.batches
-            if not options.spool_directory and size_bytes > options.max_batch_bytes:
-                raise _too_large(size_bytes, options)
-        return kept, "", size_bytes, count
+            if size_bytes > self._max_batch_bytes:
+                raise _too_large(size_bytes, self._max_batch_bytes)
+        return TaskOutput(source, task, encoder.rows, size_bytes, tuple(batches))
 
 
-def _too_large(size_bytes: int, options: SinkOptions | _TaskLimits) -> SinkRefused:
+def _too_large(size_bytes: int, limit_bytes: int) -> SinkRefused:
     return SinkRefused(
-        f"The batch holds {size_bytes} bytes encoded, and more than maxBatchBytes ({options.max_batch_bytes}) may not "
-        "travel through the driver: let the executors write (foreachBatch(for_each_batch(options)), or for a batch "
-        "write(df, options), both of oncelog.spark.session), read less at a time (maxOffsetsPerTrigger), or set "
-        "spoolDirectory to a folder that the driver and all executors share"
+        f"The batch holds {size_bytes} bytes encoded, and more than maxBatchBytes ({limit_bytes}) may not travel "
+        "through the driver: let the executors write (foreachBatch(for_each_batch(options)), or for a batch "
+        "write(df, options), both of oncelog.spark.session), or read less at a time (maxOffsetsPerTrigger)"
     )
 
 
 def commit_outputs(
-    outputs: Sequence[TaskOutput], options: SinkOptions, batch_id: int | None, spool: str, observe: Observer
+    outputs: Sequence[TaskOutput], options: SinkOptions, batch_id: int | None, observe: Observer
 ) -> None:
     """Write the encoded batches of the tasks as one transaction; on the driver. Raises OncelogError if it may not be
     in.
 
     :param batch_id: the micro-batch; None for a batch write.
-    :param spool: the tasks' place in the shared folder, if they used it.
     """
     outputs = sorted(outputs, key=lambda output: output.task)
-    through_driver = sum(output.size_bytes for output in outputs if not output.spool)
+    through_driver = sum(output.size_bytes for output in outputs)
     if through_driver > options.max_batch_bytes:
-        raise _too_large(through_driver, options)
-
-    def batches() -> Iterator[PartitionBatch]:
-        for output in outputs:
-            yield from read_spool(output.spool, output.count) if output.spool else output.batches
-
+        raise _too_large(through_driver, options.max_batch_bytes)
     # A query with format has one sink; a micro-batch without it is that of for_each_batch over Spark Connect
     siblings = None if options.micro_batch is not None else ()
     planned = plan_write(options, batch_id, siblings)
@@ -171,13 +124,11 @@ def commit_outputs(
         planned.plan,
         options.marker_partition,
         rows=sum(output.rows for output in outputs),
-        count=sum(output.count for output in outputs),
-        batches=batches(),
+        count=sum(len(output.batches) for output in outputs),
+        batches=chain.from_iterable(output.batches for output in outputs),
     )
     with cluster_for(options).transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
         commit_batch(write, engine, observe, logger.warning, now_ms, planned.remember)
-    if options.spool_directory:
-        remove_spool(spool)
 
 
 def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]:
@@ -217,7 +168,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         self._options = options
         self._observe = observe
         checkpoint_at(options.checkpoint_location).query_id()  # refused before any task runs
-        self._tasks = _TaskSide(encoding_for(schema, options), options, run_id="")
+        self._tasks = _TaskSide(encoding_for(schema, options), options, of_query=True)
         begin_micro_batch(options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -226,14 +177,13 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         options, outputs = self._driver_options(), _outputs(messages)
         query_id = checkpoint_at(options.checkpoint_location).query_id()
-        others = {(output.query_id, output.batch_id) for output in outputs} - {(query_id, batchId)}
+        others = {output.source for output in outputs} - {(query_id, batchId)}
         if others:
             raise SinkRefused(
                 f"Batch {batchId} of query {query_id} is refused, as its rows come from {sorted(others, key=str)}: "
                 f"checkpointLocation {options.checkpoint_location} is not that of this query"
             )
-        spool = batch_folder(options.spool_directory, query_id, batchId)
-        commit_outputs(outputs, options, batchId, spool, self._observe)
+        commit_outputs(outputs, options, batchId, self._observe)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Does nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
@@ -245,8 +195,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
         self._options = options
         self._observe = observe
-        self._run_id = uuid.uuid4().hex
-        self._tasks = _TaskSide(encoding_for(schema, options), options, run_id=self._run_id)
+        self._tasks = _TaskSide(encoding_for(schema, options), options, of_query=False)
         if options.micro_batch is not None:
             begin_micro_batch(options, options.micro_batch, None)
 
@@ -255,8 +204,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         options = self._driver_options()
-        spool = batch_folder(options.spool_directory, self._run_id, None)
-        commit_outputs(_outputs(messages), options, options.micro_batch, spool, self._observe)
+        commit_outputs(_outputs(messages), options, options.micro_batch, self._observe)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Does nothing: a failed write leaves nothing visible, and its transaction is or will be aborted."""

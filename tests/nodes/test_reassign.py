@@ -1,8 +1,10 @@
-"""``oncelog reassign`` with several nodes of ours: replicas are spread, leaders follow, nothing is lost."""
+"""Replicas move between several nodes of ours, as Kafka's own tool and the admin client ask; nothing is lost."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,11 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import Error, KafkaError
 from oncelog.types import TopicPartition
-from tests.cli.conftest import Outcome, call
 from tests.client.reading import values
+from tests.support.apache_kafka import run_tool
+
+TOOLS = "org.apache.kafka.tools"
+ORDERS = [[1, 2, 3], [2, 1, 3], [3, 1, 2]]
 
 
 @pytest.fixture
@@ -23,69 +28,34 @@ def broker() -> Iterator[oncelog.Broker]:
         yield broker
 
 
-def reassign(broker: oncelog.Broker, *words: str) -> Outcome:
-    return call("reassign", *words, "-b", broker.bootstrap_servers)
-
-
 def placed(broker: oncelog.Broker) -> list[tuple[int, tuple[int, ...]]]:
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         return [(item.leader, item.replicas) for item in admin.describe_topics(["t"])[0].partitions]
 
 
-def test_one_replica_becomes_three_and_each_node_leads(broker: oncelog.Broker) -> None:
+@pytest.mark.kafka
+def test_kafkas_tool_gives_each_partition_three_replicas_and_each_node_leads(
+    broker: oncelog.Broker, tmp_path: Path
+) -> None:
+    servers, plan = ("--bootstrap-server", broker.bootstrap_servers), tmp_path / "three.json"
+    moves = [{"topic": "t", "partition": number, "replicas": nodes} for number, nodes in enumerate(ORDERS)]
+    plan.write_text(json.dumps({"version": 1, "partitions": moves}))
+    command = (f"{TOOLS}.reassign.ReassignPartitionsCommand", *servers, "--reassignment-json-file", str(plan))
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         producer.send("t", b"before", partition=2).result(60)
-        told = reassign(broker, "--replication-factor", "3", "-J").done().json
+        run_tool(*command, "--execute")
+        told = run_tool(*command, "--verify")
+        run_tool(f"{TOOLS}.LeaderElectionCommand", *servers, "--election-type", "PREFERRED", "--all-topic-partitions")
         producer.send("t", b"after", partition=2).result(60)
-    assert [(row["partition"], row["replicas"], row["new_replicas"]) for row in told] == [
-        (0, [1], [1, 2, 3]),
-        (1, [1], [2, 1, 3]),
-        (2, [1], [3, 1, 2]),
-    ]
+    assert told.count(" is completed.") == 3
     assert placed(broker) == [(1, (1, 2, 3)), (2, (2, 1, 3)), (3, (3, 1, 2))]
     assert values(broker.bootstrap_servers, "t", 3) == [b"before", b"after"]
-    assert "0 partitions moved" in reassign(broker, "t", "--replication-factor", "3").done().err
-
-
-def test_a_dry_run_moves_nothing(broker: oncelog.Broker) -> None:
-    told = reassign(broker, "t:1", "--nodes", "2,3", "--dry-run").done()
-    assert "1 partition would be moved" in told.err
-    assert placed(broker) == [(1, (1,))] * 3
-    assert "0 partitions on the move" in reassign(broker, "--show").done().err
 
 
 def test_one_partition_is_moved_away(broker: oncelog.Broker) -> None:
-    reassign(broker, "t:1", "--nodes", "3").done()
-    assert placed(broker) == [(1, (1,)), (3, (3,)), (1, (1,))]
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (["--replication-factor", "4"], "4 replicas need as many nodes, and there are 3 (1, 2, 3)"),
-        (["--nodes", "1,7"], "the cluster has no node 7 now; it has 1, 2, 3"),
-        (["--nodes", "x"], "--nodes takes node numbers"),
-        (["t:9"], "topic 't' has no partition 9"),
-        (["none"], "topic 'none' does not exist"),
-        (["--show", "--nodes", "1"], "--show changes no replicas"),
-        (["--cancel", "--timeout", "1"], "--cancel changes no replicas"),
-        (["--no-wait", "--timeout", "1"], "--no-wait does not wait"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker, words: list[str], complaint: str) -> None:
-    assert complaint in reassign(broker, *words).sentence()
-
-
-def test_replicas_of_a_node_that_is_down_are_moved_only_if_that_is_asked_for(broker: oncelog.Broker) -> None:
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
-        admin.alter_partition_reassignments({TopicPartition("t", 1): [1, 3]})
-    broker.faults.stop_node(3)
-    complaint = "node 3 holds replicas, of t-1 for one, and is not in the cluster now"
-    assert complaint in reassign(broker).sentence()
-    assert complaint in reassign(broker, "--dry-run").sentence()
-    assert placed(broker)[1] == (1, (1, 3))
-    reassign(broker, "t:1", "--nodes", "1,2", "--timeout", "60").done()
-    assert set(placed(broker)[1][1]) == {1, 2}
+        admin.alter_partition_reassignments({TopicPartition("t", 1): [3]})
+    assert placed(broker) == [(1, (1,)), (3, (3,)), (1, (1,))]
 
 
 def test_the_admin_client_says_what_was_refused(broker: oncelog.Broker) -> None:

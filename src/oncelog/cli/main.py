@@ -38,7 +38,6 @@ COMMANDS = {
     "proxy": "A proxy that injects faults in front of any broker, for tests.",
     "lab": "Run, explain and draw flows that show exactly-once on the wire.",
     "conformance": "Black-box checks of any broker's exactly-once guarantees.",
-    "reassign": "Spread partitions over nodes, change how many replicas they have.",
     "promote": "Turn a data folder into an Apache Kafka node.",
     "mirror": "Copy topics from one cluster to another, live, with whole transactions.",
     "completion": "Shell completion for commands, topics and groups.",

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Iterator
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.replica_placement import spread
 from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.client.reading import read_back
@@ -52,10 +51,9 @@ class Disturber:
     def _take_replicas(self, node: int, *, kill: bool) -> None:
         """All replicas of a node are removed and copied again; the node may die meanwhile."""
         number = node + 1
-        others = dict.fromkeys((n for n in range(1, NODES + 1) if n != number), None)
-        self._place(spread(self._replicas(), others, NODES - 1))
+        self._place(self._spread([n for n in range(1, NODES + 1) if n != number]))
         self._busy()
-        everywhere = spread(self._replicas(), dict.fromkeys(range(1, NODES + 1), None), NODES)
+        everywhere = self._spread(list(range(1, NODES + 1)))
         if not kill:
             self._place(everywhere)
             return
@@ -64,6 +62,11 @@ class Disturber:
         self._busy()
         self._cluster.start(node)
         self._moved(everywhere)
+
+    def _spread(self, nodes: list[int]) -> dict[TopicPartition, tuple[int, ...]]:
+        """A replica of each partition on each node; the nodes lead in turn."""
+        turns = {name: name.partition % len(nodes) for name in self._replicas()}
+        return {name: (*nodes[turn:], *nodes[:turn]) for name, turn in turns.items()}
 
     def _place(self, wanted: dict[TopicPartition, tuple[int, ...]]) -> None:
         self._admin.alter_partition_reassignments(wanted)

@@ -31,7 +31,6 @@ def test_seconds_are_taken(text: str) -> None:
         ("consume", "-t", "t", "--timeout", "nan"),
         ("top", "--interval", "inf"),
         ("conformance", "--patience", "inf"),
-        ("reassign", "--timeout", "nan"),
         ("demo", "--seconds", "inf"),
     ],
 )

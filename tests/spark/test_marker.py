@@ -26,7 +26,6 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import ConfigError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.connections import cluster_for
-from oncelog.spark.marker import Refuse, Write, decide
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.planning import now_ms, plan_write
 from oncelog.spark.session import for_each_batch
@@ -465,42 +464,6 @@ def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
     assert job.numbers() == list(range(10))
     job.refused("the checkpoint of query", checkpoint=tmp_path / "second", checkpointLocation=str(job.checkpoint))
     assert job.numbers() == list(range(10))
-
-
-@pytest.mark.parametrize(
-    ("marker", "batch_id", "says"),
-    [
-        (None, 0, ""),
-        (0, 0, "an older version of the sink wrote batch 0 last"),
-        (0, 1, ""),
-        (1, 1, "an older version of the sink wrote batch 1 last"),
-        (0, 2, "an older version of the sink wrote batch 0 last"),
-        (None, 1, "has never written there"),
-    ],
-)
-def test_query_of_an_older_version_of_the_sink_goes_on_or_is_refused(
-    oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path, marker: int | None, batch_id: int, says: str
-) -> None:
-    """The query's name alone gave its group a name, its markers had no fingerprint, and its checkpoint no memory."""
-    address = oncelog_broker.bootstrap_servers
-    topic = create_topic(address, unique_name)
-    for number in range(batch_id + 1):
-        spark_writes(tmp_path, number, at_ms=now_ms(), ended=number < batch_id)
-    (tmp_path / "metadata").write_text(json.dumps({"id": unique_name}))
-    if marker is not None:
-        text = json.dumps({"queryId": unique_name, "batchId": marker, "rows": 3})
-        with Admin(bootstrap_servers=address) as admin:
-            offsets = {TopicPartition(topic, 0): OffsetAndMetadata(marker, text)}
-            admin.alter_consumer_group_offsets(f"oncelog-{unique_name}", offsets)
-    options = {"kafka.bootstrap.servers": address, "topic": topic, "checkpointLocation": str(tmp_path)}
-    plan = plan_write(parse_sink_options(options, streaming=True), batch_id).plan
-    assert plan is not None
-    decision = decide(plan, None, now_ms())
-    if says:
-        assert isinstance(decision, Refuse)
-        assert says in decision.reason
-    else:
-        assert isinstance(decision, Write)
 
 
 def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an_older_marker(

@@ -14,7 +14,6 @@ from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
-    from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
     from oncelog.spark.checkpoint import Checkpoint
     from oncelog.spark.doctor import Diagnosis, LogState
 
@@ -75,11 +74,11 @@ def diagnoses(
 
     _check_folder(checkpoint)
     found = Checkpoint(checkpoint)
-    query_id = found.query_id()
+    found.query_id()  # refused before the cluster is asked
     with cluster.admin() as admin:
         option = OnMissingMarker(on_missing_marker)
         return [
-            diagnose(found, name, _log_state(cluster, admin, found, name, query_id), now_ms(), option)
+            diagnose(found, name, _log_state(cluster, admin, found, name), now_ms(), option)
             for name in groups_of(found, group)
         ]
 
@@ -96,12 +95,10 @@ def _check_folder(checkpoint: str) -> None:
         raise OncelogError(f"{checkpoint} is not a checkpoint but contains some; name one: {', '.join(inner)}")
 
 
-def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str, query_id: str) -> LogState:
-    from oncelog.spark.checkpoint import older_group
+def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str) -> LogState:
     from oncelog.spark.doctor import LogState
     from oncelog.spark.kafka_cluster import KafkaCluster
 
-    older = older_group(group, query_id)
     offsets = admin.list_consumer_group_offsets(group)
     topics = sorted({partition.topic for partition in offsets})
     partitions = [partition for topic in topics for partition in admin.partitions(topic)]
@@ -114,18 +111,8 @@ def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: st
         offsets=offsets,
         transaction=_transaction(admin, group),
         ends={where: one.offset for where, one in ends.items()},
-        older=_offsets_of_older_version(admin, older) if older != group else {},
         topic_ids={} if marker_topic is None else client.topic_ids([marker_topic.name]),
     )
-
-
-def _offsets_of_older_version(admin: Admin, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
-    try:
-        return admin.list_consumer_group_offsets(group)
-    except KafkaError as error:
-        if error.error is Error.GROUP_AUTHORIZATION_FAILED:
-            return {}  # those versions needed the right to it
-        raise
 
 
 def _transaction(admin: Admin, transactional_id: str) -> str:

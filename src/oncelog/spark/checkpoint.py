@@ -226,12 +226,6 @@ def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:
     return f"{prefix}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")
 
 
-def older_group(group: str, query_id: str) -> str:
-    """The group used by versions that named it only by the query."""
-    before, found, _ = group.partition(query_id)
-    return f"{before}{found}"
-
-
 def named_group(prefix: str, batch_id: int, topic: str) -> str:
     """The group of the marker of a batch write with an id: each id of a prefix has its own."""
     return f"{prefix}:{batch_id}:{topic}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts, older_group
+from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts
 from oncelog.spark.marker import (
     WAY_BACK,
     Marker,
@@ -31,7 +31,6 @@ from oncelog.types import TopicPartition
 class LogState:
     """The cluster's view of a group: its offsets, its transaction, and the ends of the topic of its marker.
 
-    :param older: the offsets of the group that older versions of the sink used.
     :param topic_ids: the id of the topic that the checkpoint remembers for its marker, if there is one and it exists.
     """
 
@@ -39,7 +38,6 @@ class LogState:
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
     transaction: str
     ends: Mapping[TopicPartition, int]
-    older: Mapping[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -50,7 +48,6 @@ class Diagnosis:
     :param planned: the last batch that Spark planned; None if there is none yet.
     :param ended: the last completed batch by Spark's commit log.
     :param repeats: whether the next start repeats the last planned batch, or plans a new one.
-    :param predecessor: the marker of an older version of the sink, if that decides.
     :param verdict: ``write``, ``skip`` or ``refuse``.
     """
 
@@ -62,7 +59,6 @@ class Diagnosis:
     remembered: Memory | None
     cluster_id: str
     marker: Marker | None
-    predecessor: Marker | None
     transaction: str
     ends: Mapping[TopicPartition, int]
     next_batch: int
@@ -86,9 +82,6 @@ class Diagnosis:
             if marker is None
             else _batch_json(PlannedBatch(marker.batch_id, marker.fingerprint, marker.planned_at_ms, marker.offsets))
             | {"rows": marker.rows},
-            "olderVersion": None
-            if self.predecessor is None
-            else {"batchId": self.predecessor.batch_id, "rows": self.predecessor.rows},
             "transaction": self.transaction,
             "ends": {str(partition): end for partition, end in sorted(self.ends.items())},
             "next": {
@@ -101,7 +94,7 @@ class Diagnosis:
 
     def lines(self) -> list[tuple[str, str]]:
         """The diagnosis for people: pairs of label and text."""
-        remembered, older = self.remembered, self.predecessor
+        remembered = self.remembered
         memory = "nothing of this group"
         if remembered is not None:
             memory = f"cluster {remembered.cluster_id}, since batch {remembered.since_batch_id}"
@@ -115,7 +108,6 @@ class Diagnosis:
             ("cluster", self.cluster_id),
             ("group", self.group),
             ("marker", self._marker()),
-            *([] if older is None else [("older sink", f"batch {older.batch_id}, {older.rows} rows")]),
             ("transaction", self.transaction),
             ("log", self._log_ends()),
             ("next start", f"{step} batch {self.next_batch}: {self.verdict}, {self.reason}"),
@@ -161,7 +153,6 @@ def diagnose(
         remembered=plan.remembered,
         cluster_id=log.facts.cluster_id,
         marker=marker,
-        predecessor=plan.predecessor,
         transaction=log.transaction,
         ends=log.ends,
         next_batch=plan.number,
@@ -188,10 +179,10 @@ def _next_plan(
         batch, previous = PlannedBatch(last.batch_id + 1, "not planned yet", now_ms, ""), Previous(last, True)
     else:
         batch, previous = PlannedBatch(0, "not planned yet", now_ms, ""), None
-    query_id, remembered = checkpoint.query_id(), checkpoint.remembered(group)
+    remembered = checkpoint.remembered(group)
     plan = Plan(
         group=group,
-        query_id=query_id,
+        query_id=checkpoint.query_id(),
         checkpoint=checkpoint.location,
         batch=batch,
         previous=previous,
@@ -199,21 +190,9 @@ def _next_plan(
         cluster_id=log.facts.cluster_id,
         retention_ms=log.facts.retention_ms,
         on_missing=on_missing,
-        predecessor=_older_marker(log, group, query_id) if remembered is None else None,
         elsewhere=checkpoint.other_group({group}) if remembered is None and previous is None else "",
     )
     return plan.with_marker_topic("", lambda names: log.topic_ids)
-
-
-def _older_marker(log: LogState, group: str, query_id: str) -> Marker | None:
-    """The marker of an older version of the sink, if the group's destination is one topic."""
-    topic = group.removeprefix(f"{older_group(group, query_id)}-").partition(":")[0]
-    found = [
-        (partition.topic == topic, marker)
-        for partition, offset in sorted(log.older.items())
-        if (marker := Marker.decode(offset.metadata)) and marker.query_id == query_id and not marker.fingerprint
-    ]
-    return max(found, key=lambda one: (one[0], one[1].batch_id))[1] if found else None
 
 
 def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:

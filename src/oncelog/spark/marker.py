@@ -131,8 +131,8 @@ class Memory:
     """What the checkpoint remembers of the sink's last write; stored there before the sink writes.
 
     :param since_batch_id: the first batch that was written to this cluster and group without a break.
-    :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, the cluster
-        gives topics no ids, or an older version of the sink wrote last.
+    :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, or the
+        cluster gives topics no ids.
     :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
         rest of the memory does not prove that the batch is missing.
     """
@@ -154,8 +154,6 @@ class Plan:
     :param remembered: None if the checkpoint has never written to this group.
     :param cluster_id: the cluster about to be written.
     :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
-    :param predecessor: the last marker of a version of the sink whose markers hold no fingerprint, in a group of
-        another name; None if there is none.
     :param elsewhere: for batch 0 if nothing is remembered: another group to which the checkpoint has written, which may
         hold the batch; empty if there is none.
     :param marker_topic: where the marker will be put now, as in :class:`Memory`.
@@ -171,7 +169,6 @@ class Plan:
     cluster_id: str
     retention_ms: int | None
     on_missing: OnMissingMarker
-    predecessor: Marker | None = None
     elsewhere: str = ""
     marker_topic: MarkerTopic | None = None
     deleted_topic: str = ""
@@ -209,16 +206,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NamedWrite:
-    """A batch write with an id: it has its own group, and a marker there says that it is written.
-
-    :param predecessor: the last marker of a version of the sink that had one group, named ``name``, for all ids.
-    """
+    """A batch write with an id: it has its own group, and a marker there says that it is written."""
 
     group: str
     name: str
     batch_id: int
     on_missing: OnMissingMarker = OnMissingMarker.FAIL
-    predecessor: Marker | None = None
 
     @property
     def number(self) -> int:
@@ -263,7 +256,7 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
     if marker is None:
         return _without_marker(plan, now_ms)
     number = plan.batch.batch_id
-    if marker.query_id != plan.query_id or not marker.fingerprint:
+    if marker.query_id != plan.query_id:
         return Refuse(_foreign(plan, marker))
     if marker.batch_id == number and marker.fingerprint == plan.batch.fingerprint:
         return Skip(f"batch {number} is in: the marker holds this very plan", _warn_of_rows(plan, marker, rows))
@@ -315,9 +308,9 @@ def _as_chosen(choice: OnMissingMarker, reason: str, told: str, refusal: str) ->
 
 
 def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
-    """A batch write with an id has no plan: only its marker counts, or that of an older version."""
+    """A batch write with an id has no plan: only its marker counts."""
     if marker is None:
-        return _decide_after_older(write, write.predecessor)
+        return Write(f"no marker of batchId {write.batch_id}")
     warning = ""
     if rows is not None and marker.rows != rows:
         warning = (
@@ -325,19 +318,6 @@ def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) ->
             "nothing is written: give it another batchId if it is another write"
         )
     return Skip(f"batchId {write.batch_id} is written", warning)
-
-
-def _decide_after_older(write: NamedWrite, older: Marker | None) -> Decision:
-    """An older version wrote the ids of a name in ascending order and remembered only the last one."""
-    if older is None or older.batch_id < write.batch_id:
-        return Write(f"no marker of batchId {write.batch_id}")
-    if older.batch_id == write.batch_id:
-        return Skip(f"batchId {write.batch_id} is written, by an older version of the sink", leave_marker=True)
-    told = (
-        f"An older version of the sink wrote batchId {older.batch_id} of {write.name} last, and left no sign whether "
-        f"batchId {write.batch_id} is written"
-    )
-    return _as_chosen(write.on_missing, told, told, f"{told}: {_LOOK}")
 
 
 def _warn_of_rows(plan: Plan, marker: Marker, rows: int | None) -> str:
@@ -380,8 +360,6 @@ def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
 def _why_unknown(plan: Plan, now_ms: int) -> str:
     """Why a missing marker does not prove that the batch is missing too; empty if it does."""
     known, previous = plan.remembered, plan.previous
-    if known is None and plan.predecessor is not None:
-        return _why_unknown_after(plan, plan.predecessor)
     if known is not None and known.cluster_id != plan.cluster_id:
         return (
             f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
@@ -431,17 +409,6 @@ def _why_previous_proves_nothing(plan: Plan) -> str:
     return ""
 
 
-def _why_unknown_after(plan: Plan, older: Marker) -> str:
-    """As :func:`_why_unknown`, if an older version of the sink wrote last, whose marker only says which batch it
-    was."""
-    if older.batch_id == plan.number - 1 and plan.previous is not None and plan.previous.ended:
-        return ""
-    return (
-        f"an older version of the sink wrote batch {older.batch_id} last ({older.rows} rows), without saying by which "
-        "plan"
-    )
-
-
 def _expiry(plan: Plan) -> str:
     if plan.retention_ms is None:
         return (
@@ -488,9 +455,8 @@ def _another_before(plan: Plan, marker: Marker, before: PlannedBatch) -> str:
 
 
 def _foreign(plan: Plan, marker: Marker) -> str:
-    whose = "an older version of the sink" if marker.query_id == plan.query_id else f"query {marker.query_id}"
     return (
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as group {plan.group} holds a marker of "
-        f"{whose} (batch {marker.batch_id}): give this query another transactionalIdPrefix and set onMissingMarker to "
-        f"write (batch {plan.batch.batch_id} is not in the destination) or skip (it is)"
+        f"query {marker.query_id} (batch {marker.batch_id}): give this query another transactionalIdPrefix and set "
+        f"onMissingMarker to write (batch {plan.batch.batch_id} is not in the destination) or skip (it is)"
     )

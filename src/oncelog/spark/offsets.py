@@ -62,7 +62,7 @@ class Place(NamedTuple):
     :param start: in the first batch of a query, where it began: Spark keeps only the ends of batches, and "latest"
         means something else when the batch is repeated.
     :param epochs: leader epochs when the offsets were planned: a later leader can tell where its log diverges
-        (KIP-320). Checkpoints of older versions and of Spark's connector have none.
+        (KIP-320). Checkpoints of Spark's connector have none.
     """
 
     offsets: Offsets

@@ -10,12 +10,11 @@ import functools
 import time
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from oncelog.errors import Error, KafkaError
-from oncelog.spark.checkpoint import Checkpoint, marker_group, named_group, older_group, plan_of
+from oncelog.spark.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.connections import cluster_for
-from oncelog.spark.marker import Marker, Memory, NamedWrite, Plan
+from oncelog.spark.marker import Memory, NamedWrite, Plan
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink_protocol import BatchWrite, Remember, keep_proof
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
@@ -63,14 +62,10 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
         marker = options.marker_partition.topic
         apart = marker not in (options.topic, CONSUMER_OFFSETS_TOPIC)
         plan = plan.with_marker_topic(marker if apart else "", cluster_for(options).topic_ids)
-        older = older_group(group, plan.query_id)
-        if plan.remembered is None and older != group:
-            plan = replace(plan, predecessor=_marker_of_older_version(options, older, plan.query_id))
         return Planned(plan, group, checkpoint.remember)
     if options.batch_id is not None:
         group = named_group(prefix, options.batch_id, options.topic)
-        predecessor = _marker_of_older_version(options, prefix, prefix)
-        named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker, predecessor)
+        named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker)
         return Planned(named, group, _nothing)
     return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
 
@@ -100,19 +95,6 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
 def _group_of(options: SinkOptions, checkpoint: Checkpoint) -> str:
     """The group of a micro-batch's marker."""
     return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.topic, options.sink_name)
-
-
-def _marker_of_older_version(options: SinkOptions, group: str, name: str) -> Marker | None:
-    """The marker left by versions that did not name the group by the destination, if they wrote to this one."""
-    with cluster_for(options).transaction(group, options.transaction_timeout_ms) as engine:
-        try:
-            found = engine.committed_offsets(options.marker_partition).get(options.marker_partition)
-        except KafkaError as error:
-            if error.error is Error.GROUP_AUTHORIZATION_FAILED:
-                return None  # those versions needed that permission
-            raise
-    marker = None if found is None else Marker.decode(found.metadata)
-    return marker if marker is not None and marker.query_id == name and not marker.fingerprint else None
 
 
 def _nothing(memory: Memory) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts
-from oncelog.spark.doctor import Diagnosis, LogState, diagnose, groups_of
+from oncelog.spark.doctor import LogState, diagnose, groups_of
 from oncelog.spark.marker import Marker, MarkerTopic, Memory
 from oncelog.types import TopicPartition
 from tests.unit.spark.test_checkpoint import spark_writes
@@ -79,28 +78,6 @@ def test_checkpoint_that_is_older_than_the_log_is_told_before_a_batch_is_planned
     assert refused.verdict == "refuse"
     assert "the log holds batch 3 already (9 rows" in refused.reason
     assert "not planned yet" not in refused.reason
-
-
-def test_marker_of_an_older_version_of_the_sink_is_told_and_decides(tmp_path: Path) -> None:
-    """The query's name alone gave its group a name, and the checkpoint remembers nothing about it."""
-    for number in (0, 1):
-        spark_writes(tmp_path, number, at_ms=NOW - 1000)
-    checkpoint = Checkpoint(str(tmp_path))
-    refused = diagnose(checkpoint, GROUP, log_of(), NOW)
-    assert (refused.verdict, refused.predecessor) == ("refuse", None)
-
-    def after(batch_id: int, topic: str = "out") -> Diagnosis:
-        offset = OffsetAndMetadata(batch_id, json.dumps({"queryId": "84d98cca", "batchId": batch_id, "rows": 3}))
-        return diagnose(checkpoint, GROUP, replace(log_of(), older={TopicPartition(topic, 0): offset}), NOW)
-
-    goes_on = after(1)
-    assert (goes_on.next_batch, goes_on.verdict) == (2, "write")
-    assert dict(goes_on.lines())["older sink"] == "batch 1, 3 rows"
-    assert goes_on.as_json()["olderVersion"] == {"batchId": 1, "rows": 3}
-    assert "an older version of the sink wrote batch 0 last" in after(0).reason
-    assert after(1, "markers").verdict == "write"
-    checkpoint.remember(Memory("cluster", GROUP, 0))
-    assert after(0).predecessor is None
 
 
 def test_new_query_begins(tmp_path: Path) -> None:

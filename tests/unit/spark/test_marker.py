@@ -12,7 +12,6 @@ import pytest
 
 from oncelog.spark.marker import (
     OFFSETS_IN_MARKER,
-    Decision,
     Marker,
     MarkerTopic,
     Memory,
@@ -95,7 +94,6 @@ AROUND = [
         (marker(3), Refuse, "remove the files above 3, and the hidden .4.crc and so on beside them, from offsets"),
         (marker(0), Refuse, "batches 1 to 4 are not in this log, whose last is batch 0"),
         (marker(5, query_id="another"), Refuse, "a marker of query another"),
-        (Marker("q", 5, 5, ""), Refuse, "an older version of the sink"),
     ],
 )
 def test_marker_decides_whatever_clock_memory_and_options_say(found: Marker, expected: type, says: str) -> None:
@@ -259,24 +257,6 @@ def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
     assert "already written with 4 rows and has 9 now" in warned.warning
 
 
-def test_write_with_an_id_that_an_older_version_may_have_written_is_not_written_twice() -> None:
-    """That version had one group for all ids of a name, and remembered the last one."""
-    older = Marker("daily", 7, 4, "")
-
-    def write(batch_id: int, on_missing: OnMissingMarker = OnMissingMarker.FAIL) -> Decision:
-        return decide(NamedWrite("daily:n:out", "daily", batch_id, on_missing, older), None, NOW, 4)
-
-    assert isinstance(write(8), Write)
-    assert write(7) == Skip("batchId 7 is written, by an older version of the sink", leave_marker=True)
-    refused = write(6)
-    assert isinstance(refused, Refuse)
-    assert "left no sign whether batchId 6 is written: look at what the destination holds" in refused.reason
-    assert isinstance(write(6, OnMissingMarker.WRITE), Write)
-    skipped = write(6, OnMissingMarker.SKIP)
-    assert isinstance(skipped, Skip)
-    assert skipped.leave_marker
-
-
 def test_memory_names_the_first_batch_written_there_without_a_break() -> None:
     assert plan(5).memory(skipped=False) == HERE
     assert plan(5, remembered=None).memory(skipped=False) == Memory("cluster", GROUP, 5)
@@ -312,23 +292,6 @@ def test_marker_fits_into_the_metadata_of_an_offset_however_long_the_plan() -> N
 )
 def test_foreign_metadata_is_no_marker(metadata: str) -> None:
     assert Marker.decode(metadata) is None
-
-
-@pytest.mark.parametrize(
-    ("batch_id", "older", "ended", "expected"),
-    [(0, 0, True, Refuse), (1, 0, True, Write), (1, 0, False, Refuse), (5, 5, True, Refuse), (5, 3, True, Refuse)],
-)
-def test_marker_of_an_older_version_tells_the_batch_before_from_this_one(
-    batch_id: int, older: int, ended: bool, expected: type
-) -> None:
-    """Its group has another name, and its markers say nothing about plans."""
-    upgraded = replace(plan(batch_id, remembered=None, ended=ended), predecessor=Marker("q", older, 5, ""))
-    decision = decide(upgraded, None, NOW)
-    assert isinstance(decision, expected)
-    if isinstance(decision, Refuse):
-        assert "an older version of the sink wrote batch" in decision.reason
-    assert isinstance(decide(replace(upgraded, on_missing=OnMissingMarker.SKIP), None, NOW), Write | Skip)
-    assert decide(replace(upgraded, remembered=HERE), None, NOW) == decide(plan(batch_id, ended=ended), None, NOW)
 
 
 # --- markerTopic, changed or deleted
@@ -371,7 +334,7 @@ def test_older_marker_is_not_believed_once_the_topic_of_the_last_one_is_deleted(
         (NEW, "new", {"old": "1", "new": "2"}),  # remembered, but not committed: the marker before is the last one
         (NEW, "new", {}),  # one answer without it
         (OLD, "new", {"old": "1", "new": "2"}),  # changed now
-        (None, "new", {"new": "2"}),  # an older version of the sink wrote last
+        (None, "new", {"new": "2"}),
         (None, "", {}),
         (NEW, "", {"new": "2"}),
     ],

@@ -677,7 +677,7 @@ def test_batch_of_a_topic_that_had_a_new_leader_and_is_gone_is_repeated_without_
 
 
 def test_checkpoint_without_epochs_asks_nothing_and_has_them_from_the_next_batch_on() -> None:
-    """A checkpoint of an older version, or of Spark's own connector."""
+    """A checkpoint of Spark's own connector."""
     cluster, stream, clock, _ = led(100)
     elected(cluster, clock)
     start: Json = {"a": {"0": 40}}

@@ -31,21 +31,12 @@ GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
     6: ("consumer_group_target_assignment_metadata", "ConsumerGroupTargetAssignmentMetadata"),
     7: ("consumer_group_target_assignment_member", "ConsumerGroupTargetAssignmentMember"),
     8: ("consumer_group_current_member_assignment", "ConsumerGroupCurrentMemberAssignment"),
-    10: ("share_group_member_metadata", "ShareGroupMemberMetadata"),
-    11: ("share_group_metadata", "ShareGroupMetadata"),
-    12: ("share_group_target_assignment_metadata", "ShareGroupTargetAssignmentMetadata"),
-    13: ("share_group_target_assignment_member", "ShareGroupTargetAssignmentMember"),
-    14: ("share_group_current_member_assignment", "ShareGroupCurrentMemberAssignment"),
-    15: ("share_group_state_partition_metadata", "ShareGroupStatePartitionMetadata"),
     16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
-    17: ("streams_group_metadata", "StreamsGroupMetadata"),
-    19: ("streams_group_member_metadata", "StreamsGroupMemberMetadata"),
-    20: ("streams_group_target_assignment_metadata", "StreamsGroupTargetAssignmentMetadata"),
-    21: ("streams_group_target_assignment_member", "StreamsGroupTargetAssignmentMember"),
-    22: ("streams_group_current_member_assignment", "StreamsGroupCurrentMemberAssignment"),
-    23: ("streams_group_topology", "StreamsGroupTopology"),
 }
-"""Module stem and class stem by record type. Type 0, the oldest form of an offset commit, has the fields of type 1."""
+"""Module stem and class stem by record type. Type 0, the oldest form of an offset commit, has the fields of type 1.
+
+The types of share groups and streams groups, which this broker has not, are left out.
+"""
 
 
 class Unknown(NamedTuple):

@@ -1,188 +1,78 @@
-"""Regular expressions in the syntax of RE2, matched in linear time.
+"""Regular expressions of clients: RE2's. Apache Kafka's RE2/J has the same syntax, and matches in linear time too.
 
-A SubscribedTopicRegex and the filter of ListTransactions come from clients and are matched on the thread that serves
-all of them, so an expression must not be able to block it: no backtracking, and a limit on its size and on all the work
-that it may cause. Back references and look-around, which RE2 does not have either, are refused. A name matches as a
-whole. Called by ``group.consumer_draft``, ``group.consumer_protocol`` and ``transaction.coordinator``.
+A SubscribedTopicRegex and the filter of ListTransactions are matched on the thread that serves all clients, so the
+size of an expression and all the work that it may cause are limited. A name matches as a whole. Called by
+``group.consumer_draft``, ``group.consumer_protocol``, ``transaction.coordinator`` and ``broker.config_changes``.
 
-An expression becomes a program for Thompson's machine; sets of its states are cached, so that each character of a
-name costs one lookup once the sets are known. All non-ASCII characters that the expression does not name count as one.
-(The library google-re2 would be the usual choice, but it is compiled C++ for a few platforms, and the core installs
-without any compiled dependency.)
+The library google-re2 is the extra ``oncelog[regex]``, as it has no wheels for some platforms (musl, free-threaded
+Python), and is imported with the first expression. Without it, every expression is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Final
 
-from oncelog.coordinator.regex_syntax import BEYOND, OTHER, WORD, InvalidRegex, Node, Parser
-
-MAX_PROGRAM = 6_000
-MAX_STEPS = 50_000
-"""States visited while state sets are computed, for all names together: about a hundredth of a second."""
-STEPS_IN_A_PIECE = 2_000
-
+MAX_TEXT: Final = 6_000
+"""Characters of an expression."""
+MAX_BYTES: Final = 256 * 1024
+"""Memory of an expression; its program gets two thirds, 10,000 instructions or so."""
+MAX_WORK: Final = 50_000_000
+"""Instructions times characters, for all names together. Each takes 4 ns at worst, when there are too many states to
+keep; usually a character takes a few nanoseconds however long the expression is."""
+WORK_IN_A_PIECE: Final = 500_000
 
 __all__ = ["InvalidRegex", "LinearRegex"]
 
 
-class _Op(NamedTuple):
-    """``char``: a set of characters; ``split``: continue at all of ``goto``, relative to here; ``assert``: a position
-    in the name; ``match``: the end.
-    """
-
-    kind: str
-    mask: int = 0
-    goto: tuple[int, ...] = ()
-    place: str = ""
+class InvalidRegex(ValueError):
+    """The expression is not RE2's, is too large, or takes too much work; the text says so to its client."""
 
 
-class _Compiler:
-    """Compiles a tree into a program. Repeated parts are compiled once: each is the same wherever it is placed."""
-
-    def __init__(self, parser: Parser) -> None:
-        self._parser = parser
-
-    def lay_out(self, node: Node) -> list[_Op]:
-        match node.kind:
-            case "char":
-                part = [_Op("char", mask=node.mask)]
-            case "place":
-                part = [_Op("assert", place=node.place)]
-            case "cat":
-                part = self._in_a_row(node.children)
-            case "alt":
-                part = self._alternatives([self.lay_out(branch) for branch in node.children])
-            case _:
-                part = self._repeat(self.lay_out(node.children[0]), node.low, node.high)
-        self._check(len(part))
-        return part
-
-    def _check(self, size: int) -> None:
-        if size > MAX_PROGRAM:
-            raise self._parser.error("expression is too large")
-
-    def _in_a_row(self, children: tuple[Node, ...]) -> list[_Op]:
-        row: list[_Op] = []
-        literals: dict[int, _Op] = {}
-        for child in children:
-            if child.kind == "char":
-                op = literals.get(child.mask)
-                if op is None:
-                    op = literals[child.mask] = _Op("char", mask=child.mask)
-                row.append(op)
-            else:
-                row += self.lay_out(child)
-                self._check(len(row))
-        return row
-
-    def _alternatives(self, branches: list[list[_Op]]) -> list[_Op]:
-        left = sum(map(len, branches)) + 2 * (len(branches) - 1)
-        self._check(left)
-        program: list[_Op] = []
-        for branch in branches[:-1]:
-            left -= len(branch) + 2
-            program += (_Op("split", goto=(1, len(branch) + 2)), *branch, _Op("split", goto=(left + 1,)))
-        return program + branches[-1]
-
-    def _repeat(self, part: list[_Op], low: int, high: int) -> list[_Op]:
-        if not part:
-            return part  # a repetition of nothing
-        size = len(part)
-        if high == -1:
-            self._check(size * (low + 1) + 2)
-            return [*part * low, _Op("split", goto=(1, size + 2)), *part, _Op("split", goto=(-size - 1,))]
-        self._check(size * low + (size + 1) * (high - low))
-        program = part * low
-        for left in range(high - low, 0, -1):
-            program.append(_Op("split", 0, (1, left * (size + 1))))
-            program += part
-        return program
-
-
-@dataclass(slots=True)
 class LinearRegex:
     """A compiled expression; raises ``InvalidRegex``, also in :meth:`matches` if that takes too much work."""
 
-    text: str
-    _program: list[_Op] = field(init=False)
-    _foreign: dict[str, int] = field(init=False)
-    _looks_around: bool = field(init=False)
-    _work: int = field(init=False, default=0)
-    _pause_at: int = field(init=False, default=STEPS_IN_A_PIECE)
-    _steps: dict[tuple[frozenset[int], int, int], frozenset[int]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        parser = Parser(self.text)
-        self._program = [*_Compiler(parser).lay_out(parser.parse()), _Op("match")]
-        self._foreign = parser.foreign
-        self._looks_around = parser.has_places
+    def __init__(self, text: str) -> None:
+        try:
+            import re2  # which a start does not need
+        except ImportError:
+            raise InvalidRegex(
+                f"`{_short(text)}` cannot be matched by this broker: install google-re2 there (pip install "
+                "'oncelog[regex]')."
+            ) from None
+        if len(text) > MAX_TEXT:
+            raise _invalid(text, f"it has {len(text)} characters, and at most {MAX_TEXT} are allowed")
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = MAX_BYTES
+        try:
+            self._pattern = re2.compile(text, options)
+        except re2.error as error:
+            raise _invalid(text, error.args[0].decode("utf-8", "replace")) from None
+        self._text = text
+        self._size = self._pattern.programsize
+        self._work = 0
+        self._pause_at = WORK_IN_A_PIECE
 
     def matches(self, name: str) -> bool:
         """Whether the whole of ``name`` matches."""
-        matching = self.matching(name)
-        while True:
-            try:
-                next(matching)
-            except StopIteration as end:
-                return bool(end.value)
+        self._work += self._size * (len(name) + 1)
+        if self._work > MAX_WORK:
+            raise InvalidRegex(f"`{_short(self._text)}` takes too much work to match.")
+        return self._pattern.fullmatch(name) is not None
 
     def matching(self, name: str) -> Generator[None, None, bool]:
         """As :meth:`matches`, with a pause after a certain amount of work, counted across names."""
-        states, before = frozenset((0,)), -1
-        for char in name:
-            code = ord(char) if char < BEYOND else self._foreign.get(char, OTHER)
-            key = (states, before, code)
-            after = self._steps.get(key)
-            if after is None:
-                after = self._steps[key] = self._step(states, before, code)
-                if self._work >= self._pause_at:
-                    self._pause_at = self._work + STEPS_IN_A_PIECE
-                    yield
-            if not after:
-                return False
-            states, before = after, code if self._looks_around else -1
-        last = len(self._program) - 1
-        return last in self._closure(states, before, -1)
-
-    def _step(self, states: frozenset[int], before: int, code: int) -> frozenset[int]:
-        bit = 1 << code
-        reached = self._closure(states, before, code)
-        return frozenset(s + 1 for s in reached if self._program[s].kind == "char" and self._program[s].mask & bit)
-
-    def _closure(self, states: frozenset[int], before: int, after: int) -> set[int]:
-        """Every state reachable without a character, between ``before`` and ``after`` (-1: none)."""
-        seen: set[int] = set()
-        todo = list(states)
-        if self._work > MAX_STEPS:
-            raise InvalidRegex(f"`{self.text:.200}` takes too much work to match.")
-        while todo:
-            state = todo.pop()
-            if state in seen:
-                continue
-            seen.add(state)
-            op = self._program[state]
-            if op.kind == "split":
-                for way in op.goto:
-                    todo.append(state + way)
-            elif op.kind == "assert" and _holds(op.place, before, after):
-                todo.append(state + 1)
-        self._work += len(seen)
-        return seen
+        found = self.matches(name)
+        if self._work >= self._pause_at:
+            self._pause_at = self._work + WORK_IN_A_PIECE
+            yield
+        return found
 
 
-@lru_cache(maxsize=1024)
-def _holds(place: str, before: int, after: int) -> bool:
-    newline = ord("\n")
-    word_edge = (before >= 0 and WORD >> before & 1) != (after >= 0 and WORD >> after & 1)
-    return {
-        "start": before == -1,
-        "end": after == -1,
-        "line start": before in (-1, newline),
-        "line end": after in (-1, newline),
-        "word edge": bool(word_edge),
-        "no word edge": not word_edge,
-    }[place]
+def _invalid(text: str, reason: str) -> InvalidRegex:
+    return InvalidRegex(f"`{_short(text)}` is not a valid regular expression: {_short(reason)}.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]}..."

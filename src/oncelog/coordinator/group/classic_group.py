@@ -91,11 +91,6 @@ class ClassicGroup:
         return self.state is ClassicState.EMPTY
 
     @property
-    def simple(self) -> bool:
-        """Whether it is only a place for offsets: no member ever joined (Kafka's simple consumer group)."""
-        return self.protocol_type is None and self.empty and not self.pending_joins
-
-    @property
     def consumer_type(self) -> bool:
         return self.protocol_type == PROTOCOL_TYPE
 

@@ -5,7 +5,7 @@ COPY pyproject.toml setup.py README.md LICENSE NOTICE CHANGELOG.md ./
 COPY src ./src
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/* \
-    && python -m venv /opt/oncelog && /opt/oncelog/bin/pip install --no-cache-dir '.[speed,cli]'
+    && python -m venv /opt/oncelog && /opt/oncelog/bin/pip install --no-cache-dir '.[speed,cli,regex]'
 
 FROM python:3.13-slim
 RUN useradd --system --uid 9092 --no-create-home oncelog && install -d -o 9092 /data

@@ -18,6 +18,7 @@ from oncelog.coordinator.transaction.events import (
     Timeout,
     VerifyPartitions,
 )
+from oncelog.coordinator.transaction.kept_rules import KEPT
 from oncelog.coordinator.transaction.rule_parts import IGNORE, IMPOSSIBLE
 from oncelog.coordinator.transaction.rules import RULES, decide
 from oncelog.coordinator.transaction.states import TransactionState, Txn
@@ -71,6 +72,12 @@ briefly, and is decided again once they are written.
 """
 
 
+KEPT_LEGEND = """### An open transaction that a later producer keeps (KIP-939)
+
+From `oncelog.coordinator.transaction.kept_rules`. Events without a row mean the same as for any open transaction.
+"""
+
+
 def page() -> str:
     lines = [INTRODUCTION, "```mermaid", "stateDiagram-v2"]
     lines += [f"    {arrow}" for arrow in arrows()]
@@ -81,6 +88,9 @@ def page() -> str:
             if table[state] is not IMPOSSIBLE and table[state] is not IGNORE:
                 lines.append(f"| {state.label} | {table[state].text} |")
         lines.append("")
+    lines += [KEPT_LEGEND, "| event | rule |", "|---|---|"]
+    lines += [f"| {TITLES[event]} | {rule.text} |" for event, rule in KEPT.items()]
+    lines.append("")
     return "\n".join(lines)
 
 

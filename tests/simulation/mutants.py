@@ -234,7 +234,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "the epoch is not bumped at a transaction's end",
-        "coordinator.transaction.rules:_end_and_bump",
+        "coordinator.transaction.rule_parts:prepare_and_bump",
         "epoch=min(txn.producer_epoch + 1, MAX_EPOCH),",
         "epoch=txn.producer_epoch,",
     ),

@@ -1,6 +1,6 @@
 """Building blocks of the transaction protocol's rules: decisions, cells of the tables, and checks of the producer.
 
-Called only by ``rules``. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``.
+Called only by ``rules`` and ``kept_rules``. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from oncelog.coordinator.transaction.events import (
+    EPOCH_BUMP_VERSION,
     AddPartitions,
     EndTxn,
     EndTxnAndBump,
@@ -19,6 +20,7 @@ from oncelog.coordinator.transaction.events import (
 from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, TransactionState, Txn
 from oncelog.errors import NONE, Error, InvariantError
 from oncelog.types import (
+    MAX_EPOCH,
     NO_PRODUCER,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
@@ -177,8 +179,46 @@ def follow(
     return new_tuple(Txn, fields)
 
 
-def next_owner(txn: Txn, fresh_producer_id: int) -> ProducerIdAndEpoch:
-    producer_id, epoch = txn.owner
-    return (
-        ProducerIdAndEpoch(fresh_producer_id, 0) if txn.epochs_exhausted else ProducerIdAndEpoch(producer_id, epoch + 1)
+def prepare_and_bump(txn: Txn, commit: bool, following: ProducerIdAndEpoch, start_ms: int, now_ms: int) -> Decision:
+    """Prepare with the next epoch, which fences late writes of this transaction.
+
+    :param following: the stamp after the end, if it is not that of the markers.
+    """
+    owner = txn.owner
+    value = follow(
+        txn,
+        S.PREPARE_COMMIT if commit else S.PREPARE_ABORT,
+        now_ms,
+        epoch=min(txn.producer_epoch + 1, MAX_EPOCH),
+        last_epoch=owner.producer_epoch,
+        next_producer=following,
+        previous_producer_id=owner.producer_id,
+        version=EPOCH_BUMP_VERSION,
+        partitions=txn.partitions,
+        start_ms=start_ms,
     )
+    return store(value, _after_markers(value))
+
+
+def complete(txn: Txn, now_ms: int) -> Txn:
+    """The value after a prepared one, once all markers are written."""
+    producer_id, epoch = _after_markers(txn)
+    return follow(
+        txn,
+        S.COMPLETE_COMMIT if txn.state is S.PREPARE_COMMIT else S.COMPLETE_ABORT,
+        now_ms,
+        producer_id=producer_id,
+        epoch=epoch,
+        previous_producer_id=txn.previous_producer_id if txn.kept else txn.producer_id,
+        last_epoch=txn.last_producer_epoch,
+        version=txn.client_transaction_version,
+        partitions=frozenset(),
+        start_ms=txn.start_ms,
+    )
+
+
+def _after_markers(txn: Txn) -> ProducerIdAndEpoch:
+    """The stamp of the next transaction, if this one is prepared."""
+    if txn.next_producer_id != NO_PRODUCER_ID:
+        return ProducerIdAndEpoch(txn.next_producer_id, max(txn.next_producer_epoch, 0))
+    return txn.stamp

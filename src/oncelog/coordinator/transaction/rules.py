@@ -11,8 +11,7 @@ the markers are written".
 The checks are ordered as in Kafka 4.3: InitProducerId, AddPartitions and EndTxn 5 first check for a pending end of the
 transaction (51), then the producer id (49, InitProducerId 90), then the epoch (90); EndTxn 0-4 and
 verification check id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``;
-KIP-98, KIP-360, KIP-588, KIP-890; for transactions that are kept (KIP-939) the KIP and its pull request, because no
-release contains them.
+KIP-98, KIP-360, KIP-588, KIP-890. Open transactions that are kept (KIP-939) have a table of their own, ``kept_rules``.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from oncelog.coordinator.transaction.events import (
     Timeout,
     VerifyPartitions,
 )
+from oncelog.coordinator.transaction.kept_rules import KEPT, is_two_phase
 from oncelog.coordinator.transaction.rule_parts import (
     FENCED,
     IGNORE,
@@ -41,19 +41,19 @@ from oncelog.coordinator.transaction.rule_parts import (
     NEEDS_PRODUCER_ID,
     NOTHING,
     UNKNOWN,
-    UNSUPPORTED,
     Decision,
     Rule,
     Table,
+    complete,
     expected_producer,
     first_or_retry,
     follow,
-    next_owner,
     owned,
+    prepare_and_bump,
     refuse,
     store,
 )
-from oncelog.coordinator.transaction.states import EXPIRABLE, NO_TIME_LIMIT, TransactionState, Txn
+from oncelog.coordinator.transaction.states import EXPIRABLE, TransactionState, Txn
 from oncelog.errors import Error
 from oncelog.types import (
     MAX_EPOCH,
@@ -70,7 +70,10 @@ S = TransactionState
 def decide(txn: Txn | None, event: Event, now_ms: int) -> Decision:
     """Decide what ``event`` means for ``txn`` (None: the id is unknown); changes nothing."""
     known = UNKNOWN if txn is None else txn
-    return RULES[type(event)][known.state].run(known, event, now_ms)
+    rule = RULES[type(event)][known.state]
+    if known.state is S.ONGOING and is_two_phase(known, event):
+        rule = KEPT.get(type(event), rule)
+    return rule.run(known, event, now_ms)
 
 
 # --- InitProducerId
@@ -116,48 +119,18 @@ def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     return store(value, value.stamp)
 
 
-def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
-    """The open transaction keeps its stamp, which a database may have stored; its producer gets the next one.
-
-    If more data were added, epochs could not tell it apart, so the transaction can only be ended. Two-phase commit
-    removes the time limit; without it the transaction keeps the limit with which it began.
-    """
-    owner = txn.owner
-    if event.expected not in (NO_PRODUCER, owner):
-        return FENCED
-    if event.transaction_version < EPOCH_BUMP_VERSION:
-        return UNSUPPORTED
-    if txn.epochs_exhausted and event.fresh_producer_id == NO_PRODUCER_ID:
-        return NEEDS_PRODUCER_ID
-    value = follow(
-        txn,
-        S.ONGOING,
-        now_ms,
-        epoch=txn.producer_epoch,
-        last_epoch=txn.last_producer_epoch,
-        next_producer=next_owner(txn, event.fresh_producer_id),
-        version=txn.client_transaction_version,
-        partitions=txn.partitions,
-        start_ms=txn.start_ms,
-        timeout_ms=NO_TIME_LIMIT if event.timeout_ms == NO_TIME_LIMIT else txn.timeout_ms,
-    )
-    return Decision(value=value, stamp=value.owner, ongoing=value.stamp)
-
-
 def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     """Abort the open transaction; the client retries after that.
 
     A failed write bumps nothing, so repeated attempts do not add up (Kafka's ``hasFailedEpochFence``).
     """
-    if event.keep_prepared:
-        return _keep(txn, event, now_ms)
     aborted = _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
     return aborted._replace(error=Error.CONCURRENT_TRANSACTIONS) if aborted.value is not None else aborted
 
 
 def _abort_open(txn: Txn, version: int, fresh_producer_id: int, now_ms: int) -> Decision:
     """An abort by the coordinator itself, with an epoch that fences the producer."""
-    if version >= EPOCH_BUMP_VERSION or txn.kept:
+    if version >= EPOCH_BUMP_VERSION:
         return _end_and_bump(txn, False, fresh_producer_id, txn.start_ms, now_ms)
     value = follow(
         txn,
@@ -177,9 +150,7 @@ INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
     S.EMPTY: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
     S.COMPLETE_COMMIT: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
     S.COMPLETE_ABORT: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
-    S.ONGOING: expected_producer(
-        Rule("fence, abort, CONCURRENT_TRANSACTIONS (51); with keepPreparedTxn: next epoch to end it with", _fence)
-    ),
+    S.ONGOING: expected_producer(Rule("fence, abort, CONCURRENT_TRANSACTIONS (51)", _fence)),
     S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
@@ -190,8 +161,6 @@ INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
 
 
 def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
-    if txn.kept:
-        return INVALID_STATE
     ongoing = txn.state is S.ONGOING
     if not txn.timed and event.transaction_version < EPOCH_BUMP_VERSION:
         return INVALID_STATE  # transactions would share an epoch, and thus the token that a database decides by
@@ -217,7 +186,7 @@ ADD_PARTITIONS: Final[Table[AddPartitions]] = {
     S.EMPTY: owned(_BEGIN),
     S.COMPLETE_COMMIT: owned(_BEGIN),
     S.COMPLETE_ABORT: owned(_BEGIN),
-    S.ONGOING: owned(Rule("add; nothing is written for partitions that are in it; kept: INVALID_TXN_STATE (48)", _add)),
+    S.ONGOING: owned(Rule("add; nothing is written for partitions that are in it", _add)),
     S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
@@ -225,14 +194,10 @@ ADD_PARTITIONS: Final[Table[AddPartitions]] = {
 
 
 def _verify(txn: Txn, event: VerifyPartitions, now_ms: int) -> Decision:
-    if txn.kept:
-        return INVALID_STATE
     return Decision(absent=tuple(sorted(event.partitions - txn.partitions)))
 
 
-_VERIFY: Final = owned(
-    Rule("TRANSACTION_ABORTABLE (120) for each partition that is not in it; kept: INVALID_TXN_STATE (48)", _verify)
-)
+_VERIFY: Final = owned(Rule("TRANSACTION_ABORTABLE (120) for each partition that is not in it", _verify))
 
 VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
     S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
@@ -250,7 +215,7 @@ VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
 
 
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
-    if not txn.timed and not txn.kept:
+    if not txn.timed:
         return INVALID_STATE  # without an epoch of its own the next one would have the same token
     value = follow(
         txn,
@@ -261,9 +226,8 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
         version=0,
         partitions=txn.partitions,
         start_ms=txn.start_ms,
-        next_producer=txn.owner if txn.kept else NO_PRODUCER,
     )
-    return store(value, value.owner)
+    return store(value, value.stamp)
 
 
 def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
@@ -279,9 +243,7 @@ def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
 END_TXN: Final[Table[EndTxn]] = {
     S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
     S.EMPTY: owned(refuse(Error.INVALID_TXN_STATE)),
-    S.ONGOING: owned(
-        Rule("prepare; answer; markers; in two-phase commit, unless it was kept: INVALID_TXN_STATE (48)", _end)
-    ),
+    S.ONGOING: owned(Rule("prepare; answer; markers; in two-phase commit: INVALID_TXN_STATE (48)", _end)),
     S.PREPARE_COMMIT: _same(True, Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: _same(False, Error.CONCURRENT_TRANSACTIONS),
     S.COMPLETE_COMMIT: _same(True, Error.NONE),
@@ -291,35 +253,14 @@ END_TXN: Final[Table[EndTxn]] = {
 
 
 def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int, now_ms: int) -> Decision:
-    """Prepare with the next epoch, which fences late writes of this transaction.
-
-    If that is the last epoch, the next transaction gets a new producer id, and this epoch is only used for the marker.
-    Markers of a transaction that was kept have the epoch after its own, and the producer that ends it gets the one
-    after its own.
-    """
-    if txn.epochs_exhausted and fresh_producer_id == NO_PRODUCER_ID:
-        return NEEDS_PRODUCER_ID
-    owner = txn.owner
-    value = follow(
-        txn,
-        S.PREPARE_COMMIT if commit else S.PREPARE_ABORT,
-        now_ms,
-        epoch=min(txn.producer_epoch + 1, MAX_EPOCH),
-        last_epoch=owner.producer_epoch,
-        next_producer=_after_end(txn, fresh_producer_id),
-        previous_producer_id=owner.producer_id,
-        version=EPOCH_BUMP_VERSION,
-        partitions=txn.partitions,
-        start_ms=start_ms,
-    )
-    return store(value, _after_markers(value))
-
-
-def _after_end(txn: Txn, fresh_producer_id: int) -> ProducerIdAndEpoch:
-    """The stamp after the end, if it is not that of the markers. Kafka leaves out an epoch of 0."""
-    if txn.kept:
-        return next_owner(txn, fresh_producer_id)
-    return ProducerIdAndEpoch(fresh_producer_id, NO_PRODUCER_EPOCH) if txn.epochs_exhausted else NO_PRODUCER
+    """Prepare with the next epoch. If that is the last one, the next transaction gets a new producer id, and this epoch
+    is only used for the marker; Kafka leaves out an epoch of 0."""
+    following = NO_PRODUCER
+    if txn.epochs_exhausted:
+        if fresh_producer_id == NO_PRODUCER_ID:
+            return NEEDS_PRODUCER_ID
+        following = ProducerIdAndEpoch(fresh_producer_id, NO_PRODUCER_EPOCH)
+    return prepare_and_bump(txn, commit, following, start_ms, now_ms)
 
 
 def _end_open(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
@@ -368,30 +309,6 @@ TIMEOUT: Final[Table[Timeout]] = {
     S.ONGOING: Rule("past start + timeout, if it has one: fence and abort", _time_out),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
 }
-
-
-def complete(txn: Txn, now_ms: int) -> Txn:
-    """The value after a prepared one, once all markers are written."""
-    producer_id, epoch = _after_markers(txn)
-    return follow(
-        txn,
-        S.COMPLETE_COMMIT if txn.state is S.PREPARE_COMMIT else S.COMPLETE_ABORT,
-        now_ms,
-        producer_id=producer_id,
-        epoch=epoch,
-        previous_producer_id=txn.previous_producer_id if txn.kept else txn.producer_id,
-        last_epoch=txn.last_producer_epoch,
-        version=txn.client_transaction_version,
-        partitions=frozenset(),
-        start_ms=txn.start_ms,
-    )
-
-
-def _after_markers(txn: Txn) -> ProducerIdAndEpoch:
-    """The stamp of the next transaction, if this one is prepared."""
-    if txn.next_producer_id != NO_PRODUCER_ID:
-        return ProducerIdAndEpoch(txn.next_producer_id, max(txn.next_producer_epoch, 0))
-    return txn.stamp
 
 
 _COMPLETE: Final[Rule[MarkersWritten]] = Rule("complete", lambda txn, event, now_ms: store(complete(txn, now_ms)))

@@ -17,8 +17,8 @@ from oncelog.coordinator.transaction.events import (
     Timeout,
     VerifyPartitions,
 )
-from oncelog.coordinator.transaction.rule_parts import Decision
-from oncelog.coordinator.transaction.rules import RULES, complete, decide
+from oncelog.coordinator.transaction.rule_parts import Decision, complete
+from oncelog.coordinator.transaction.rules import RULES, decide
 from oncelog.coordinator.transaction.states import MAY_FOLLOW, PREPARED, TransactionState, Txn
 from oncelog.errors import Error, InvariantError
 from oncelog.types import ProducerIdAndEpoch, TopicPartition

@@ -19,8 +19,8 @@ from oncelog.coordinator.transaction.events import (
 )
 from oncelog.coordinator.transaction.orphans import Held, find_orphans
 from oncelog.coordinator.transaction.records import decode_value, encode_value
-from oncelog.coordinator.transaction.rule_parts import Decision
-from oncelog.coordinator.transaction.rules import complete, decide
+from oncelog.coordinator.transaction.rule_parts import Decision, complete
+from oncelog.coordinator.transaction.rules import decide
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState, Txn
 from oncelog.errors import Error
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition

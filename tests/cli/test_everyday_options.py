@@ -56,7 +56,51 @@ def test_a_format_string(served: Served, topic: str) -> None:
 def test_two_places_to_begin_are_refused(served: Served, topic: str) -> None:
     for starts in (("-o", 1, "--since", "1h"), ("--from-beginning", "-o", 1), ("--from-beginning", "--since", "1h")):
         assert "exclude each other" in served.run("consume", "-t", topic, *starts).sentence()
-    assert "to the group" in served.run("consume", "-t", topic, "-g", "g", "--since", "1h").sentence()
+
+
+def _group_file(folder: Path, group: str, *lines: str) -> Path:
+    path = folder / "consumer.properties"
+    path.write_text("\n".join([f"group.id={group}", *lines]))
+    return path
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+def test_a_group_starts_at_the_beginning_and_ends_at_the_end(
+    served: Served, topic: str, from_file: bool, tmp_path: Path
+) -> None:
+    """As Kafka's console consumer does; the next time nothing is left."""
+    group = ("-F", _group_file(tmp_path, f"g-{topic}")) if from_file else ("-g", f"g-{topic}")
+    assert _values(served, topic, *group, "--from-beginning") == list(range(20))
+    assert _values(served, topic, *group, "--from-beginning") == []
+
+
+def test_a_group_commits_nothing_that_was_not_shown(served: Served, topic: str) -> None:
+    """The records from 15 s on are fetched with the earlier ones, and not shown."""
+    group = ("-g", f"g-{topic}", "--from-beginning")
+    assert _values(served, topic, *group, "--until", 15_000) == list(range(15))
+    assert _values(served, topic, *group) == [15, 16, 17, 18, 19]
+
+
+def test_the_file_says_where_a_reader_starts_who_names_no_place(served: Served, topic: str, tmp_path: Path) -> None:
+    earliest = _group_file(tmp_path, f"g-{topic}", "auto.offset.reset=earliest")
+    assert _values(served, topic, "-F", earliest) == list(range(20))
+    assert _values(served, topic, "-X", "auto.offset.reset=earliest") == list(range(20))
+    assert _values(served, topic, "-X", "auto.offset.reset=earliest", "-o", "end") == []
+    assert _values(served, topic, "-X", "auto.offset.reset=latest", "--from-beginning") == list(range(20))
+
+
+def test_what_contradicts_a_group_is_refused_by_name(served: Served, topic: str, tmp_path: Path) -> None:
+    for options in (("--since", "1h"), ("-o", 1), ("-p", 1)):
+        assert "--group leaves" in served.run("consume", "-t", topic, "-g", "g", *options).sentence()
+        told = served.run("consume", "-t", topic, "-F", _group_file(tmp_path, "g"), *options).sentence()
+        assert "group.id leaves partitions and positions to the group: drop group.id or --" in told
+
+
+def test_a_file_with_a_group_does_not_hinder_the_view_of_transactions(
+    served: Served, topic: str, tmp_path: Path
+) -> None:
+    shown = served.run("consume", "-t", topic, "-F", _group_file(tmp_path, "g"), "--show-transactions", "-e", "-J")
+    assert len(shown.done().json_lines) == 20
 
 
 def test_the_fates_of_the_last_records(served: Served, topic: str) -> None:

@@ -16,6 +16,7 @@ from oncelog.cli.completion import complete_groups, complete_topics
 from oncelog.cli.options import Cluster, Seconds, cluster_options, text
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
+from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
 from oncelog.errors import ConfigError, OncelogError
@@ -128,18 +129,26 @@ def command(
       oncelog consume -t orders --group billing --json
       oncelog consume -t orders --show-transactions --to-end
     """
-    group = group or cluster.properties.get("group.id")
+    named_by = "--group" if group is not None else "group.id"
+    if group is None and not show_transactions:
+        group = cluster.properties.get("group.id")
     if from_beginning + (offset is not None) + (since is not None) > 1:
         raise ConfigError("--from-beginning, --offset and --since exclude each other: each says where to start")
-    start = BEGINNING if from_beginning or show_transactions else END
+    earliest = cluster.properties.get("auto.offset.reset") == "earliest"
+    start = BEGINNING if from_beginning or show_transactions or earliest else END
     if offset is not None:
         start = parse_offset(offset)
     elif since is not None:
         start = Place(Kind.TIME, parse_time("--since", since))
     until_ms = None if until is None else parse_time("--until", until)
     what = What(topics, partitions, start, max_messages, timeout, to_end, until_ms)
-    _check_options(what, group, positioned=offset is not None or since is not None, isolation=isolation,
-                   show_transactions=show_transactions)  # fmt: skip
+    if group is not None:
+        options = {"--partition": partitions, "--offset": offset, "--since": since}
+        _check_group_options(named_by, [name for name, given in options.items() if given not in ((), None)])
+    if show_transactions and group is not None:
+        raise ConfigError("--show-transactions reads without a group: drop --group")
+    if show_transactions and isolation == "read_committed":
+        raise ConfigError("--show-transactions shows what read_committed hides: drop --isolation")
     in_json = cluster.as_json or form == "json"
     if show_transactions:
         from oncelog.cli.fates import show_fates
@@ -149,21 +158,14 @@ def command(
     if not in_json and form != "text" and "%" not in form:
         raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
     line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
-    _consume(cluster, what, group, isolation, line)
+    _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
 
 
-def _check_options(
-    what: What, group: str | None, *, positioned: bool, isolation: str | None, show_transactions: bool
-) -> None:
-    if group is not None and (what.partitions or positioned or what.ends):
+def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:
+    if contradicting:
         raise ConfigError(
-            "--group leaves partitions and positions to the group: drop --partition, --offset, --since, --until and "
-            "--to-end"
+            f"{named_by} leaves partitions and positions to the group: drop {named_by} or {' and '.join(contradicting)}"
         )
-    if show_transactions and group is not None:
-        raise ConfigError("--show-transactions reads without a group: drop --group")
-    if show_transactions and isolation == "read_committed":
-        raise ConfigError("--show-transactions shows what read_committed hides: drop --isolation")
 
 
 class Stop:
@@ -190,17 +192,20 @@ class Stop:
 _AT_ONCE: Mapping[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 
 
-def _consume(cluster: Cluster, what: What, group: str | None, isolation: str | None, line: Line) -> None:
+def _consume(
+    cluster: Cluster, what: What, group: str | None, isolation: str | None, line: Line, *, from_beginning: bool
+) -> None:
     from oncelog.client.blocking import Admin, Consumer
     from oncelog.client.core.config import ConsumerConfig
 
     level = isolation or (None if "isolation.level" in cluster.properties else "read_committed")
-    reset = {Kind.BEGINNING: "earliest", Kind.END: "latest"}.get(what.start.kind)
+    reset = "earliest" if from_beginning else None
     config = cluster.settings(ConsumerConfig, group_id=group, isolation_level=level, auto_offset_reset=reset)
     shown = 0
     with Admin(config=cluster.admin_settings()) as admin:
         names = partitions_of(what, {topic: len(admin.partitions(topic)) for topic in what.topics})
-        starts, ends = ({}, None) if group is not None else _bounds(admin, what, names, config.read_committed)
+        bounded = group is None or what.ends
+        starts, ends = _bounds(admin, what, names, config.read_committed) if bounded else ({}, None)
     with Consumer(config=config) as consumer:
         if group is not None:
             consumer.subscribe(what.topics)
@@ -279,15 +284,17 @@ def _records(
     left = what.max_messages
     quiet_since = time.monotonic()
     while not stop.asked and (left is None or left > 0):
-        if ends is not None and all(consumer.position(name) >= end for name, end in ends.items()):
+        if ends is not None and _at_ends(consumer, ends):
             return
         wait_ms = POLL_MS if what.timeout is None else min(POLL_MS, int(what.timeout * 1000))
         found = consumer.getmany(timeout_ms=wait_ms, max_records=left)
         if not_assigned is not None:
             not_assigned.look(consumer.assignment())
+        if ends is not None:
+            _stay_at_ends(consumer, found, ends)
         for name, records in found.items():
             for record in records:
-                if ends is None or record.offset < ends[name]:
+                if ends is None or record.offset < ends.get(name, 0):
                     yield record
                     left = None if left is None else left - 1
         if found:
@@ -295,6 +302,30 @@ def _records(
         elif what.timeout is not None and time.monotonic() - quiet_since >= what.timeout:
             return
         sys.stdout.flush()
+
+
+def _at_ends(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> bool:
+    """Whether every partition that is assigned is at its end; a member that has none yet is not. A partition created
+    since then was empty: its end is 0."""
+    assigned = consumer.assignment()
+    try:
+        return bool(assigned) and all(consumer.position(name) >= ends.get(name, 0) for name in assigned)
+    except IllegalStateError:  # the group took a partition away in between
+        return False
+
+
+def _stay_at_ends(
+    consumer: Consumer, found: Mapping[TopicPartition, Sequence[Any]], ends: Mapping[TopicPartition, int]
+) -> None:
+    """Return to the end where records after it were fetched: what is not shown must not be committed."""
+    for name, records in found.items():
+        end = ends.get(name, 0)
+        if records and records[-1].offset >= end:
+            try:
+                consumer.seek(name, max(end, records[0].offset))
+                consumer.pause(name)
+            except IllegalStateError:  # the group took it away: another member has it
+                continue
 
 
 def partitions_of(what: What, counts: Mapping[str, int]) -> list[TopicPartition]:

@@ -5,7 +5,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from oncelog.errors import Error
+
+REFUSALS: Final = (
+    Error.CORRUPT_MESSAGE,
+    Error.MESSAGE_TOO_LARGE,
+    Error.RECORD_LIST_TOO_LARGE,
+    Error.INVALID_RECORD,
+    Error.INVALID_TIMESTAMP,
+    Error.UNSUPPORTED_COMPRESSION_TYPE,
+    Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    Error.INVALID_PRODUCER_EPOCH,
+    Error.PRODUCER_FENCED,
+    Error.INVALID_TXN_STATE,
+    Error.CONCURRENT_TRANSACTIONS,
+    Error.TRANSACTION_ABORTABLE,
+    Error.TRANSACTION_COORDINATOR_FENCED,
+    Error.NOT_ENOUGH_REPLICAS,
+    Error.KAFKA_STORAGE_ERROR,
+    Error.UNKNOWN_SERVER_ERROR,
+)
+"""The errors for which a log refuses a batch."""
 
 
 class Activity:

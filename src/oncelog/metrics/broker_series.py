@@ -10,11 +10,13 @@ from importlib.metadata import version
 from operator import add
 from typing import TYPE_CHECKING
 
+from oncelog.broker.apis.registry import SERVED
 from oncelog.broker.cluster import Replicas
 from oncelog.broker.partition import METERS
 from oncelog.broker.request_metrics import Durations
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.errors import Error
+from oncelog.log.activity import REFUSALS
 from oncelog.metrics.catalog import TOPIC_METERS
 from oncelog.metrics.exposition import Exposition, labels
 from oncelog.metrics.shell import LoopWatch, Shell
@@ -89,7 +91,7 @@ class _Topic:
     def __init__(self) -> None:
         self.meters = [0] * METERS
         self.duplicates = self.commits = self.aborts = 0
-        self.refusals: dict[Error, int] = {}
+        self.refusals: dict[Error, int] = dict.fromkeys(REFUSALS, 0)
 
 
 class _Sums:
@@ -363,8 +365,8 @@ def _add_requests(page: Exposition, requests: RequestMetrics) -> None:
     for name in ("requestqueuetimems", "responsequeuetimems", "responsesendtimems"):
         for request in ("Produce", "Fetch", "FetchConsumer", "FetchFollower", "Metadata"):
             _add_durations_ms(page, f"{_REQUESTS}{name}", nothing, f'request="{request}"')
-    for api_key, count in requests.defects.items():
-        page.add("oncelog_defects_total", count, labels(request=_request(api_key)))
+    for api_key in SERVED:
+        page.add("oncelog_defects_total", requests.defects.get(api_key, 0), labels(request=_request(api_key)))
 
 
 def _request(api_key: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Protocol
 
@@ -27,8 +27,8 @@ class ShellCounts:
 
     def __init__(self) -> None:
         self.opened: dict[str, int] = {}
-        """Connections accepted, by listener."""
-        self.closed: dict[str, int] = {}
+        """Connections accepted, by listener; each that listens is there."""
+        self.closed: Counter[str] = Counter()
         self.flushes = Durations()
         self.flush_failures = 0
 

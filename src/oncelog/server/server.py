@@ -127,6 +127,7 @@ class Server:
         listener = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
         if door in self._doors:
             self._listeners[door] = listener
+            self.counts.opened.setdefault(door.listener.name, 0)
         else:  # it was shut meanwhile
             listener.close()
 
@@ -252,8 +253,8 @@ class Server:
     def admit(self, connection: Connection) -> str | None:
         """Count a new connection, and have it wait for its turn; returns why it is not served, if it is not."""
         self._connections[connection] = None
-        opened, listener = self.counts.opened, connection.session.listener
-        opened[listener] = opened.get(listener, 0) + 1
+        listener = connection.session.listener
+        self.counts.opened[listener] += 1
         if self.is_stopping:
             return "the broker stops"
         config = self.broker.config
@@ -275,9 +276,8 @@ class Server:
 
     def forget(self, connection: Connection) -> None:
         if connection in self._connections:
-            closed, listener = self.counts.closed, connection.session.listener
-            self._limits.closed(connection.client_host, listener)
-            closed[listener] = closed.get(listener, 0) + 1
+            self._limits.closed(connection.client_host, connection.session.listener)
+            self.counts.closed[connection.session.listener] += 1
         self._connections.pop(connection, None)
         self._writable.pop(connection, None)
         self.broker.disconnected(connection)

@@ -154,3 +154,35 @@ def test_a_console_whose_port_is_taken_says_so_in_one_sentence() -> None:
             assert console.stderr is not None
             said = console.stderr.read()  # its standard input stays open, as that of a broker's console
     assert said == f"oncelog: the console cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+def test_with_json_every_line_of_both_streams_is_json() -> None:
+    command = [str(ONCELOG), "serve", "--log-format", "json", "--log-level", "debug", "--listen"]
+    with subprocess.Popen(
+        [*command, "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        lines: list[dict[str, str]] = []
+        while not any("oncelog listens on" in line["message"] for line in lines):
+            lines.append(json.loads(process.stdout.readline()))
+        process.terminate()
+        lines += map(json.loads, process.stdout)
+    assert process.returncode == 0
+    assert all({"time", "level", "logger", "message"} <= set(line) for line in lines)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = subprocess.run(
+            [*command, f"127.0.0.1:{taken.getsockname()[1]}"], capture_output=True, text=True, check=False
+        )
+    assert (refused.returncode, refused.stdout) == (1, "")
+    told = [json.loads(line) for line in refused.stderr.splitlines()]
+    assert told[-1]["level"] == "error" and "in use" in told[-1]["message"].lower()
+
+
+def test_with_json_an_uncaught_error_and_a_warning_are_json() -> None:
+    program = (
+        "import warnings; from oncelog.server.log_lines import log_to_stderr; log_to_stderr('warning', as_json=True); "
+        "warnings.warn('odd'); raise ValueError('broken')"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    warning, error = (json.loads(line) for line in ran.stderr.splitlines())
+    assert "odd" in warning["message"] and "ValueError: broken" in error["exception"]

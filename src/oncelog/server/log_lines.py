@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
+from types import TracebackType
 
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -36,7 +37,19 @@ class JsonLines(logging.Formatter):
         return json.dumps(entry)
 
 
+def json_line(level: int, message: str) -> str:
+    """A line as :class:`JsonLines` writes it, of the program itself."""
+    return JsonLines().format(logging.LogRecord("oncelog", level, "", 0, "%s", (message,), None))
+
+
 def log_to_stderr(level: str, *, as_json: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else TextLines(TEXT))
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    if as_json:
+        logging.captureWarnings(True)
+        sys.excepthook = _log_uncaught
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    logging.getLogger("oncelog").critical("unexpected %s", kind.__name__, exc_info=(kind, error, trace))

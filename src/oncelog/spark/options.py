@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from oncelog.errors import ConfigError
 from oncelog.records.compression import Compression
@@ -28,6 +28,9 @@ from oncelog.spark.marker import OnMissingMarker
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 T = TypeVar("T")
+
+OptionValue: TypeAlias = str | int | float | bool
+"""What Spark's ``option`` takes as a value."""
 
 LATEST = -1
 EARLIEST = -2
@@ -206,6 +209,33 @@ class SinkOptions:
     sink_name: str
 
 
+def option_texts(options: Mapping[str, OptionValue], of: str) -> dict[str, str]:
+    """Options as Spark's ``option`` passes them on: numbers as text, True as ``true``.
+
+    :param of: who takes the options, for a message.
+    :raises ConfigError: a name is no text, or a value is neither text nor a number nor a boolean; it names the option.
+    """
+    return {_option_name(name, of): _option_text(name, value, of) for name, value in options.items()}
+
+
+def _option_name(name: object, of: str) -> str:
+    if not isinstance(name, str):
+        raise ConfigError(f"An option of {of} is named {name!r}: names are texts")
+    return name
+
+
+def _option_text(name: str, value: object, of: str) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | int() | float():
+            return str(value)
+    raise ConfigError(
+        f"Option {name} of {of} is {value!r}, of type {type(value).__name__}: give it a text, a number, True or False, "
+        "or leave it out"
+    )
+
+
 class _Given:
     """The options that a user gave, by lower-case name."""
 
@@ -297,7 +327,8 @@ def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> Sour
 
 def includes_headers(options: Mapping[str, str]) -> bool:
     """Whether the rows have a column ``headers``: needed for the schema, before the other options matter."""
-    return str(options.get("includeHeaders", options.get("includeheaders", "false"))).strip().lower() == "true"
+    asked = {name.lower(): value for name, value in options.items()}.get("includeheaders", "false")
+    return asked.strip().lower() == "true"
 
 
 def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.options import OptionValue, option_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,11 +49,18 @@ class Source:
     """
 
     topic: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
     schema: str = ""
     malformed: str = "fail"
     watermark: tuple[str, str] | None = None
     dead_letter: str = ""
+
+    def __post_init__(self) -> None:
+        self.texts()
+
+    def texts(self) -> dict[str, str]:
+        """The options as Spark takes them."""
+        return option_texts(self.options, "a pipeline's source")
 
     def reader_options(self, bootstrap_servers: str) -> dict[str, str]:
         """The options of ``spark.readStream.format("oncelog")``."""
@@ -65,7 +73,7 @@ class Source:
             given["subscribe"] = self.topic
         if self.dead_letter:
             given["includeHeaders"] = "true"
-        return given | dict(self.options)
+        return given | self.texts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +92,15 @@ class Sink:
 
     topic: str = ""
     key: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.texts()
+
+    def texts(self) -> dict[str, str]:
+        """The options as Spark takes them."""
+        return option_texts(self.options, "a pipeline's sink")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +111,7 @@ class Table:
     path: str
     format: str = "csv"
     schema: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +171,7 @@ class Pipeline:
         given = {"kafka.bootstrap.servers": bootstrap_servers, "transactionalIdPrefix": f"{self.name}-"}
         chosen: dict[str, tuple[str, str]] = {}
         for name, sink in self.sinks.items():
-            for option, value in sink.options.items():
+            for option, value in sink.texts().items():
                 other = chosen.setdefault(option.lower(), (name, value))
                 if other[1] != value:
                     raise ConfigError(

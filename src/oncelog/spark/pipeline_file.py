@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oncelog.errors import ConfigError
 from oncelog.settings import nearest
+from oncelog.spark.options import option_texts
 from oncelog.spark.pipeline import ONLY, Pipeline, PipelineError, Sink, Source, Table, Transform
 
 if TYPE_CHECKING:
@@ -164,7 +166,10 @@ class _Section:
         return found
 
     def options(self) -> dict[str, str]:
-        return {name: _option(value) for name, value in self.tables("options").items()}
+        try:
+            return option_texts(self.tables("options"), f"[{self._full('options')}]")
+        except ConfigError as error:
+            raise PipelineError(f"{self._path}: {error}") from None
 
     def tables(self, name: str) -> Mapping[str, Any]:
         value = self._entries.get(name, {})
@@ -186,11 +191,6 @@ class _Section:
         if not all(values):
             raise PipelineError(f"{self._path}: {self._full(name)} needs {first} and {second}")
         return values
-
-
-def _option(value: object) -> str:
-    """An option's value as Spark takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _watermark(source: _Section) -> tuple[str, str] | None:

@@ -31,6 +31,7 @@ from pyspark.sql.functions import (
 )
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
+from oncelog.spark.options import includes_headers
 from oncelog.spark.pipeline import ONLY, Pipeline, PipelineError, Sink, Source
 
 if TYPE_CHECKING:
@@ -150,8 +151,7 @@ def _good(rows: DataFrame, source: Source) -> DataFrame:
 
 def _passed_on(source: Source) -> tuple[str, ...]:
     """The headers column, if the pipeline's options ask for it."""
-    asked = {name.lower(): value for name, value in source.options.items()}.get("includeheaders", "false")
-    return ("headers",) if asked.lower() == "true" else ()
+    return ("headers",) if includes_headers(source.texts()) else ()
 
 
 def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:

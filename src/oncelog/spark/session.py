@@ -30,7 +30,7 @@ from oncelog.spark.connect import StartSession, check_checkpoint
 from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
 from oncelog.spark.marker import Plan
-from oncelog.spark.options import parse_sink_options
+from oncelog.spark.options import OptionValue, option_texts, parse_sink_options
 from oncelog.spark.planning import BATCH_ID, QUERY_ID, Planned, begin_micro_batch, checkpoint_at, now_ms, plan_write
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink_protocol import Observer, ignore
@@ -48,7 +48,7 @@ SETTINGS: Mapping[str, str] = {
 
 
 def session(
-    app_name: str = "oncelog", *, master: str | None = None, settings: Mapping[str, str] | None = None
+    app_name: str = "oncelog", *, master: str | None = None, settings: Mapping[str, OptionValue] | None = None
 ) -> SparkSession:
     """A session with :data:`SETTINGS`, on all cores of this machine unless ``master`` names a cluster.
 
@@ -56,8 +56,10 @@ def session(
 
     :param settings: Spark settings, which take precedence over ours.
     :raises JavaMissing: no Java 17 or later.
-    :raises ConfigError: PYSPARK_PYTHON, or a session that runs already, has a Python without this package.
+    :raises ConfigError: a setting is neither text nor a number nor a boolean; or PYSPARK_PYTHON, or a session that
+        runs already, has a Python without this package.
     """
+    chosen_settings = option_texts(settings or {}, "oncelog.spark.session.session")
     find_java()
     _check_python(os.environ.get("PYSPARK_PYTHON"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -69,7 +71,7 @@ def session(
         own["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
         own["spark.driver.host"] = "127.0.0.1"
         own["spark.driver.bindAddress"] = "127.0.0.1"
-    for name, value in {**own, **(settings or {})}.items():
+    for name, value in {**own, **chosen_settings}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     _check_python(str(spark.sparkContext.pythonExec))
@@ -113,7 +115,7 @@ def _once(sink: _Sink, batch_id: int) -> Iterator[None]:
 
 
 def for_each_batch(
-    options: Mapping[str, str],
+    options: Mapping[str, OptionValue],
     *,
     name: str = "",
     on_written: Callable[[Written], None] | None = None,
@@ -131,7 +133,8 @@ def for_each_batch(
     :param on_written: called with how each batch was written.
     :param observe: called at each step, in the process that takes it; picklable.
     """
-    lowered = {key.lower(): value for key, value in options.items()}
+    texts = option_texts(options, "for_each_batch")
+    lowered = {key.lower(): value for key, value in texts.items()}
     for taken in ("batchId", "microBatch", "sinkName"):
         if taken.lower() in lowered:
             raise ConfigError(f"Option {taken} is set by for_each_batch: leave it out")
@@ -146,7 +149,7 @@ def for_each_batch(
         run = _remote_query(lowered, on_written) if remote else _running_query(rows, batch_id, named)
         if remote:
             check_checkpoint(run.checkpoint, batch_id, started_in)
-        given = {key: value for key, value in options.items() if key.lower() != "checkpointlocation"}
+        given = {key: value for key, value in texts.items() if key.lower() != "checkpointlocation"}
         given |= {"microBatch": str(batch_id), "sinkName": name, "checkpointLocation": run.checkpoint}
         sink = (run.run_id, *identity, name)
         with _once(sink, batch_id):
@@ -161,7 +164,7 @@ def for_each_batch(
     return write_batch
 
 
-def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ignore) -> Written:
+def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Observer = ignore) -> Written:
     """Write a DataFrame as one transaction; if it is large, the executors write themselves.
 
     The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
@@ -172,7 +175,7 @@ def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ig
             "oncelog.spark.session.write needs a driver of its own, and this session is one of Spark Connect: use "
             'rows.write.format("oncelog").options(...).mode("append").save(), which writes through the server\'s driver'
         )
-    return _write(rows, options, observe, set())[1]
+    return _write(rows, option_texts(options, "oncelog.spark.session.write"), observe, set())[1]
 
 
 def _write(

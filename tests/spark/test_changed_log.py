@@ -5,7 +5,7 @@ Planned and read by the readers themselves, as Spark does it; no session is need
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,8 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from oncelog.spark.batch import BatchReader
+from oncelog.spark.connections import client_config
+from oncelog.spark.kafka_cluster import KafkaCluster
 from oncelog.spark.offsets import DataLoss, Json
 from oncelog.spark.options import SourceOptions, parse_source_options
 from oncelog.spark.reading import read_partition
@@ -60,6 +62,43 @@ def test_task_reads_nothing_of_a_topic_made_again_after_its_plan(broker: Running
     eventually(lambda: stream.latestOffset(end, ReadAllAvailable())[unique_name].get("0"), 15)
     tasks = stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))
     assert values(lenient, tasks) == [b"%d:new" % n for n in range(15)]
+
+
+class WithoutIds(KafkaCluster):
+    """Sees a cluster as one that gives no topic ids, as Apache Kafka with ``inter.broker.protocol.version`` 2.7."""
+
+    async def ids_of(self, topics: Sequence[str]) -> dict[str, str]:
+        return {}
+
+
+def test_topic_without_id_that_was_made_again_and_is_longer_than_before_is_noticed(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name)
+    produce(broker.bootstrap_servers, unique_name, [b"%d:old" % n for n in range(100)], partition=0)
+    strict, lenient = source(broker, unique_name), source(broker, unique_name, failOnDataLoss="false")
+    cluster = WithoutIds(client_config(strict.client), strict.cluster)
+    stream = StreamReader(strict, lambda _: cluster)
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert end[unique_name].keys() >= {"0", "marks"} and "id" not in end[unique_name]
+    assert len(values(strict, stream.partitions(start, end))) == 100
+    produce(broker.bootstrap_servers, unique_name, [b"%d:old" % n for n in range(100, 110)], partition=0)
+    grown = eventually_grown(stream, end, unique_name, 110)
+    assert values(strict, stream.partitions(end, grown)) == [b"%d:old" % n for n in range(100, 110)]
+    make_again(broker, unique_name, [b"%d:new" % n for n in range(150)])
+    with pytest.raises(DataLoss, match=f"topic {unique_name} was deleted and recreated, or its log written again"):
+        StreamReader(strict, lambda _: cluster).latestOffset(grown, ReadAllAvailable())
+    goes_on = StreamReader(lenient, lambda _: cluster)
+    new = goes_on.latestOffset(grown, ReadAllAvailable())
+    assert values(lenient, goes_on.partitions(grown, new)) == [b"%d:new" % n for n in range(150)]
+    assert StreamReader(lenient, lambda _: cluster).partitions(start, grown) == []
+
+
+def eventually_grown(stream: StreamReader, start: Json, topic: str, end: int) -> Json:
+    """A plan that reaches ``end``; an acknowledged record is visible when the high watermark is behind it."""
+    eventually(lambda: stream.latestOffset(start, ReadAllAvailable())[topic]["0"], end)
+    return stream.latestOffset(start, ReadAllAvailable())
 
 
 @pytest.fixture(params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from oncelog.records.arrow import StoredBatch
+from oncelog.records.batch import BatchHeader
 from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.offsets import LogEnd, OffsetRange
 from oncelog.spark.prefetch import run_ahead
@@ -89,6 +90,13 @@ class Cluster(Protocol):
         """Up to which offset each log matches that of a leader with the given epoch; -1 if it only knows older epochs.
 
         Partitions whose broker cannot tell are left out.
+        """
+        ...
+
+    def batch_headers(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, BatchHeader]:
+        """The header of the record batch that has each offset, or of the next one if compaction removed it.
+
+        Partitions whose log does not reach that offset, or begins behind it, are left out.
         """
         ...
 

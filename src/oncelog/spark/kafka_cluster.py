@@ -26,11 +26,12 @@ from oncelog.client.core.wire import FETCH, METADATA, NO_LIMIT
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponseTopic
 from oncelog.protocol.wire import ZERO_UUID
 from oncelog.records.arrow import StoredBatch
-from oncelog.records.batch import iter_headers
+from oncelog.records.batch import BatchHeader, iter_headers
 from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.cluster import Fetched, LogReplaced
 from oncelog.spark.kafka_transaction import KafkaTransaction
@@ -240,12 +241,45 @@ class KafkaCluster:
 
     # --- records
 
+    def batch_headers(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, BatchHeader]:
+        topics = ", ".join(sorted({partition.topic for partition in offsets}))
+        with naming_the_right(topic_right=f"READ on the topic {topics}"):
+            return self.run(self._batch_headers(offsets))
+
+    async def _batch_headers(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, BatchHeader]:
+        found = await asyncio.gather(*(self._batch_header(name, offset) for name, offset in offsets.items()))
+        return {name: header for name, header in zip(offsets, found, strict=True) if header is not None}
+
+    async def _batch_header(self, partition: TopicPartition, offset: int) -> BatchHeader | None:
+        wanted = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=1)  # one whole batch
+        request = FetchRequest(max_bytes=1, topics=[FetchTopic(partition.topic, ZERO_UUID, [wanted])])
+
+        async def attempt() -> BatchHeader | None:
+            node = next(iter(await self.aio.leaders([partition], may_come=True)))
+            answer, _ = await self.aio.network.call(node, FETCH, lambda version: request, highest=_FETCH_BY_NAME)
+            data = _of_one_partition(answer, partition)
+            error = error_of(data.error_code)
+            if error is Error.OFFSET_OUT_OF_RANGE:
+                return None
+            if error is not Error.NONE:
+                raise error_for(error, f"{partition} cannot be read at offset {offset}")
+            headers = (header for _, header in iter_headers(data.records or b""))
+            return next((header for header in headers if header.last_offset >= offset), None)
+
+        return await self.aio.repeat(f"reading {partition} at offset {offset}", attempt)
+
     def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> KafkaFetcher:
         return KafkaFetcher(self, item, isolation)
 
     @contextmanager
     def transaction(self, transactional_id: str, timeout_ms: int) -> Iterator[KafkaTransaction]:
         yield KafkaTransaction(self, transactional_id, timeout_ms)
+
+
+def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> PartitionData:
+    if not answer.responses:  # how Apache Kafka signals a quota; it delays the next request
+        raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back {partition}")
+    return answer.responses[0].partitions[0]
 
 
 class KafkaFetcher:
@@ -303,9 +337,7 @@ class KafkaFetcher:
         except KafkaError:
             self.replica = None
             raise
-        if not answer.responses:  # how Apache Kafka signals a quota; it delays the next request
-            raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back {self._partition}")
-        data = answer.responses[0].partitions[0]
+        data = _of_one_partition(answer, self._partition)
         error = error_of(data.error_code)
         near = data.preferred_read_replica if version >= 11 else -1
         if error is Error.NONE and near not in (-1, node) and not data.records:

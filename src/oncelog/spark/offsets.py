@@ -2,7 +2,8 @@
 
 Called by the readers (:mod:`oncelog.spark.reading`). Pure. The JSON form is that of Spark's own Kafka connector,
 ``{"topic": {"0": 23}}``, an offset being the next one to read. Next to the partitions it adds the topic's id,
-the leader epochs, and in a query's first batch where the query started.
+the leader epochs, and in a query's first batch where the query started; for a topic without id, a mark of the record
+batch before each offset.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.records.batch import BatchHeader
 from oncelog.spark.options import BESIDE_PARTITIONS, EARLIEST, LATEST, ByTimestampStrategy, Position
 from oncelog.types import TopicPartition
 
@@ -42,7 +44,7 @@ class OffsetRange(NamedTuple):
 
 
 Json: TypeAlias = dict[str, dict[str, Any]]
-_ID, _FROM, _EPOCHS = BESIDE_PARTITIONS
+_ID, _FROM, _EPOCHS, _MARKS = BESIDE_PARTITIONS
 
 
 class LogEnd(NamedTuple):
@@ -55,6 +57,48 @@ class LogEnd(NamedTuple):
     leader_epoch: int = -1
 
 
+class BatchMark(NamedTuple):
+    """What tells a record batch from others at its offsets; the only means to know a log whose topic has no id."""
+
+    base_offset: int
+    last_offset: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+    max_timestamp: int
+    crc: int
+
+    @classmethod
+    def of(cls, header: BatchHeader) -> BatchMark:
+        return cls(
+            header.base_offset,
+            header.last_offset,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.records_count,
+            header.max_timestamp,
+            header.crc,
+        )
+
+    def may_be(self, header: BatchHeader) -> bool:
+        """Whether a batch found later, at the same offset or as the next one behind it, may be of the same log.
+
+        Compaction removes batches and records, but changes neither offsets nor producer of a batch that stays. It marks
+        a batch whose tombstones or control record it will remove with a delete horizon (KIP-534).
+        """
+        found = BatchMark.of(header)
+        if found.base_offset > self.last_offset:
+            return True
+        if found[:5] != self[:5]:
+            return False
+        if found.records_count < self.records_count:
+            return found.max_timestamp <= self.max_timestamp
+        unchanged = header.delete_horizon_ms is not None or found.crc == self.crc
+        return (found.records_count, found.max_timestamp) == (self.records_count, self.max_timestamp) and unchanged
+
+
 class Place(NamedTuple):
     """A query's progress, as in its checkpoint.
 
@@ -63,12 +107,14 @@ class Place(NamedTuple):
         means something else when the batch is repeated.
     :param epochs: leader epochs when the offsets were planned: a later leader can tell where its log diverges
         (KIP-320). Checkpoints of Spark's connector have none.
+    :param marks: the batch before each offset, where the cluster gives no topic id.
     """
 
     offsets: Offsets
     ids: Mapping[str, str] = MappingProxyType({})
     start: Offsets = MappingProxyType({})
     epochs: Mapping[TopicPartition, int] = MappingProxyType({})
+    marks: Mapping[TopicPartition, BatchMark] = MappingProxyType({})
 
     def as_json(self) -> Json:
         """The form in the checkpoint, sorted."""
@@ -83,6 +129,8 @@ class Place(NamedTuple):
         for name, epoch in sorted(self.epochs.items()):
             if name in self.offsets and epoch >= 0:
                 by_topic[name.topic].setdefault(_EPOCHS, {})[str(name.partition)] = epoch
+        for name, mark in sorted(self.marks.items()):
+            by_topic[name.topic].setdefault(_MARKS, {})[str(name.partition)] = list(mark)
         return by_topic
 
     @classmethod
@@ -100,6 +148,11 @@ class Place(NamedTuple):
             {topic: str(fields[_ID]) for topic, fields in json.items() if _ID in fields},
             numbers({topic: fields[_FROM] for topic, fields in json.items() if _FROM in fields}),
             numbers({topic: fields[_EPOCHS] for topic, fields in json.items() if _EPOCHS in fields}),
+            {
+                TopicPartition(topic, int(partition)): BatchMark(*mark)
+                for topic, fields in json.items()
+                for partition, mark in fields.get(_MARKS, {}).items()
+            },
         )
 
 
@@ -112,6 +165,23 @@ def describe_remade(topics: Iterable[str], before: Mapping[str, str], now: Mappi
     """One sentence per topic."""
     return [
         f"topic {topic} was deleted and recreated (its id was {before[topic]} and is {now[topic]})" for topic in topics
+    ]
+
+
+def replaced_logs(place: Place, found: Mapping[TopicPartition, BatchHeader]) -> list[TopicPartition]:
+    """Partitions whose log cannot be the planned one, sorted.
+
+    :param found: the batch that each log has now before the offset of ``place``; without logs that have none there.
+    """
+    return sorted(name for name, header in found.items() if not place.marks[name].may_be(header))
+
+
+def describe_replaced(partitions: Iterable[TopicPartition], place: Place) -> list[str]:
+    """One sentence per partition."""
+    return [
+        f"topic {name.topic} was deleted and recreated, or its log written again: the records before offset "
+        f"{place.offsets[name]} of {name} are not those that the query planned (the cluster gives no topic id)"
+        for name in partitions
     ]
 
 
@@ -263,6 +333,7 @@ def loss_error(lost: Sequence[str]) -> DataLoss:
 __all__ = [
     "EARLIEST",
     "LATEST",
+    "BatchMark",
     "DataLoss",
     "Json",
     "LogEnd",
@@ -274,11 +345,13 @@ __all__ = [
     "describe_cut",
     "describe_loss",
     "describe_remade",
+    "describe_replaced",
     "limit_offsets",
     "loss_error",
     "pending",
     "positions_to_ask",
     "remade_topics",
+    "replaced_logs",
     "resolve_position",
     "split_ranges",
 ]

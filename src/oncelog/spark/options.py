@@ -561,7 +561,7 @@ def _position(given: _Given, which: str, default: int) -> Position:
     return Position(offsets=offsets, option=name)
 
 
-BESIDE_PARTITIONS = ("id", "from", "epochs")
+BESIDE_PARTITIONS = ("id", "from", "epochs", "marks")
 """What a checkpoint, a progress report or a marker holds about a topic besides its partitions."""
 
 

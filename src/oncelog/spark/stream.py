@@ -22,9 +22,11 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from oncelog.errors import KafkaError
+from oncelog.records.batch import BatchHeader
 from oncelog.spark.cluster import Cluster
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import (
+    BatchMark,
     Json,
     LogEnd,
     OffsetRange,
@@ -34,10 +36,12 @@ from oncelog.spark.offsets import (
     describe_cut,
     describe_loss,
     describe_remade,
+    describe_replaced,
     limit_offsets,
     loss_error,
     pending,
     remade_topics,
+    replaced_logs,
 )
 from oncelog.spark.options import SourceOptions
 from oncelog.spark.reading import (
@@ -92,7 +96,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         partitions = self._current_partitions()
         offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         start = Place(offsets, self._topic_ids(offsets))
-        self._initial = start._replace(epochs=self._epochs(offsets, start, self._current_latest())).as_json()
+        latest = self._current_latest()
+        epochs, marks = self._epochs(offsets, start, latest), self._marks(offsets, {}, start, latest)
+        self._initial = start._replace(epochs=epochs, marks=marks).as_json()
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -128,7 +134,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 end = limit_offsets(begin, end, limit.max_rows)
         if (end, ids) == (place.offsets, place.ids) and not moved:
             return start
-        return Place(end, ids, begin if start == self._initial else {}, self._epochs(end, place, latest)).as_json()
+        first = begin if start == self._initial else {}
+        epochs, marks = self._epochs(end, place, latest), self._marks(end, begin, place, latest)
+        return Place(end, ids, first, epochs, marks).as_json()
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
         """Epochs of leaders whose log was known to reach these ends; for an end from an earlier answer, that
@@ -140,6 +148,40 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for partition, epoch in latest.epochs.items()
             if partition in end and end[partition] <= latest.offsets[partition]
         }
+
+    def _marks(self, end: Offsets, begin: Offsets, place: Place, latest: Place) -> dict[TopicPartition, BatchMark]:
+        """The batches before these ends, in topics without id; unchanged where the query has not moved."""
+        unnamed = [name for name in end if name in latest.offsets and name.topic not in latest.ids]
+        kept = {
+            name: place.marks[name]
+            for name in unnamed
+            if name in place.marks and begin.get(name) == end[name] == place.offsets[name]
+        }
+        before = {name: end[name] - 1 for name in unnamed if name not in kept and end[name] > 0}
+        return kept | {
+            name: BatchMark.of(header)
+            for name, header in self._batch_headers(before).items()
+            if header.base_offset <= before[name]
+        }
+
+    def _replaced_topics(self, place: Place, partitions: Iterable[TopicPartition]) -> Set[str]:
+        """Topics with another log than ``place`` was planned with, as the batch before its offset shows; reported."""
+        before = {name: place.offsets[name] - 1 for name in partitions if name in place.marks}
+        replaced = replaced_logs(place, self._batch_headers(before))
+        self._report(describe_replaced(replaced, place))
+        return {partition.topic for partition in replaced}
+
+    def _batch_headers(self, offsets: Offsets) -> Mapping[TopicPartition, BatchHeader]:
+        """Headers of the batches with these offsets; without partitions that are gone."""
+        if not offsets:
+            return {}
+        try:
+            return self._connect(self._options).batch_headers(offsets)
+        except KafkaError:
+            there = self._existing(offsets)
+            if len(there) == len(offsets):
+                raise
+            return self._batch_headers({partition: offsets[partition] for partition in there})
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
         """``latest``, but the log's own end if the query is past it: records of an open transaction lie between.
@@ -191,6 +233,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         kept = self._divergences(begin, place, end.epochs)
         self._report(describe_cut(place, kept))
         begin |= {partition: offset for partition, offset in kept.items() if offset >= 0}
+        grown = [name for name in begin if kept.get(name, -1) < 0 and end.offsets.get(name, 0) > place.offsets[name]]
+        other = self._replaced_topics(place, grown)
+        begin = {partition: offset for partition, offset in begin.items() if partition.topic not in other}
         first = self._beginnings([partition for partition in sorted(end.offsets) if partition not in begin])
         self._report(self._lost_before_first_read(first, {partition.topic for partition in begin}))
         return begin | first
@@ -376,6 +421,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         epochs = {partition: end.leader_epoch for partition, end in ends.items()}
         kept = self._divergences({partition: until.offsets[partition] for partition in wanted}, until, epochs)
         self._report([*lost, *describe_beyond(reached, latest), *describe_cut(until, kept)])
+        other = self._replaced_topics(until, [name for name in wanted if kept.get(name, -1) < 0])
         ranges = [
             OffsetRange(
                 partition,
@@ -385,6 +431,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 ids.get(partition.topic, ""),
             )
             for partition in wanted
+            if partition.topic not in other
         ]
         if not self._options.fail_on_data_loss:
             self._being_read, self._being_read_ids = ranges, until.ids

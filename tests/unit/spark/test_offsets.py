@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from json import dumps
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.errors import ConfigError
+from oncelog.records.batch import DELETE_HORIZON_BIT, BatchHeader
 from oncelog.spark.offsets import (
+    BatchMark,
     OffsetRange,
     Place,
     check_order,
@@ -19,7 +23,7 @@ from oncelog.spark.offsets import (
     resolve_position,
     split_ranges,
 )
-from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position
+from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position, parse_offsets_json
 from oncelog.types import TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -138,3 +142,48 @@ def test_read_that_would_end_before_it_begins_is_refused_with_both_options() -> 
 def test_read_beyond_the_end_is_described() -> None:
     a, b = TopicPartition("a", 0), TopicPartition("b", 0)
     assert describe_beyond({a: 5, b: 5}, {a: 5, b: 4}) == ["b-0 ends at offset 4 and is to be read to 5"]
+
+
+PLANNED = BatchHeader(
+    base_offset=90,
+    last_offset_delta=9,
+    producer_id=5,
+    producer_epoch=1,
+    base_sequence=20,
+    records_count=10,
+    max_timestamp=1000,
+    crc=77,
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "same"),
+    [
+        (PLANNED, True),
+        (PLANNED._replace(partition_leader_epoch=8), True),  # outside the checksum
+        (PLANNED._replace(records_count=3, max_timestamp=900, crc=1), True),  # compaction removed seven records
+        (PLANNED._replace(records_count=0, max_timestamp=-1, crc=1), True),  # and all of them
+        (PLANNED._replace(base_offset=100), True),  # and the batch: this is the next one
+        (PLANNED._replace(attributes=DELETE_HORIZON_BIT, base_timestamp=9, crc=1), True),
+        (PLANNED._replace(crc=1), False),
+        (PLANNED._replace(max_timestamp=1001, crc=1), False),
+        (PLANNED._replace(records_count=3, max_timestamp=1001, crc=1), False),
+        (PLANNED._replace(records_count=11, crc=1), False),
+        (PLANNED._replace(producer_id=6), False),
+        (PLANNED._replace(producer_epoch=2), False),
+        (PLANNED._replace(base_sequence=30), False),
+        (PLANNED._replace(base_offset=91, last_offset_delta=8), False),
+        (PLANNED._replace(last_offset_delta=10), False),
+        (PLANNED._replace(base_offset=0, last_offset_delta=99), False),
+    ],
+)
+def test_batch_of_another_log_is_told_from_a_compacted_one(found: BatchHeader, same: bool) -> None:
+    assert BatchMark.of(PLANNED).may_be(found) == same
+
+
+def test_marks_come_back_from_the_checkpoint_and_are_no_offsets() -> None:
+    place = Place({A0: 100}, marks={A0: BatchMark.of(PLANNED)})
+    json = place.as_json()
+    assert json == {"a": {"0": 100, "marks": {"0": [90, 99, 5, 1, 20, 10, 1000, 77]}}}
+    assert Place.of(json) == place
+    assert parse_offsets_json(dumps(json)) == {A0: 100}

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 from oncelog.errors import ConfigError, Error, KafkaError
+from oncelog.records.batch import BatchHeader
 from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.cluster import PartitionFetcher
 from oncelog.spark.offsets import DataLoss, Json, LogEnd, OffsetRange, Place
@@ -33,6 +34,9 @@ class FakeCluster:
         self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
         """Leader epochs with their first offsets, if there are any."""
         self.epoch_questions = 0
+        self.logs: dict[str, int] = {}
+        """The checksum of all batches of a topic; one that is not here holds no batch that could tell its log."""
+        self.header_questions = 0
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
         counts: dict[str, int] = {}
@@ -91,6 +95,18 @@ class FakeCluster:
         held = [entry for entry in self.epochs[partition] if entry[1] < start or entry[1] == 0]
         self.epochs[partition] = [*held, (self.epochs[partition][-1][0] + 1, start)]
         self.end[partition] = start if end is None else end
+
+    def batch_headers(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, BatchHeader]:
+        self.header_questions += 1
+        unknown = sorted(partition for partition in offsets if partition not in self.end)
+        if unknown:
+            raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{unknown[0]} does not exist")
+        held = {name: at for name, at in offsets.items() if self.first[name] <= at < self.end[name]}
+        return {
+            name: BatchHeader(base_offset=at, records_count=1, crc=self.logs[name.topic])
+            for name, at in held.items()
+            if name.topic in self.logs
+        }
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         self.committed[group] = offsets
@@ -691,3 +707,92 @@ def test_tasks_are_told_which_log_was_planned() -> None:
     cluster.ids = {"a": "x"}
     tasks = [part.value for part in stream.partitions({"a": {"0": 0}}, start)]
     assert tasks == [OffsetRange(A0, 0, 50, 3, "x"), OffsetRange(A0, 50, 100, 3, "x")]
+
+
+# --- topics without ids
+
+
+def without_ids(crc: int = 1, **options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
+    """A query that has planned 100 records of a topic in a cluster that gives no ids, as Kafka 2.7 and older ones."""
+    cluster = FakeCluster(a=[100, 0])
+    cluster.logs = {"a": crc}
+    stream, clock = reader(cluster, startingOffsets="earliest", **options)
+    end = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    clock.pass_caches()
+    return cluster, stream, clock, end
+
+
+def make_again_without_id(cluster: FakeCluster, *ends: int) -> None:
+    cluster.make_again("a", "", *ends)
+    cluster.ids.clear()
+    cluster.logs["a"] += 1
+
+
+def test_topic_without_id_that_is_made_again_and_longer_than_before_is_loss() -> None:
+    cluster, stream, _, end = without_ids()
+    assert [*Place.of(end).marks] == [TopicPartition("a", 0)], "an empty partition has no batch to remember"
+    make_again_without_id(cluster, 150, 0)
+    with pytest.raises(DataLoss, match="topic a was deleted and recreated, or its log written again: the records be"):
+        stream.latestOffset(end, ReadAllAvailable())
+    again, _ = reader(cluster)
+    with pytest.raises(DataLoss, match="before offset 100 of a-0 are not those that the query planned"):
+        again.latestOffset(end, ReadAllAvailable())
+
+
+def test_topic_without_id_that_is_made_again_is_read_from_its_beginning_if_losses_are_tolerated() -> None:
+    cluster, stream, clock, start = without_ids(failOnDataLoss="false")
+    make_again_without_id(cluster, 150, 20)
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert ranges(stream.partitions(start, end)) == [(0, 0, 150), (1, 0, 20)]
+    clock.pass_caches()
+    cluster.end[TopicPartition("a", 0)] = 160
+    assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 150, 160)]
+
+
+def test_batch_of_a_topic_without_id_reads_nothing_of_one_that_was_made_again_since() -> None:
+    """A batch that was planned and repeated after a crash, also where the part before it was never read."""
+    cluster, stream, _, end = without_ids(failOnDataLoss="false")
+    start = stream.initialOffset()
+    make_again_without_id(cluster, 150, 0)
+    assert stream.partitions(start, end) == []
+    strict, _ = reader(cluster)
+    with pytest.raises(DataLoss, match="topic a was deleted and recreated"):
+        strict.partitions(start, end)
+
+
+def test_topic_without_id_that_stays_is_read_on_and_asked_only_when_there_is_more() -> None:
+    cluster, stream, clock, end = without_ids()
+    asked = cluster.header_questions
+    for _ in range(5):
+        assert stream.latestOffset(end, ReadAllAvailable()) == end
+    assert cluster.header_questions == asked
+    cluster.end[TopicPartition("a", 0)] = 130
+    clock.pass_caches()
+    assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 100, 130)]
+
+
+def test_log_of_a_topic_without_id_whose_read_part_was_deleted_is_read_on() -> None:
+    cluster, stream, clock, end = without_ids()
+    cluster.first[TopicPartition("a", 0)], cluster.end[TopicPartition("a", 0)] = 100, 130
+    clock.pass_caches()
+    assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 100, 130)]
+
+
+def test_topic_with_an_id_needs_no_marks() -> None:
+    cluster = FakeCluster(a=[100])
+    cluster.ids, cluster.logs = {"a": "id"}, {"a": 1}
+    stream, _ = reader(cluster, startingOffsets="earliest")
+    assert Place.of(stream.latestOffset(stream.initialOffset(), ReadAllAvailable())).marks == {}
+    assert cluster.header_questions == 0
+
+
+def test_new_log_of_a_cut_one_without_id_is_read_from_where_it_was_cut_if_losses_are_tolerated() -> None:
+    """Leader epochs tell more than the mark, where there are some."""
+    cluster = FakeCluster(a=[100])
+    cluster.logs, cluster.epochs = {"a": 1}, {TopicPartition("a", 0): [(0, 0)]}
+    stream, clock = reader(cluster, startingOffsets="earliest", failOnDataLoss="false")
+    start = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    cluster.elect(TopicPartition("a", 0), kept=60, end=150)
+    cluster.logs["a"] = 2
+    clock.pass_caches()
+    assert ranges(stream.partitions(start, stream.latestOffset(start, ReadAllAvailable()))) == [(0, 60, 150)]

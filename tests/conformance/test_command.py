@@ -7,6 +7,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from oncelog.conformance.expect import CheckFailed, among, eventually, holds, sa
 from oncelog.conformance.groups import Member
 from oncelog.conformance.registry import all_checks, cases_of
 from oncelog.conformance.run import Outcome, Report, run
+from oncelog.conformance.transactions import Transactional
+from oncelog.conformance.wire import Connection
 from oncelog.errors import Error
 from oncelog.faults.proxy import FaultProxy
 from tests.cli.conftest import call
@@ -72,6 +75,38 @@ def test_nothing_is_left_on_a_single_broker(broker: RunningBroker) -> None:
     report = run_some(broker.bootstrap_servers, *SOME[:3], SOME[6])
     assert (wrong(report), report.left_behind) == ([], [])
     assert set(left_on(broker.bootstrap_servers)) <= others
+
+
+def open_in_the_topic_of_offsets(address: str) -> set[int]:
+    """Producer ids."""
+    with oncelog.Admin(bootstrap_servers=address) as admin:
+        found = admin.describe_producers(admin.partitions("__consumer_offsets"))
+        return {one.producer_id for each in found.values() for one in each if one.transaction_start_offset >= 0}
+
+
+def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(broker: RunningBroker) -> None:
+    """Another's open transaction stays as it is."""
+    mine: list[int] = []
+
+    def fail(bench: Bench) -> None:
+        producer = Transactional(bench.connection, bench.name + "-id").init()
+        producer.send_offsets(bench.group(), {(bench.topic(), 0): 3})
+        mine.append(producer.pid)
+        raise CheckFailed("left open")
+
+    (check,) = [item for item in all_checks() if item.name == "producers_are_counted_apart"]
+    broken = dataclasses.replace(check, function=fail)
+    with Connection(broker.bootstrap_servers) as connection:
+        bench = Bench(connection, uuid.uuid4().hex)
+        other = Transactional(connection, bench.name).init()
+        other.send_offsets(bench.group(), {(bench.topic(), 0): 1})
+        report = run(AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers}), cases_of([broken]))
+        found = open_in_the_topic_of_offsets(broker.bootstrap_servers)
+        other.abort()
+    assert [result.outcome for result in report.results] == [Outcome.FAILED]
+    assert report.left_behind == []
+    assert mine and found.isdisjoint(mine)
+    assert other.pid in found
 
 
 def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:

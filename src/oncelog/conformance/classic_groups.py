@@ -149,7 +149,10 @@ def offsets_without_the_group_in_the_transaction_are_refused(bench: Bench, versi
     group = bench.group()
     producer = Transactional(bench.connection, bench.name + "-id").init()
     expected = 120 if version >= 4 else 48
-    same(producer.commit_offsets_once(group, {(topic, 0): 3}, version=version), [expected])
+    found = producer.commit_offsets_once(group, {(topic, 0): 3}, version=version)
+    if found == [0]:
+        producer.take_back_offsets(group)
+    same(found, [expected])
     same(committed(connection, group, topic, stable=True), -1)
 
 

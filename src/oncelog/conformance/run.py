@@ -1,21 +1,23 @@
 """Runs the checks against a cluster, one after another, and removes what they leave behind.
 
 Called by ``oncelog conformance``. Every name that a check uses begins with the run's own prefix. Topics are deleted
-after each check, groups at the end; a transactional id cannot be deleted, but expires; a transaction left open by a
-failed check is aborted after its timeout of one minute.
+after each check, groups at the end; a transactional id cannot be deleted, but expires. Transactions that failed checks
+left open in the topic of offsets are aborted at the end, because a broker may have accepted them without a coordinator
+that knows them.
 """
 
 from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from time import monotonic, sleep
 from typing import Any
 
 from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import ProducerState
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered
@@ -28,7 +30,9 @@ from oncelog.protocol.generated.consumer_group_describe_request import ConsumerG
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 _SHORTEST_ANSWER_S = 20.0
 _REBALANCE_S = 10.0
@@ -100,6 +104,7 @@ def run(
                     report.left_behind += _delete_topics(address, world)
             finally:
                 report.left_behind += _delete_topics(address, world)
+                report.left_behind += _end_transactions(config, world)
                 report.left_behind += _delete_groups(config, prefix, address, world)
     finally:
         PATIENCE_S.reset(before)
@@ -144,6 +149,31 @@ def _delete_topics(address: str, world: World) -> Sequence[str]:
     world.topics.clear()
     gone = (0, 3)
     return [f"topic {entry.name}" for entry in answer.responses if entry.error_code not in gone]
+
+
+def _end_transactions(config: AdminConfig, world: World) -> Sequence[str]:
+    """Abort what producers of the run have open in the topic of offsets; returns what is open still."""
+    if not world.producer_ids or DescribeProducersRequest.API_KEY not in world.offered:
+        return []
+    try:
+        with Admin(config=config) as admin:
+            for partition, producer in _open_transactions(admin, world.producer_ids):
+                admin.abort_transaction(partition, producer=producer)
+            left = _open_transactions(admin, world.producer_ids)
+    except (OncelogError, *_NO_ANSWER) as error:
+        return [f"perhaps open transactions in {CONSUMER_OFFSETS_TOPIC} ({error})"]
+    return [f"an open transaction of producer {producer.producer_id} in {partition}" for partition, producer in left]
+
+
+def _open_transactions(admin: Admin, producer_ids: Set[int]) -> list[tuple[TopicPartition, ProducerState]]:
+    if CONSUMER_OFFSETS_TOPIC not in admin.list_topics(internal=True):
+        return []
+    return [
+        (partition, producer)
+        for partition, producers in admin.describe_producers(admin.partitions(CONSUMER_OFFSETS_TOPIC)).items()
+        for producer in producers
+        if producer.transaction_start_offset >= 0 and producer.producer_id in producer_ids
+    ]
 
 
 def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World) -> Sequence[str]:

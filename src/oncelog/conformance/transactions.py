@@ -70,7 +70,10 @@ def init(
     request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
     if version >= 3:
         request.producer_id, request.producer_epoch = pid, epoch
-    return connection.ask_until(request, version, lambda answer: answer.error_code not in LOADING)
+    answer = connection.ask_until(request, version, lambda answer: answer.error_code not in LOADING)
+    if connection.world is not None and answer.error_code == Error.NONE:
+        connection.world.producer_ids.add(answer.producer_id)
+    return answer
 
 
 def new_pid(connection: Connection) -> int:
@@ -286,6 +289,15 @@ class Transactional:
             request.generation_id, request.member_id, request.group_instance_id = generation, member, instance
         answer = self.connection.ask(request, version)
         return [part.error_code for topic in answer.topics for part in topic.partitions]
+
+    def take_back_offsets(self, group: str) -> None:
+        """Abort offsets that the broker has accepted outside a transaction, as Apache Kafka 3.6 does.
+
+        No coordinator knows that the partition holds them, so they would stay pending, and the partition's last stable
+        offset where it is, for ever.
+        """
+        self.add_offsets(group)
+        self.abort()
 
     def send_offsets(self, group: str, offsets: dict[tuple[str, int], int], **member: Any) -> None:
         """Add offsets to the transaction, as a client does."""

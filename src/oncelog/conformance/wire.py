@@ -74,6 +74,8 @@ class World:
     topics: list[str] = field(default_factory=list)
     coordinators: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict)
     """The node and address of coordinators, by kind and key."""
+    producer_ids: set[int] = field(default_factory=set)
+    """Those that it has been given."""
 
 
 def coordinated_by(message: Message) -> tuple[int, str] | None:

@@ -19,6 +19,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark import PYSPARK_MISSING
 
 try:
+    from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.utils import is_remote
@@ -28,6 +29,7 @@ except ImportError as missing:
 from oncelog.spark.checkpoint import CheckpointError
 from oncelog.spark.connect import StartSession, check_checkpoint
 from oncelog.spark.java import find_java
+from oncelog.spark.java_errors import shortened
 from oncelog.spark.lag import offsets_behind
 from oncelog.spark.marker import Plan
 from oncelog.spark.options import OptionValue, option_texts, parse_sink_options
@@ -114,6 +116,15 @@ def _once(sink: _Sink, batch_id: int) -> Iterator[None]:
         _being_written.discard(sink)
 
 
+@contextmanager
+def _short_errors() -> Iterator[None]:
+    """Raises errors of the JVM without Java's stack traces: see :mod:`oncelog.spark.java_errors`."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise Py4JError(shortened(str(error))) from None
+
+
 def for_each_batch(
     options: Mapping[str, OptionValue],
     *,
@@ -156,7 +167,8 @@ def for_each_batch(
             if remote:
                 rows.write.format("oncelog").options(**given).mode("append").save()
                 return
-            planned, written = _write(rows, given, observe, _groups.setdefault(run.run_id, set()))
+            with _short_errors():
+                planned, written = _write(rows, given, observe, _groups.setdefault(run.run_id, set()))
         if on_written is not None:
             replayed = isinstance(planned.plan, Plan) and planned.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))

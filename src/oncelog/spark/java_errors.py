@@ -1,0 +1,33 @@
+"""The text of an error of Spark's JVM, as ``for_each_batch`` raises it.
+
+Pure. When a query was stopped, Spark looks in the text of its function's error for ``py4j.protocol.Py4JJavaError: An
+error occurred while calling``, anything, and an exception of an interrupted thread (``StreamExecution.PROXY_ERROR``).
+Java's matcher needs stack for each character of "anything", and 2000 characters, as in any of Java's stack traces, end
+it with a StackOverflowError. So the text of an interruption is short, and any other does not begin like that.
+"""
+
+from __future__ import annotations
+
+INTERRUPTIONS = (
+    "java.lang.InterruptedException",
+    "java.io.InterruptedIOException",
+    "java.nio.channels.ClosedByInterruptException",
+)
+"""What Spark takes for the effect of a stop."""
+MOST = 4000
+"""Most characters of the text."""
+_MOST_INTERRUPTED = 300
+
+
+def shortened(text: str) -> str:
+    """A JVM's error without the frames of Java's stack, for a ``Py4JError``; the middle is left out if it is long."""
+    kept = "\n".join(line for line in text.splitlines() if not line.startswith(("\tat ", "\t... ")))
+    found = next((name for name in INTERRUPTIONS if name in text), None)
+    if found is not None:
+        told = f"py4j.protocol.Py4JJavaError: An error occurred while calling Spark, which was interrupted: {found}"
+        return f"{told}\n{kept[:_MOST_INTERRUPTED]}"
+    if len(kept) <= MOST:
+        return kept
+    cut = "\n...\n"
+    half = (MOST - len(cut)) // 2
+    return kept[:half] + cut + kept[-half:]

@@ -26,6 +26,7 @@ from oncelog.errors import Error
 from oncelog.faults.proxy import FaultProxy
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
+from tests.support.apache_kafka import ApacheKafka
 
 PACKAGE = Path(oncelog.__file__).parent / "conformance"
 SOME = (
@@ -107,6 +108,16 @@ def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(brok
     assert report.left_behind == []
     assert mine and found.isdisjoint(mine)
     assert other.pid in found
+
+
+@pytest.mark.kafka
+@pytest.mark.soak
+def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_taken_back() -> None:
+    with ApacheKafka(version="3.6.2") as kafka:
+        report = run_some(kafka.bootstrap_servers, "offsets_without_the_group_in_the_transaction_are_refused")
+        assert [result.outcome for result in report.results].count(Outcome.FAILED) == 4
+        assert report.left_behind == []
+        assert open_in_the_topic_of_offsets(kafka.bootstrap_servers) == set()
 
 
 def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:

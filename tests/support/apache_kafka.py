@@ -36,6 +36,22 @@ _KAFKA: tuple[Module, ...] = (
     ("org.apache.kafka", "kafka-streams", KAFKA_VERSION),
     ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
 )
+
+
+def _older(version: str) -> tuple[Module, ...]:
+    """Kafka 3.x with KRaft, whose log goes through reload4j."""
+    return (
+        ("org.apache.kafka", "kafka_2.13", version),
+        ("org.apache.kafka", "kafka-tools", version),
+        ("org.slf4j", "slf4j-reload4j", "1.7.36"),
+    )
+
+
+_RELOAD4J = """log4j.rootLogger=WARN, OUT
+log4j.appender.OUT=org.apache.log4j.ConsoleAppender
+log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
+log4j.appender.OUT.layout.ConversionPattern=%d %p %c - %m%n
+"""
 _LOG4J = """status=error
 appender.out.type=Console
 appender.out.name=OUT
@@ -62,9 +78,11 @@ class KafkaFailed(OncelogError):
     """Apache Kafka or one of its tools failed; the text ends with its output."""
 
 
-def kafka_jars() -> Path:
+def kafka_jars(version: str = KAFKA_VERSION) -> Path:
     """The folder with the jars of Apache Kafka and its tools; downloaded (130 MB) if it does not exist."""
-    return jars("libs", _KAFKA, transitive=True)
+    if version == KAFKA_VERSION:
+        return jars("libs", _KAFKA, transitive=True)
+    return jars(f"libs-{version}", _older(version), transitive=True)
 
 
 class ApacheKafka:
@@ -77,6 +95,7 @@ class ApacheKafka:
     :param heap: largest heap of the process, as the JVM writes it.
     :param joins: id of the cluster that it joins, whose ``controller.quorum.bootstrap.servers`` is in ``properties``.
     :param listeners: listeners besides the plain one, by name: their security protocol. :meth:`address` tells where.
+    :param version: Apache Kafka's, from 3.3 on.
     """
 
     def __init__(
@@ -87,7 +106,9 @@ class ApacheKafka:
         heap: str = "512m",
         joins: str | None = None,
         listeners: Mapping[str, str] | None = None,
+        version: str = KAFKA_VERSION,
     ) -> None:
+        self._version = version
         self._temporary = folder is None
         self.folder = Path(tempfile.mkdtemp(prefix="oncelog-kafka-")) if folder is None else folder
         self.data_folder = self.folder / "data"
@@ -131,7 +152,7 @@ class ApacheKafka:
 
     def _format(self, config: Path) -> None:
         """Format with Kafka's tool, or copy what the tool wrote for another single node: one JVM less."""
-        formatted = None if self._joins or self._properties.keys() & _FORMATTED_BY else cache_folder() / _FORMATTED
+        formatted = None if self._joins or self._other_format() else cache_folder() / _FORMATTED
         if formatted is not None and formatted.exists():
             shutil.copytree(formatted, self.data_folder, dirs_exist_ok=True)
             own = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
@@ -147,6 +168,9 @@ class ApacheKafka:
                 partial.rename(formatted)
             except OSError:  # another process was first
                 shutil.rmtree(partial)
+
+    def _other_format(self) -> bool:
+        return self._version != KAFKA_VERSION or bool(self._properties.keys() & _FORMATTED_BY)
 
     def start_promoted(
         self, folder: Path, *, timeout_s: float = 240, answers: Callable[[], bool] | None = None
@@ -167,7 +191,7 @@ class ApacheKafka:
     def _launch(self, config: Path, timeout_s: float, answers: Callable[[], bool] | None = None) -> ApacheKafka:
         with self.log_path.open("ab") as log:
             collector = () if "GC" in os.environ.get(JAVA_OPTIONS, "") else ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
-            command = [*java_command(), "-Xms256m", f"-Xmx{self._heap}", *collector]
+            command = [*java_command(self._version), "-Xms256m", f"-Xmx{self._heap}", *collector]
             self._process = subprocess.Popen(
                 [*command, "kafka.Kafka", str(config)],
                 stdout=log,
@@ -247,7 +271,7 @@ class ApacheKafka:
 
         Raises KafkaFailed when it exits non-zero.
         """
-        return run_tool(class_name, *arguments, stdin=stdin, timeout_s=timeout_s)
+        return run_tool(class_name, *arguments, stdin=stdin, timeout_s=timeout_s, version=self._version)
 
     def close(self) -> None:
         """Stop, and remove the folder if it is a temporary one."""
@@ -264,10 +288,12 @@ class ApacheKafka:
         self.close()
 
 
-def run_tool(class_name: str, *arguments: str, stdin: str = "", timeout_s: float = 120) -> str:
+def run_tool(
+    class_name: str, *arguments: str, stdin: str = "", timeout_s: float = 120, version: str = KAFKA_VERSION
+) -> str:
     """Run a class of Apache Kafka's jars, such as ``org.apache.kafka.tools.DumpLogSegments``; no node needed."""
     run = subprocess.run(
-        [*java_command(), "-Xmx256m", class_name, *arguments],
+        [*java_command(version), "-Xmx256m", class_name, *arguments],
         input=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -280,15 +306,22 @@ def run_tool(class_name: str, *arguments: str, stdin: str = "", timeout_s: float
     return run.stdout
 
 
-def java_command() -> list[str]:
+def java_command(version: str = KAFKA_VERSION) -> list[str]:
     """A JVM with Apache Kafka's classes, up to the name of the class or file to run; warnings and errors are logged."""
-    jars = kafka_jars()
-    log4j = cache_folder() / "log4j2.properties"
+    jars = kafka_jars(version)
+    newest = version == KAFKA_VERSION
+    log4j = cache_folder() / ("log4j2.properties" if newest else "log4j.properties")
     if not log4j.exists():
         with _replaced(log4j) as path:
-            path.write_text(_LOG4J)
+            path.write_text(_LOG4J if newest else _RELOAD4J)
     options = os.environ.get(JAVA_OPTIONS, "").split()
-    return [find_java(), *options, f"-Dlog4j2.configurationFile={log4j}", "-cp", f"{jars}/*"]
+    return [
+        find_java(),
+        *options,
+        f"-Dlog4j2.configurationFile={log4j}" if newest else f"-Dlog4j.configuration=file:{log4j}",
+        "-cp",
+        f"{jars}/*",
+    ]
 
 
 @contextmanager

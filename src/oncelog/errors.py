@@ -262,8 +262,16 @@ class StorageError(OncelogError):
     """The disk failed an operation (full, failing, not permitted); the text names file and cause."""
 
 
-class OutOfDescriptors(StorageError):
+class RefusedForNow(StorageError):
+    """The operation was not done and has changed nothing; the same one succeeds once what it lacked is there."""
+
+
+class OutOfDescriptors(RefusedForNow):
     """The process or the machine has run out of file descriptors: the operation was not done, the disk is fine."""
+
+
+class NoSpace(RefusedForNow):
+    """The disk is full. Never the outcome of a sync, after which nobody knows what the disk has."""
 
 
 class InvariantError(OncelogError):

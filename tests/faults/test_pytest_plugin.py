@@ -147,7 +147,7 @@ def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_p
 
 
 def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
-    """A partition that met a full disk stops until a restart, and with it every transactional id that it stores."""
+    """A disk that a test has filled would refuse every transactional id of the next one."""
     with Embedded({}) as shared:
         with Connection(shared.bootstrap_servers) as client:
             find_coordinator(client, "x", TRANSACTION)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.log_manager import FlushJob
 from oncelog.broker.partition import Partition
-from oncelog.errors import OutOfDescriptors, StorageError
+from oncelog.errors import RefusedForNow, StorageError
 from oncelog.kafka_properties import MAX_LONG
 from oncelog.log.results import FlushTicket
 from oncelog.timers import Timer
@@ -30,7 +30,7 @@ EARLY_BYTES = 16 * 1024 * 1024
 """A partition with this much to sync does not wait for the policy's interval. A file system delays appends while it
 allocates disk space for what is being synced of the same file, and longer if that is more."""
 AGAIN_MS = 100
-"""Delay after a sync for which there was no file descriptor."""
+"""Delay after a sync for which there was no file descriptor, or no room for a checkpoint."""
 CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
 """Flush policy ``none`` syncs a log only once it has closed a segment; checked this often."""
 
@@ -50,6 +50,8 @@ class Flushing:
         """Those of them to be synced early: much is waiting, or the topic's settings ask for it."""
         self._timed: dict[Partition, Timer] = {}
         """Those checked again when ``flush.ms`` is over."""
+        self._held_up: dict[Partition, None] = {}
+        """Those whose last sync was refused for now."""
         self._due = 0
         """How many partitions, the longest waiting ones, to sync although no caller waits for it."""
 
@@ -118,6 +120,7 @@ class Flushing:
         self._broker.metadata_sync.forget(partition)
         self._dirty.pop(partition, None)
         self._early.pop(partition, None)
+        self._held_up.pop(partition, None)
         timer = self._timed.pop(partition, None)
         if timer is not None:
             timer.cancel()
@@ -141,7 +144,7 @@ class Flushing:
 
     def _tickets_of(self, dirty: Sequence[Partition], now_ms: int) -> list[tuple[Partition, FlushTicket]]:
         self._due = max(self._due - len(dirty), 0)
-        tickets, later = [], []
+        tickets, later, reason = [], [], ""
         for partition in dirty:
             del self._dirty[partition]
             self._early.pop(partition, None)
@@ -150,36 +153,41 @@ class Flushing:
                 continue
             try:
                 ticket = partition.log.begin_flush()
-            except OutOfDescriptors:
+            except RefusedForNow as error:
                 later.append(partition)
+                reason = str(error)
                 continue
             except StorageError as error:
                 partition.flush_failed(str(error))
                 continue
             if ticket is not None:
                 tickets.append((partition, ticket))
-        self._again_later(later, now_ms)
+        self._again_later(later, reason, now_ms)
         return tickets
 
     def done(self, job: FlushJob, failures: Mapping[TopicPartition, StorageError], now_ms: int) -> None:
         """A job was synced: commit what it covers; a partition whose disk failed goes offline with an error."""
-        later = []
+        later, reason = [], ""
         for partition, ticket in job.tickets:
             failure = failures.get(partition.topic_partition)
             if failure is None:
+                self._held_up.pop(partition, None)
                 partition.flushed(ticket)
-            elif isinstance(failure, OutOfDescriptors):
+            elif isinstance(failure, RefusedForNow):
                 partition.log.not_flushed(ticket)
                 later.append(partition)
+                reason = str(failure)
             else:
                 partition.flush_failed(str(failure))
-        self._again_later(later, now_ms)
+        self._again_later(later, reason, now_ms)
 
-    def _again_later(self, partitions: Sequence[Partition], now_ms: int) -> None:
-        """There was no descriptor to sync them with, which does not concern the disk: waiters keep waiting."""
+    def _again_later(self, partitions: Sequence[Partition], reason: str, now_ms: int) -> None:
+        """They could not be synced for lack of a descriptor or of room: nothing is lost, and waiters keep waiting."""
         if not partitions:
             return
-        logger.warning("%d partitions wait for their sync: the process has no file descriptor left", len(partitions))
+        if any(partition not in self._held_up for partition in partitions):  # else it has been said
+            logger.warning("%d partitions wait for their sync: %s", len(partitions), reason)
+        self._held_up.update(dict.fromkeys(partitions))
 
         def again(_: int) -> None:
             for partition in partitions:

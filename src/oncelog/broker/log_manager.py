@@ -16,7 +16,7 @@ from oncelog.broker.cleaner import Cleaner
 from oncelog.broker.slices import Slices, Work, finished, in_parts
 from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.deferred import Deferred
-from oncelog.errors import ConfigError, CorruptLogError, OutOfDescriptors, StorageError
+from oncelog.errors import ConfigError, CorruptLogError, RefusedForNow, StorageError
 from oncelog.log import checkpoints
 from oncelog.log.file_names import (
     deleted_folder,
@@ -308,7 +308,7 @@ class LogManager:
             if ticket is None:
                 return
             ticket.sync(self.disk)
-        except OutOfDescriptors:
+        except RefusedForNow:
             if ticket is not None:
                 log.not_flushed(ticket)  # its partition is dirty, and is synced before anything of it is shown
         except StorageError as error:

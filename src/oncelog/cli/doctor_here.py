@@ -30,9 +30,7 @@ FEW_DESCRIPTORS = 4096
 SLOW_SYNC_MS = 20.0
 SYNCS = 20
 LITTLE_SPACE = 0.1
-FREE_SPACE = (
-    "free space: a full disk stops partitions until a restart, and even oncelog topics delete needs a little room"
-)
+FREE_SPACE = "free space: on a full disk partitions refuse records, and even oncelog topics delete needs a little room"
 LITTLE_SPACE_BYTES = 1 << 30
 _TIMEX_BYTES = 512
 """More than any kernel's ``struct timex``."""

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from oncelog.errors import StorageError
+from oncelog.errors import NoSpace, StorageError
 from oncelog.faults.rules import DISK_ACTIONS, Action, Fault, Faults
 from oncelog.faults.subjects import Subject
 from oncelog.ports import Buffer, Disk, File
@@ -86,8 +86,9 @@ class TroubledDisk:
             if fault.action is Action.SLOW_DISK:
                 time.sleep(fault.delay_ms / 1000)
             else:
-                code = errno.ENOSPC if fault.action is Action.FULL_DISK else errno.EIO
-                raise StorageError(f"cannot {what} {path}: {os.strerror(code)}")
+                is_full = fault.action is Action.FULL_DISK
+                kind, code = (NoSpace, errno.ENOSPC) if is_full else (StorageError, errno.EIO)
+                raise kind(f"cannot {what} {path}: {os.strerror(code)}")
 
     def safe_bytes(self, path: str) -> int:
         """How much of a file a power failure would leave."""

@@ -171,7 +171,7 @@ class BrokerFaults(Faults):
     # --- the disk
 
     def full_disk(self, *, times: int | None = None) -> Fault:
-        """Writes find no space until the fault ends. A partition that met it stays offline until a restart."""
+        """Writes find no space until the fault ends: they are refused with KAFKA_STORAGE_ERROR."""
         self._needs_disk("full_disk")
         return self._add(Action.FULL_DISK, None, times, {})
 

@@ -18,7 +18,7 @@ from functools import partial
 from struct import Struct
 
 from oncelog.config import TopicConfig
-from oncelog.errors import NONE, Error, OutOfDescriptors, StorageError
+from oncelog.errors import NONE, Error, NoSpace, RefusedForNow, StorageError
 from oncelog.kafka_properties import MAX_LONG
 from oncelog.log import recovery, retention
 from oncelog.log.activity import Activity
@@ -47,7 +47,7 @@ from oncelog.records.batch import (
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.records.validation import Checked, InvalidBatch, ValidatedBatch, validate_append
-from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, new_tuple
+from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 __all__ = [
     "AppendResult",
@@ -94,6 +94,8 @@ class PartitionLog:
         self.high_watermark = loaded.log_start_offset
         self.flushed_offset = loaded.recovery_point
         self.failed: str | None = None
+        self._found_full_at = -1
+        """The log's end when the disk was last said to be full."""
         self._now_ms = now_ms
         self._closed = False
         self._under_way: LongAppend | None = None
@@ -364,6 +366,8 @@ class PartitionLog:
         try:
             active.append_run(run, headers, self.log_end_offset, now_ms, self.config.index_interval_bytes)
         except StorageError as error:
+            for batch, header in zip(run, headers, strict=True):
+                _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)  # as the producer made it
             self._append_failed(error)
             return []
         self._now_ms = now_ms
@@ -576,9 +580,15 @@ class PartitionLog:
         return self._refused(Error.KAFKA_STORAGE_ERROR, reason)
 
     def _append_failed(self, error: StorageError) -> AppendResult:
-        """The disk is full or failing: as in Apache Kafka, the partition is offline until a restart recovers it."""
-        if not isinstance(error, OutOfDescriptors):  # that does not concern the disk: the client retries
+        """The disk fails: as in Apache Kafka, the partition is offline until a restart recovers it.
+
+        Unlike there, not if room or a descriptor is lacking: nothing was written, and the next append is tried.
+        """
+        if not isinstance(error, RefusedForNow):
             self.fail(str(error))
+        elif isinstance(error, NoSpace) and self._found_full_at != self.log_end_offset:
+            self._found_full_at = self.log_end_offset  # one line until something is appended: it needs room too
+            logger.error("%s takes no records until there is room: %s", self.topic_partition, error)
         return self._storage_error(str(error))
 
     def fail(self, reason: str) -> None:

@@ -4,7 +4,7 @@ Called by the broker's cores through the port. One thread (the event loop) appen
 may run in any other, and so may everything on files that only that thread uses (compaction). Descriptors are opened
 when first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data is closed first,
 and if all have some, the oldest is synced and closed. Every failure is a ``StorageError`` that names the file and the
-cause; if only descriptors are lacking, an ``OutOfDescriptors``.
+cause; if only descriptors are lacking, an ``OutOfDescriptors``, and if a write found no room, a ``NoSpace``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import suppress
 from itertools import count
 from typing import NoReturn
 
-from oncelog.errors import OutOfDescriptors, StorageError
+from oncelog.errors import NoSpace, OutOfDescriptors, StorageError
 from oncelog.log.file_names import TEMPORARY_SUFFIX
 from oncelog.ports import Buffer
 from oncelog.server.reserving import RESERVED_FROM_BYTES, give_back, reserve
@@ -38,6 +38,8 @@ _NEEDED = ("pread", "pwrite", "pwritev", "ftruncate", "O_CLOEXEC", "O_DIRECTORY"
 _NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 """Errors of file systems that do not support F_FULLFSYNC, mostly network ones."""
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""No room on the disk, in the user's quota, or below the process's limit of file sizes."""
 
 
 def lacking() -> list[str]:
@@ -67,8 +69,11 @@ def force(descriptor: int) -> None:
         os.fsync(descriptor)
 
 
-def _refuse(what: str, path: str, error: OSError) -> NoReturn:
+def _refuse(what: str, path: str, error: OSError, *, writes: bool = False) -> NoReturn:
+    """:param writes: the operation needs room, and one that found none has changed nothing."""
     kind = OutOfDescriptors if error.errno in _NO_DESCRIPTORS else StorageError
+    if writes and error.errno in _NO_SPACE:
+        kind = NoSpace
     raise kind(f"cannot {what} {path}: {error.strerror or error}") from error
 
 
@@ -169,7 +174,7 @@ class OsFile:
                 f"cannot append to {self.path}: {cause.strerror or cause}; what was written could not be cut off "
                 f"again ({error.strerror or error}): restart the broker to recover the file"
             ) from cause
-        _refuse("append to", self.path, cause)
+        _refuse("append to", self.path, cause, writes=True)
 
     def write_at(self, position: int, data: Buffer) -> None:
         held = self._hold()
@@ -279,7 +284,7 @@ class OsDisk:
                     held = file._descriptor = _Descriptor(os.open(self._full(file.path), flags, 0o644))
                 except OSError as error:
                     if error.errno not in _NO_DESCRIPTORS or not self._let_go_of_oldest():
-                        _refuse("open", file.path, error)
+                        _refuse("open", file.path, error, writes=create)
                 else:
                     self._opened[id(file)] = file
                     return held
@@ -330,7 +335,7 @@ class OsDisk:
         try:
             os.makedirs(self._full(path), exist_ok=True)
         except OSError as error:
-            _refuse("make the folder", path, error)
+            _refuse("make the folder", path, error, writes=True)
 
     def size(self, path: str) -> int:
         try:
@@ -360,7 +365,7 @@ class OsDisk:
         except OSError as error:
             with suppress(OSError):  # on a full disk each attempt would leave less room
                 os.unlink(temporary)
-            _refuse("write", path, error)
+            _refuse("write", path, error, writes=True)
 
     def rename(self, old: str, new: str) -> None:
         with self._lock:  # a descriptor opened meanwhile finds the file under its old or its new name

@@ -1,12 +1,14 @@
-"""A process without a free file descriptor says nothing about its disk: no partition goes offline for it."""
+"""A process without a free file descriptor, or a disk without room for a checkpoint, puts no partition offline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from oncelog.broker.log_manager import FlushJob
 from oncelog.conformance.batches import batch
-from oncelog.errors import Error, OutOfDescriptors
+from oncelog.errors import Error, NoSpace, OutOfDescriptors, RefusedForNow
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
@@ -18,6 +20,7 @@ class ScarceDisk(MemoryDisk):
     """Has no descriptor while ``scarce``."""
 
     scarce = False
+    refusal: RefusedForNow = OutOfDescriptors("cannot write: Too many open files")
 
     def sync_folder(self, path: str) -> None:
         if self.scarce:
@@ -26,7 +29,7 @@ class ScarceDisk(MemoryDisk):
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
         if self.scarce:
-            raise OutOfDescriptors(f"cannot write {path}: Too many open files")
+            raise self.refusal
         super().write_atomic(path, data, sync=sync)
 
 
@@ -59,8 +62,12 @@ def flush(admin: Admin, now_ms: int) -> FlushJob | None:
     return job
 
 
-def test_a_sync_without_a_descriptor_is_done_again_and_answered_then() -> None:
+@pytest.mark.parametrize("refusal", [OutOfDescriptors("Too many open files"), NoSpace("No space left on device")])
+def test_a_sync_without_a_descriptor_or_room_is_done_again_and_answered_then(
+    refusal: RefusedForNow, caplog: pytest.LogCaptureFixture
+) -> None:
     disk = ScarceDisk()
+    disk.refusal = refusal
     admin = Admin(disk=disk, **{"oncelog.flush.policy": "commit"})
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     disk.scarce = True
@@ -71,11 +78,17 @@ def test_a_sync_without_a_descriptor_is_done_again_and_answered_then() -> None:
     assert not partition.failed
     assert not answers
     assert not admin.broker.flushing.wanted, "it would try again in every turn"
-    disk.scarce = False
-    again_ms = admin.broker.next_wakeup_ms()
-    assert again_ms is not None
-    admin.broker.advance(again_ms)
-    assert admin.broker.flushing.wanted
+    for scarce in (True, False):
+        again_ms = admin.broker.next_wakeup_ms()
+        assert again_ms is not None
+        admin.broker.advance(again_ms)
+        assert admin.broker.flushing.wanted
+        disk.scarce = scarce
+        if scarce:
+            flush(admin, again_ms)
+            assert not answers
+    told = [record.getMessage() for record in caplog.records if "wait for their sync" in record.getMessage()]
+    assert told == [f"1 partitions wait for their sync: {refusal}"], "a line for each attempt fills the disk"
     assert flush(admin, again_ms) is not None
     assert len(answers) == 1
     assert partition.log.flushed_offset == 1

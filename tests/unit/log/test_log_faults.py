@@ -1,4 +1,7 @@
-"""A disk that refuses: nothing is applied, nothing is promised, and the log is offline until it is reopened."""
+"""A disk that refuses: nothing is applied and nothing is promised.
+
+A full one is asked again; after other failures the log is offline until it is reopened.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ import pytest
 from oncelog.config import TopicConfig
 from oncelog.errors import Error, StorageError
 from oncelog.log.partition_log import PartitionLog
+from oncelog.records.batch import read_header
 from oncelog.testing.simulation.disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, append, batch, fill, flush, headers, marker, open_log, roll
+from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log, roll
 
 
-def test_a_full_disk_changes_nothing_and_stops_the_log_until_it_is_opened_again(disk: FaultyDisk) -> None:
+def test_a_full_disk_changes_nothing_and_the_log_goes_on_when_there_is_room(
+    disk: FaultyDisk, caplog: pytest.LogCaptureFixture
+) -> None:
     log = open_log(disk)
     append(log, batch(pid=1, seq=0, txn=True))
     disk.free_bytes = 20
@@ -21,12 +27,39 @@ def test_a_full_disk_changes_nothing_and_stops_the_log_until_it_is_opened_again(
     assert "No space left" in refused.message
     assert marker(log, 1).error is Error.KAFKA_STORAGE_ERROR
     assert (log.log_end_offset, log.size_bytes, repr(log.active_producers()), log.last_stable_offset) == before
+    assert [record.getMessage() for record in caplog.records] == [
+        "t-0 takes no records until there is room: cannot append to t-0/00000000000000000000.log: "
+        "No space left on device"
+    ]
     disk.free_bytes = None
-    assert append(log, batch(pid=1, seq=1, txn=True)).error is Error.KAFKA_STORAGE_ERROR
-    log.close()
-    log = open_log(disk)
     assert append(log, batch(pid=1, seq=1, txn=True)).base_offset == 1
     assert marker(log, 1).base_offset == 2
+    assert log.last_stable_offset == log.high_watermark
+    log.close()
+    assert [header.base_offset for header in headers(open_log(disk))] == [0, 1, 2]
+
+
+def test_a_run_that_finds_no_room_is_as_its_producer_sent_it(disk: FaultyDisk) -> None:
+    """The caller tries its batches one by one next, and each is checked again."""
+    log = open_log(disk)
+    fill(log, 1)
+    run = [batch(), batch()]
+    disk.free_bytes = 20
+    assert log.append_run(run, [read_header(one) for one in run], leader_epoch=3, now_ms=NOW_MS) == []
+    assert append(log, bytearray(run[0])).error is Error.KAFKA_STORAGE_ERROR
+    disk.free_bytes = None
+    assert append(log, run[0]).base_offset == 1
+
+
+def test_each_time_that_the_disk_is_full_is_said_once(disk: FaultyDisk, caplog: pytest.LogCaptureFixture) -> None:
+    log = open_log(disk)
+    for _ in range(2):
+        disk.free_bytes = 20
+        fill_refused = [append(log, batch()).error for _ in range(3)]
+        assert fill_refused == [Error.KAFKA_STORAGE_ERROR] * 3
+        disk.free_bytes = None
+        assert append(log, batch()).error is Error.NONE
+    assert sum("takes no records until there is room" in record.getMessage() for record in caplog.records) == 2
 
 
 def test_a_write_that_could_not_be_undone_stops_the_log_until_it_is_recovered(disk: FaultyDisk) -> None:
@@ -57,8 +90,9 @@ def test_after_a_failed_sync_every_append_is_refused(log: PartitionLog, disk: Fa
     assert log.flushed_offset == 0
 
 
+@pytest.mark.parametrize("reopened", [True, False])
 @pytest.mark.parametrize("free", range(0, 200, 8))
-def test_a_roll_that_fails_half_way_is_done_by_the_next_log(disk: FaultyDisk, free: int) -> None:
+def test_a_roll_that_fails_half_way_is_done_by_the_next_append(disk: FaultyDisk, free: int, reopened: bool) -> None:
     config = TopicConfig(segment_bytes=1 << 20, index_interval_bytes=0)
     log = open_log(disk, config=config)
     for number in range(8):
@@ -67,8 +101,9 @@ def test_a_roll_that_fails_half_way_is_done_by_the_next_log(disk: FaultyDisk, fr
     refused = append(log, batch(pid=1, seq=8, size=130_000))
     assert refused.error is Error.KAFKA_STORAGE_ERROR
     disk.free_bytes = None
-    log.close()
-    log = open_log(disk, config=config)
+    if reopened:
+        log.close()
+        log = open_log(disk, config=config)
     assert append(log, batch(pid=1, seq=8, size=130_000)).error is Error.NONE
     assert append(log, batch(pid=1, seq=9, size=130_000)).error is Error.NONE
     expected = headers(log)

@@ -84,7 +84,9 @@ def test_a_full_disk_refuses_it_and_leaves_the_log_as_it_was(disk: FaultyDisk) -
     assert append(log, batch()).error is Error.KAFKA_STORAGE_ERROR
     assert begun.result is not None
     assert begun.result.error is Error.KAFKA_STORAGE_ERROR
-    assert (log.log_end_offset, len(headers(log)), log.failed is None) == (1, 1, False)
+    assert (log.log_end_offset, len(headers(log)), log.failed is None) == (1, 1, True)
+    disk.free_bytes = None
+    assert append(log, batch()).base_offset == 1
 
 
 def test_a_log_that_goes_offline_meanwhile_does_not_accept_it(log: PartitionLog) -> None:

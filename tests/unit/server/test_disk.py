@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.errors import OutOfDescriptors, StorageError
+from oncelog.errors import NoSpace, OutOfDescriptors, StorageError
 from oncelog.ports import Disk
 from oncelog.server.disk import OsDisk
 from oncelog.server.memory_disk import MemoryDisk
@@ -278,11 +278,25 @@ def test_an_append_to_a_full_disk_leaves_the_file_as_it_was(
     file.append([b"before"])
     with monkeypatch.context() as patch:
         full_after(free, patch)
-        with pytest.raises(StorageError, match="cannot append to f: No space left"):
+        with pytest.raises(NoSpace, match="cannot append to f: No space left"):
             file.append([b"abc", b"def"])
     assert (file.size(), os_disk.read("f")) == (6, b"before")
     file.append([b"!"])
     assert os_disk.read("f") == b"before!"
+
+
+def test_a_sync_that_finds_no_room_is_a_failure_of_the_disk(os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written may be lost, and the next sync would not say so: it is nothing to try again."""
+    file = os_disk.open("f", create=True)
+    file.append([b"before"])
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("oncelog.server.disk.force", full)
+    with pytest.raises(StorageError, match="cannot sync f: No space left") as refused:
+        file.sync()
+    assert not isinstance(refused.value, NoSpace)
 
 
 def test_a_short_write_is_completed(os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,7 +413,7 @@ def test_a_file_that_could_not_be_replaced_leaves_nothing_beside_it(
 
     monkeypatch.setattr("oncelog.server.disk.force", full)
     for _ in range(3):
-        with pytest.raises(StorageError, match="No space left"):
+        with pytest.raises(NoSpace, match="No space left"):
             os_disk.write_atomic("f", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
     assert os_disk.read("f") == b"old"

@@ -20,7 +20,8 @@ Source: Kafka's ``TransactionStateManager``, ``TransactionMarkerChannelManager``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -49,6 +50,8 @@ from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error, InvariantError
 from oncelog.timers import Timer
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition, new_tuple
+
+logger = logging.getLogger(__name__)
 
 PARK_LIMIT_MS: Final = 250
 """How long a request waits for the markers of the previous transaction before it gets CONCURRENT_TRANSACTIONS."""
@@ -99,6 +102,8 @@ class Entry:
     unmarked: frozenset[TopicPartition] = frozenset()
     parked: list[_Request] = field(default_factory=list)
     last_write: Deferred[Error] = _SETTLED
+    held_up: Txn | None = None
+    """The prepared transaction whose completion the log has been said to wait for a disk."""
 
 
 class TransactionShard:
@@ -241,7 +246,10 @@ class TransactionShard:
                 self._answer(request, _UNSUPPORTED, NONE)
             else:
                 self._persist(
-                    decision.value, version, request.now_ms, lambda error: self._answer(request, decision, error)
+                    decision.value,
+                    version,
+                    request.now_ms,
+                    lambda error: self._answer(request, decision, self._reported(error)),
                 )
         elif entry is None:
             self._answer(request, decision, NONE)
@@ -318,7 +326,7 @@ class TransactionShard:
         return records.value_version(self._host.transaction_version)
 
     def _persist(self, value: Txn, version: int, now_ms: int, answer: Callable[[Error], None]) -> bool:
-        """Append and apply ``value``; False if nothing was appended. ``answer`` is called once the outcome is known.
+        """Append and apply ``value``; False if nothing was appended. ``answer`` is called with the log's outcome.
 
         It is applied as it is, not as the log stores it: ``last_producer_epoch`` is in no record. A value that was
         appended but not committed is applied nevertheless; it is written again until it is committed, so that an answer
@@ -340,8 +348,8 @@ class TransactionShard:
         since = self._host.timers.since(now_ms)
 
         def settled(error: Error) -> None:
+            answer(error)
             reported = self._reported(error)
-            answer(reported)
             if not self._is_current(value):
                 return
             if reported is NONE:
@@ -406,6 +414,9 @@ class TransactionShard:
         if entry.unmarked and any(error in MARKER_CANCELLED for error in errors.values()):
             return
         if entry.unmarked:
+            refusing = [partition for partition, error in errors.items() if error is Error.KAFKA_STORAGE_ERROR]
+            if refusing:
+                self._held_up_by(refusing, entry, txn)
             self._retry_later(txn, now_ms, lambda at_ms: self._send_markers(txn, entry.unmarked, at_ms))
         else:
             self._complete(txn, now_ms)
@@ -419,12 +430,30 @@ class TransactionShard:
         since = self._host.timers.since(now_ms)
 
         def written(error: Error) -> None:
-            if error is Error.COORDINATOR_NOT_AVAILABLE and self._is_current(txn):
-                self._retry_later(txn, since(), lambda at_ms: self._complete(txn, at_ms))
+            if not self._is_current(txn):
+                return
+            if error is Error.KAFKA_STORAGE_ERROR:
+                self._held_up_by([self._partition], self._entries[txn.transactional_id], txn)
+            elif client_error(error) is not Error.COORDINATOR_NOT_AVAILABLE:
+                return
+            self._retry_later(txn, since(), lambda at_ms: self._complete(txn, at_ms))
 
         if self._persist(value, self._value_version, now_ms, written):
             self.ended[value.state] = self.ended.get(value.state, 0) + 1
             self._decide_parked(self._entries[txn.transactional_id])
+
+    @staticmethod
+    def _held_up_by(refusing: Sequence[TopicPartition], entry: Entry, txn: Txn) -> None:
+        """Say once for each transaction what keeps it open, because its producer only gets CONCURRENT_TRANSACTIONS."""
+        if entry.held_up is txn:
+            return
+        entry.held_up = txn
+        logger.error(
+            "the transaction of %r cannot be completed while the disk refuses writes to %s: it is tried again until "
+            "there is room; a partition that is offline needs a restart of the broker",
+            txn.transactional_id,
+            ", ".join(map(str, refusing)),
+        )
 
 
 def _beyond_feature(event: Event) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from oncelog.errors import StorageError
+from oncelog.errors import NoSpace, StorageError
 from oncelog.ports import Buffer
 from oncelog.server.memory_disk import MemoryDisk, MemoryFile
 
@@ -35,7 +35,7 @@ class FaultyFile(MemoryFile):
         if disk.free_bytes is not None:
             size = sum(map(len, buffers))
             if size > disk.free_bytes:
-                raise StorageError(f"cannot append to {self.path}: No space left on device")
+                raise NoSpace(f"cannot append to {self.path}: No space left on device")
             disk.free_bytes -= size
         super().append(buffers)
 

@@ -146,15 +146,16 @@ def pause_broker(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
-    """The broker's disk is full, until somebody makes room and restarts the broker."""
+    """The broker's disk is full, until somebody makes room, who may restart the broker too."""
     machine = world.machine
     machine.content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
+    restarts = chance.random() < 0.5
     world.note("the disk is full", "trouble")
 
     def undo() -> None:
         machine.content.free_bytes = None
         world.note("the disk has room again", "trouble")
-        if world.broker.is_running:
+        if restarts and world.broker.is_running:
             world.broker.resume()
             world.broker.crash()
         _start(world)

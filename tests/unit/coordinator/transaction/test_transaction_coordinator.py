@@ -433,14 +433,15 @@ def test_failed_fence_does_not_add_up(coordinator: TransactionCoordinator, host:
     assert host.markers[-1].stamp.producer_epoch == 1
 
 
+@pytest.mark.parametrize("error", [Error.NOT_ENOUGH_REPLICAS, Error.KAFKA_STORAGE_ERROR])
 def test_completion_is_written_again_when_the_log_failed(
-    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
 ) -> None:
     stamp = begun(coordinator)
     host.answer_at_once = False
     following = end(coordinator, stamp).value.stamp
     added = add(coordinator, following)
-    host.append_error = Error.NOT_ENOUGH_REPLICAS
+    host.append_error = error
     host.answer_markers()
     assert state(coordinator) is S.PREPARE_COMMIT
     assert not added.done
@@ -448,6 +449,26 @@ def test_completion_is_written_again_when_the_log_failed(
     host.timers.fire(NOW + RETRY_MS)
     assert state(coordinator) is S.ONGOING
     assert added.value is Error.NONE
+
+
+def test_what_a_disk_keeps_open_is_said_once_and_ends_when_there_is_room(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its producer only gets CONCURRENT_TRANSACTIONS."""
+    host.marker_errors = {P0: Error.KAFKA_STORAGE_ERROR}
+    stamp = end(coordinator, begun(coordinator, P0, P1)).value.stamp
+    for attempt in range(1, 4):
+        host.timers.fire(NOW + attempt * RETRY_MS)
+    assert state(coordinator) is S.PREPARE_COMMIT
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told == (
+        "the transaction of 'id' cannot be completed while the disk refuses writes to t-0: it is tried again until "
+        "there is room; a partition that is offline needs a restart of the broker"
+    )
+    host.marker_errors = {}
+    host.timers.fire(NOW + 4 * RETRY_MS)
+    assert state(coordinator) is S.COMPLETE_COMMIT
+    assert add(coordinator, stamp).value is Error.NONE
 
 
 def test_completion_stops_when_the_leadership_is_gone(

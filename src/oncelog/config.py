@@ -1,23 +1,23 @@
 """Typed settings of topics and brokers under Kafka's property names.
 
-Each class is a frozen dataclass of ``settings.setting`` fields; :func:`parse` builds one from strings (a properties
-file, ``--set``, AlterConfigs) and refuses what Kafka refuses, in Kafka's words. Broker properties of Kafka that have no
-field here are checked and shown from ``kafka_properties``. Durations are in milliseconds and sizes in bytes, as the
-property's own name says.
+Each class is a ``Settings`` with fields made by ``setting``; :func:`parse` builds one from strings (a properties file,
+``--set``, AlterConfigs) and refuses what Kafka refuses, in Kafka's words. Broker properties of Kafka that have no field
+here are checked and shown from ``kafka_properties``. Durations are in milliseconds and sizes in bytes, as a property's
+name says.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, TypeVar, cast
 
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import MAX_INT, MAX_LONG, Kind, broker_properties, render
-from oncelog.settings import nearest, parse_value, properties, setting
+from oncelog.settings import Settings, nearest, parse_value, properties, setting
 
-C = TypeVar("C")
+C = TypeVar("C", bound=Settings)
 
 
 def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
@@ -37,8 +37,7 @@ def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
     return cls(**kwargs)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfig:
+class TopicConfig(Settings):
     """Settings of one topic (Kafka's ``TopicConfig`` and ``LogConfig``), defaults of Kafka 4.3."""
 
     cleanup_policy: tuple[str, ...] = setting(
@@ -155,7 +154,7 @@ class TopicConfig:
 
     def __post_init__(self) -> None:
         if self.internal_segment_bytes is not None:
-            object.__setattr__(self, "segment_bytes", self.internal_segment_bytes)
+            self.__dict__["segment_bytes"] = self.internal_segment_bytes
 
     @property
     def compacted(self) -> bool:
@@ -167,8 +166,7 @@ class TopicConfig:
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacted else self.segment_ms
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerConfig:
+class BrokerConfig(Settings):
     """Settings of a broker, defaults of Kafka 4.3 but for replication factors, which suit one node."""
 
     node_id: int = setting("node.id", 1, "Number of this broker in its cluster.", low=0, high=MAX_INT)

@@ -34,7 +34,7 @@ CALLED_BY_OTHERS = {
 """Decorators whose functions something else calls."""
 
 NAMES_OF_OTHERS = {
-    "__getattr__ __dir__ __call__": "Python calls them",
+    "__getattr__ __dir__ __call__ __init_subclass__": "Python calls them",
     "connection_made connection_lost buffer_updated get_buffer eof_received data_received": "asyncio's protocols",
     "do_GET do_POST do_DELETE log_message send_error": "http.server's handlers",
     "pytest_*": "pytest's hooks",

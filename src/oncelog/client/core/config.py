@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import Field, dataclass, replace
+from dataclasses import Field, replace
 from typing import Any, Self
 
 from oncelog.client.core.java_settings import JAVA_SETTINGS
@@ -41,7 +41,6 @@ _JAVA_ASSIGNORS = {
 _JAVA_WORDS = {"partitioner.class": _JAVA_PARTITIONERS, "partition.assignment.strategy": _JAVA_ASSIGNORS}
 
 
-@dataclass(frozen=True, slots=True)
 class ClientConfig(SecurityConfig):
     """Settings shared by all three clients."""
 
@@ -175,7 +174,6 @@ def _text(f: Field[Any], value: Any) -> str:
     raise ConfigError(f"Invalid value {value!r} for setting {f.name}")
 
 
-@dataclass(frozen=True, slots=True)
 class AdminConfig(ClientConfig):
     """Settings of the admin client."""
 
@@ -184,7 +182,6 @@ class AdminConfig(ClientConfig):
     )
 
 
-@dataclass(frozen=True, slots=True)
 class ProducerConfig(ClientConfig):
     """Settings of the producer."""
 
@@ -342,7 +339,6 @@ class ProducerConfig(ClientConfig):
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
-@dataclass(frozen=True, slots=True)
 class ConsumerConfig(ClientConfig):
     """Settings of the consumer."""
 

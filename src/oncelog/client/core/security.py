@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import MAX_INT, MAX_LONG
-from oncelog.settings import setting
+from oncelog.settings import Settings, setting
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM")
 TOKEN_MECHANISMS = ("OAUTHBEARER", "AWS_MSK_IAM")
@@ -52,8 +52,7 @@ def parse_jaas(text: str) -> Jaas:
     return Jaas(words[0], options)
 
 
-@dataclass(frozen=True, slots=True)
-class SecurityConfig:
+class SecurityConfig(Settings):
     """How to connect to brokers, and how to authenticate."""
 
     security_protocol: str = setting(

@@ -7,13 +7,14 @@ is loaded, or costs anything, until :attr:`Broker.faults` is first used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oncelog.server import embedded
 from oncelog.server.embedded import ANY_PORT, ClusterNode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oncelog.faults.embedded import BrokerFaults
     from oncelog.ports import Disk
     from oncelog.server.server import Server
@@ -51,12 +52,12 @@ class Broker(embedded.Broker):
 
             self._faults = BrokerFaults(self)
             if self._server is not None:
-                self.on_loop(lambda nodes: self._started(nodes.server))
+                self.run_nodes(lambda nodes: self._started(nodes.server))
         return self._faults
 
     def _disk(self) -> Callable[[Disk], Disk] | None:
         return self._faults.disk if self._faults is not None and self._faults.has_disk else None
 
-    def _started(self, server: Server) -> None:
+    async def _started(self, server: Server) -> None:
         if self._faults is not None:
             self._faults.enter(server)

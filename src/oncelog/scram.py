@@ -6,8 +6,6 @@ on the wire is ever stored: of the salted password that a client sends, only the
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from typing import Final, NamedTuple
 
 HASH_OF_MECHANISM: Final = {1: "sha256", 2: "sha512"}
@@ -28,6 +26,9 @@ class ScramCredential(NamedTuple):
 
 def credential(mechanism: int, iterations: int, salt: bytes, salted_password: bytes) -> ScramCredential:
     """The credential derived from a salted password."""
+    import hashlib  # here, because every broker imports this module, and most have no users
+    import hmac
+
     name = HASH_OF_MECHANISM[mechanism]
     client_key = hmac.digest(salted_password, b"Client Key", name)
     server_key = hmac.digest(salted_password, b"Server Key", name)

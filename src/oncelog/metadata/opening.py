@@ -8,7 +8,6 @@ from __future__ import annotations
 from oncelog.config import BrokerConfig
 from oncelog.errors import ConfigError
 from oncelog.log.checkpoints import read_meta_properties
-from oncelog.metadata.adoption import read_cluster_metadata, topics_in
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.store import MetadataStore, ResourceType
 from oncelog.ports import Disk, Random
@@ -41,13 +40,23 @@ def open_metadata(
     )
     try:
         if not store.adopted:
-            known = read_cluster_metadata(disk)
-            topics = topics_in(disk, config.node_id, known)
-            store.adopt(topics, known.next_producer_id if known is not None else 0, now_ms)
+            _adopt(store, disk, now_ms)
         return store, effective_config(store, config)
     except BaseException:
         store.close()
         raise
+
+
+def _adopt(store: MetadataStore, disk: Disk, now_ms: int) -> None:
+    """Take over what a folder has that Apache Kafka wrote."""
+    if not disk.list(""):
+        store.adopt([], 0, now_ms)
+        return
+    from oncelog.metadata.adoption import read_cluster_metadata, topics_in
+
+    known = read_cluster_metadata(disk)
+    topics = topics_in(disk, store.node_id, known)
+    store.adopt(topics, known.next_producer_id if known is not None else 0, now_ms)
 
 
 def effective_config(store: MetadataStore, config: BrokerConfig) -> BrokerConfig:

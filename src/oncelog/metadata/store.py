@@ -25,18 +25,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oncelog.acls import Acl
 from oncelog.config import TopicConfig, parse
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError, StorageError
-from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST, TRANSACTION_VERSION, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
 from oncelog.ports import Random
 from oncelog.scram import ScramCredential
 from oncelog.types import INTERNAL_TOPICS, encode_uuid
+
+if TYPE_CHECKING:
+    from oncelog.metadata.adoption import AdoptedTopic
 
 logger = logging.getLogger(__name__)
 

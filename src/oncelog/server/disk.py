@@ -23,6 +23,7 @@ from typing import NoReturn
 from oncelog.errors import NoSpace, OutOfDescriptors, StorageError
 from oncelog.log.file_names import TEMPORARY_SUFFIX
 from oncelog.ports import Buffer
+from oncelog.server.memory_disk import outcome
 from oncelog.server.reserving import RESERVED_FROM_BYTES, give_back, reserve
 
 try:
@@ -438,12 +439,3 @@ class ForeignFile:
 
     def close(self) -> None:
         os.close(self._number)
-
-
-def outcome(work: Callable[[], None]) -> StorageError | None:
-    """Do the work; returns the error if the disk fails."""
-    try:
-        work()
-    except StorageError as error:
-        return error
-    return None

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from oncelog.broker.node import Node
-from oncelog.broker.security.sasl_gate import SaslGate
 from oncelog.broker.security.session import SecurityProtocol, Session
 from oncelog.server.connection import Connection
 from oncelog.server.listeners import Listener, for_listener
@@ -19,7 +18,7 @@ from oncelog.server.listeners import Listener, for_listener
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.security.distinguished_name import PrincipalMapper
-    from oncelog.broker.security.sasl_gate import Login
+    from oncelog.broker.security.sasl_gate import Login, SaslGate
     from oncelog.broker.security.sasl_mechanisms import Mechanism
     from oncelog.server.server import Server
     from oncelog.server.tls import TlsContexts, TlsSettings
@@ -84,16 +83,19 @@ class Door:
 
     def connection(self, server: Server, connection_id: int) -> Connection:
         """The protocol object of an accepted connection."""
-        session = Session(
-            node=self._node,
-            listener=self.listener.name,
-            gate=SaslGate(self._login) if self._login is not None else None,
-        )
+        session = Session(node=self._node, listener=self.listener.name, gate=self._gate())
         if self._contexts is None:
             return Connection(server, connection_id, session)
         from oncelog.server.tls_connection import TlsConnection
 
         return TlsConnection(server, connection_id, session, self._contexts.current(), self._arrivals, self._mapper)
+
+    def _gate(self) -> SaslGate | None:
+        if self._login is None:
+            return None
+        from oncelog.broker.security.sasl_gate import SaslGate
+
+        return SaslGate(self._login)
 
     @property
     def node_id(self) -> int:

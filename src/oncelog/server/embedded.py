@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.ports import Disk
 from oncelog.server.listeners import Address, Listener, parse_listeners
 from oncelog.server.loop_thread import NOT_RUNNING, OWN_THREAD, LoopThread
-from oncelog.server.nodes import Nodes
 from oncelog.server.opening import open_server
 from oncelog.server.server import Server
 from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from oncelog.server.nodes import Nodes
 
 ANY_PORT = "127.0.0.1:0"
 MOST_NODES = 9
@@ -113,7 +116,7 @@ class Broker:
         if not isinstance(nodes, int) or not 1 <= nodes <= MOST_NODES:
             raise ConfigError(f"nodes={nodes!r}: a broker has from 1 to {MOST_NODES} nodes")
         self._node_count = nodes
-        self._data = Path(data) if data is not None else None
+        self._data = _path(data) if data is not None else None
         given = {} if data is not None else IN_MEMORY
         self._settings = {name: _text(value) for name, value in {**given, **(settings or {})}.items()}
         self._first_users = list(first_users)
@@ -168,7 +171,7 @@ class Broker:
         try:
             self._server = thread.run(self._open())
             self._addresses = {listener.name: listener.address for listener in reversed(self._bound)}
-            self.on_loop(lambda nodes: self._started(nodes.server))
+            thread.run(self._started(self._server))
         except BaseException:
             self.stop()
             raise
@@ -197,7 +200,7 @@ class Broker:
         """A wrapper to put between the broker and its disk."""
         return None
 
-    def _started(self, server: Server) -> None:
+    async def _started(self, server: Server) -> None:
         """Called on the broker's thread after each start."""
 
     @property
@@ -314,6 +317,8 @@ class Broker:
         server, thread = self._server, self._thread
         if server is None or thread is None:
             raise OncelogError(NOT_RUNNING)
+        from oncelog.server.nodes import Nodes
+
         return thread.run(work(Nodes(server)))
 
     def __enter__(self) -> Self:
@@ -323,6 +328,12 @@ class Broker:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _path(data: str | Path) -> Path:
+    from pathlib import Path  # takes 3 ms, which a broker in memory does not need
+
+    return Path(data)
 
 
 def _text(value: object) -> str:

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOCK_FILE = ".lock"
 

@@ -7,7 +7,6 @@ a file that starts a combined node of Apache Kafka also starts this broker.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +22,8 @@ def host_text(address: str) -> str:
     """An address as Java writes it, as used in ACLs and names of group members: IPv6 in full, without leading zeros."""
     if ":" not in address:
         return address
+    import ipaddress
+
     try:
         parsed = ipaddress.IPv6Address(address.partition("%")[0])
     except ValueError:
@@ -53,8 +54,10 @@ class Address:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        if self.host == "localhost":
+        if self.host in ("localhost", "127.0.0.1"):
             return True
+        import ipaddress
+
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:

@@ -8,7 +8,6 @@ login needs a restart. Here both take effect.
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -75,6 +74,8 @@ class LiveListeners:
 
     def _needs_no_lookup(self, host: str) -> bool:
         """Whether no name service is needed, which would block the loop."""
+        import ipaddress
+
         try:
             ipaddress.ip_address(host.partition("%")[0])
         except ValueError:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from oncelog.errors import StorageError
 from oncelog.ports import Buffer
-from oncelog.server.disk import outcome
 
 
 class MemoryFile:
@@ -147,3 +146,12 @@ class MemoryDisk:
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
         return [outcome(one) for one in work]
+
+
+def outcome(work: Callable[[], None]) -> StorageError | None:
+    """Do the work; returns the error if the disk fails."""
+    try:
+        work()
+    except StorageError as error:
+        return error
+    return None

@@ -14,22 +14,18 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
 from oncelog.config import BrokerConfig, parse_broker
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.metadata.first_users import FirstUser, parse_first_user
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
 from oncelog.server import descriptors
 from oncelog.server.clock import WallClock
-from oncelog.server.disk import ForeignFile, OsDisk
 from oncelog.server.doors import Door
-from oncelog.server.folder_lock import FolderLock
 from oncelog.server.listeners import Address, Listener
 from oncelog.server.live_listeners import LiveListeners
 from oncelog.server.memory_disk import MemoryDisk
@@ -38,8 +34,12 @@ from oncelog.server.syncing import SYNCS_AT_ONCE
 from oncelog.server.workers import Elsewhere, Worker
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from oncelog.metadata.first_users import FirstUser
     from oncelog.metrics.broker_source import BrokerSource
     from oncelog.metrics.endpoint import Endpoint
+    from oncelog.server.folder_lock import FolderLock
 
 
 logger = logging.getLogger(__name__)
@@ -71,6 +71,9 @@ class Machine:
     def disk(self, shares: descriptors.Shares | None) -> Disk:
         if self._data is None:
             return MemoryDisk()
+        from oncelog.server.disk import OsDisk
+        from oncelog.server.folder_lock import FolderLock
+
         disk = OsDisk(str(self._data), shares.files) if shares is not None else OsDisk(str(self._data))
         prepare_folder(self._data)
         self._lock = FolderLock(self._data)
@@ -84,6 +87,8 @@ class Machine:
 
     def store_log(self) -> StoreLog:
         """The log that the metadata store writes its changes to, to be synced if data is kept."""
+        from oncelog.server.disk import ForeignFile
+
         return ForeignFile(f"{self.store_path}-wal")
 
     def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:
@@ -136,6 +141,8 @@ def data_folder(data: Path | None, settings: Mapping[str, str]) -> Path | None:
     if data is None and folders:
         if len(folders) > 1:
             raise ConfigError(f"log.dirs names {len(folders)} folders; this broker keeps its data in one")
+        from pathlib import Path
+
         data = Path(folders[0])
     return data
 
@@ -166,7 +173,7 @@ async def open_server(
         listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
     config = parse_broker(settings)
     shares = machine.claim()
-    credentials = [parse_first_user(text, os.urandom) for text in first_users]
+    credentials = _parse_first_users(first_users)
     disk = machine.disk(shares)
     if not machine.keeps:
         config = replace(config, oncelog_flush_policy="none")
@@ -203,6 +210,14 @@ async def open_server(
     if nodes == 1:
         _follow_settings(server, bound, doors)
     return server, bound
+
+
+def _parse_first_users(texts: Sequence[str]) -> list[FirstUser]:
+    if not texts:
+        return []
+    from oncelog.metadata.first_users import parse_first_user
+
+    return [parse_first_user(text, os.urandom) for text in texts]
 
 
 def _follow_settings(server: Server, bound: Sequence[Listener], doors: Sequence[Door]) -> None:

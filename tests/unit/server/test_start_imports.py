@@ -1,0 +1,66 @@
+"""What a first broker in memory loads: every module costs time in each test run that starts one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+LOADED = """
+import json, sys
+before = set(sys.modules)
+import oncelog
+{code}
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+START = "with oncelog.Broker(): pass"
+
+FOR_A_DATA_FOLDER = [
+    "ctypes",
+    "oncelog.metadata.adoption",
+    "oncelog.server.disk",
+    "oncelog.server.folder_lock",
+    "oncelog.server.reserving",
+    "pathlib",
+    "shutil",
+]
+FOR_LOGINS = [
+    "hashlib",
+    "hmac",
+    "oncelog.broker.security.sasl_gate",
+    "oncelog.broker.security.sasl_mechanisms",
+    "oncelog.metadata.first_users",
+]
+FOR_SEVERAL_NODES = ["oncelog.server.nodes"]
+FOR_FAULTS = ["oncelog.faults"]
+FOR_METRICS = ["http.server", "oncelog.metrics.broker_source"]
+FOR_OTHERS = ["click", "ipaddress", "oncelog.client", "urllib.parse"]
+
+
+def loaded(code: str) -> Sequence[str]:
+    """The modules that ``code`` loads in a new process, besides those that every process there has."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(code=code)], check=True, capture_output=True, text=True, timeout=60
+    )
+    modules: list[str] = json.loads(done.stdout)
+    return modules
+
+
+@pytest.fixture(scope="module")
+def of_a_start() -> Sequence[str]:
+    return loaded(START)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [*FOR_A_DATA_FOLDER, *FOR_LOGINS, *FOR_SEVERAL_NODES, *FOR_FAULTS, *FOR_METRICS, *FOR_OTHERS],
+)
+def test_a_broker_in_memory_starts_and_stops_without(module: str, of_a_start: Sequence[str]) -> None:
+    assert module not in of_a_start
+
+
+def test_a_broker_in_memory_loads_what_it_runs_with(of_a_start: Sequence[str]) -> None:
+    assert {"oncelog.broker.broker", "oncelog.server.server", "oncelog.metadata.store"} <= set(of_a_start)

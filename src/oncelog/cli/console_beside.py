@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from oncelog.broker.security.session import SecurityProtocol
-from oncelog.cli.console import need_packages
 from oncelog.errors import ConfigError
 from oncelog.server.listeners import Address, Listener
 
@@ -25,6 +24,8 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
     :raises ConfigError: no address, or every listener encrypts.
     :raises OncelogError: packages are missing.
     """
+    from oncelog.cli.console import need_packages
+
     need_packages()
     Address.parse(console)
     _client_properties(listeners, settings)

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from oncelog.broker.config_changes import reread as reread_settings
 from oncelog.errors import ConfigError
 from oncelog.ports import Disk
 from oncelog.server.heap import LongLived
@@ -91,6 +90,8 @@ async def _serve(
 
 def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: ServiceManager) -> None:
     """SIGHUP: apply settings that may change; log errors and settings that need a restart, and keep running."""
+    from oncelog.broker.config_changes import reread as reread_settings  # takes 6 ms at a start
+
     manager.reloads()
     try:
         changed, waiting = reread_settings(server.broker, reread())

@@ -15,9 +15,10 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated import API_VERSIONS, ApiVersionRange
 from oncelog.protocol.wire import Message
 
-__all__ = ["API_VERSIONS", "ApiVersionRange", "has_messages", "request_type", "response_type"]
+__all__ = ["API_VERSIONS", "TITLES", "ApiVersionRange", "has_messages", "request_type", "response_type"]
 
-_TITLES: Final[Mapping[int, str]] = {key: key.name.title().replace("_", "") for key in ApiKey}
+TITLES: Final[Mapping[int, str]] = {key: key.name.title().replace("_", "") for key in ApiKey}
+"""The APIs' names as Kafka writes them, and its messages begin."""
 
 
 def has_messages(api_key: int) -> bool:
@@ -41,5 +42,5 @@ def _load(api_key: int, kind: str) -> type[Message]:
     if api_key not in API_VERSIONS:
         raise KeyError(f"no messages for API key {api_key}")
     module = import_module(f"oncelog.protocol.generated.{ApiKey(api_key).name.lower()}_{kind}")
-    loaded: type[Message] = getattr(module, _TITLES[api_key] + kind.title())
+    loaded: type[Message] = getattr(module, TITLES[api_key] + kind.title())
     return loaded

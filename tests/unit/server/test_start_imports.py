@@ -1,4 +1,4 @@
-"""What a first broker in memory loads: every module costs time in each test run that starts one."""
+"""What a first broker in memory and a first producer load: every module costs time in each test run with one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import oncelog
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 START = "with oncelog.Broker(): pass"
+PRODUCER = "oncelog.Producer"
 
 FOR_A_DATA_FOLDER = [
     "ctypes",
@@ -38,6 +39,20 @@ FOR_SEVERAL_NODES = ["oncelog.server.nodes"]
 FOR_FAULTS = ["oncelog.faults"]
 FOR_METRICS = ["http.server", "oncelog.metrics.broker_source"]
 FOR_OTHERS = ["click", "ipaddress", "oncelog.client", "urllib.parse"]
+
+
+FOR_OTHER_CLIENTS = [
+    "hashlib",
+    "hmac",
+    "oncelog.client.aio.admin",
+    "oncelog.client.aio.consumer",
+    "oncelog.client.aio.sasl",
+    "oncelog.client.aio.tls",
+    "oncelog.client.aio.tokens",
+    "oncelog.broker",
+    "oncelog.log",
+    "oncelog.server",
+]
 
 
 def loaded(code: str) -> Sequence[str]:
@@ -64,3 +79,20 @@ def test_a_broker_in_memory_starts_and_stops_without(module: str, of_a_start: Se
 
 def test_a_broker_in_memory_loads_what_it_runs_with(of_a_start: Sequence[str]) -> None:
     assert {"oncelog.broker.broker", "oncelog.server.server", "oncelog.metadata.store"} <= set(of_a_start)
+
+
+@pytest.fixture(scope="module")
+def of_a_producer() -> Sequence[str]:
+    return loaded(PRODUCER)
+
+
+@pytest.mark.parametrize("module", FOR_OTHER_CLIENTS)
+def test_importing_a_producer_does_not_import(module: str, of_a_producer: Sequence[str]) -> None:
+    assert module not in of_a_producer
+
+
+def test_importing_a_producer_imports_no_messages_of_groups(of_a_producer: Sequence[str]) -> None:
+    """A message is imported with the first request or answer of its API, except those in which a client builds them."""
+    messages = {name.removeprefix("oncelog.protocol.generated.") for name in of_a_producer}
+    groups = {"join_group", "sync_group", "heartbeat", "leave_group", "consumer_group_heartbeat", "offset_fetch"}
+    assert not {f"{api}_{kind}" for api in groups for kind in ("request", "response")} & messages

@@ -14,29 +14,25 @@ from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
-from oncelog.protocol.generated.consumer_group_describe_response import ConsumerGroupDescribeResponse
 from oncelog.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
-from oncelog.protocol.generated.delete_groups_response import DeleteGroupsResponse
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
-from oncelog.protocol.generated.describe_groups_response import DescribeGroupsResponse
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
-from oncelog.protocol.generated.list_groups_response import ListGroupsResponse
 from oncelog.protocol.generated.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from oncelog.protocol.generated.offset_delete_response import OffsetDeleteResponse
 
 T = TypeVar("T")
 
-LIST_GROUPS = Api(ListGroupsRequest, ListGroupsResponse, 0, 5)
-DESCRIBE_GROUPS = Api(DescribeGroupsRequest, DescribeGroupsResponse, 0, 6)
-CONSUMER_GROUP_DESCRIBE = Api(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, 0, 1)
-DELETE_GROUPS = Api(DeleteGroupsRequest, DeleteGroupsResponse, 0, 2)
-OFFSET_DELETE = Api(OffsetDeleteRequest, OffsetDeleteResponse, 0, 0)
+LIST_GROUPS = Api(ApiKey.LIST_GROUPS, 0, 5)
+DESCRIBE_GROUPS = Api(ApiKey.DESCRIBE_GROUPS, 0, 6)
+CONSUMER_GROUP_DESCRIBE = Api(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1)
+DELETE_GROUPS = Api(ApiKey.DELETE_GROUPS, 0, 2)
+OFFSET_DELETE = Api(ApiKey.OFFSET_DELETE, 0, 0)
 
 
 class GroupsAdmin(AdminConnection):

@@ -13,6 +13,7 @@ from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -27,9 +28,9 @@ from oncelog.protocol.generated.list_partition_reassignments_request import (
 )
 from oncelog.protocol.generated.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 
-ALTER_REASSIGNMENTS = Api(AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, 0, 1)
-LIST_REASSIGNMENTS = Api(ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, 0, 0)
-ELECT_LEADERS = Api(ElectLeadersRequest, ElectLeadersResponse, 1, 2)
+ALTER_REASSIGNMENTS = Api(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 1)
+LIST_REASSIGNMENTS = Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0)
+ELECT_LEADERS = Api(ApiKey.ELECT_LEADERS, 1, 2)
 
 _PREFERRED, _UNCLEAN = 0, 1
 

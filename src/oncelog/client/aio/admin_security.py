@@ -16,30 +16,26 @@ from oncelog.client.core import admin_arguments, arguments
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from oncelog.protocol.generated.alter_user_scram_credentials_response import AlterUserScramCredentialsResponse
 from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
-from oncelog.protocol.generated.create_acls_response import CreateAclsResponse
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
-from oncelog.protocol.generated.delete_acls_response import DeleteAclsResponse
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
-from oncelog.protocol.generated.describe_acls_response import DescribeAclsResponse
 from oncelog.protocol.generated.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
     UserName,
 )
-from oncelog.protocol.generated.describe_user_scram_credentials_response import DescribeUserScramCredentialsResponse
 from oncelog.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS, MOST_ITERATIONS
 
-DESCRIBE_ACLS = Api(DescribeAclsRequest, DescribeAclsResponse, 1, 3)
-CREATE_ACLS = Api(CreateAclsRequest, CreateAclsResponse, 1, 3)
-DELETE_ACLS = Api(DeleteAclsRequest, DeleteAclsResponse, 1, 3)
-DESCRIBE_USERS = Api(DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse, 0, 0)
-ALTER_USERS = Api(AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse, 0, 0)
+DESCRIBE_ACLS = Api(ApiKey.DESCRIBE_ACLS, 1, 3)
+CREATE_ACLS = Api(ApiKey.CREATE_ACLS, 1, 3)
+DELETE_ACLS = Api(ApiKey.DELETE_ACLS, 1, 3)
+DESCRIBE_USERS = Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0)
+ALTER_USERS = Api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0)
 SALT_BYTES = 26
 
 

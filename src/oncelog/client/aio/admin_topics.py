@@ -26,6 +26,7 @@ from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import METADATA, Api
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.generated.create_partitions_request import (
@@ -33,40 +34,34 @@ from oncelog.protocol.generated.create_partitions_request import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
-from oncelog.protocol.generated.create_partitions_response import CreatePartitionsResponse
 from oncelog.protocol.generated.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from oncelog.protocol.generated.create_topics_response import CreateTopicsResponse
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from oncelog.protocol.generated.delete_records_response import DeleteRecordsResponse
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from oncelog.protocol.generated.delete_topics_response import DeleteTopicsResponse
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from oncelog.protocol.generated.describe_configs_response import DescribeConfigsResponse
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from oncelog.protocol.generated.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
 
-FEATURES = Api(ApiVersionsRequest, ApiVersionsResponse, 3, 4)
-CREATE_TOPICS = Api(CreateTopicsRequest, CreateTopicsResponse, 2, 7)
-DELETE_TOPICS = Api(DeleteTopicsRequest, DeleteTopicsResponse, 1, 6)
-CREATE_PARTITIONS = Api(CreatePartitionsRequest, CreatePartitionsResponse, 0, 3)
-DESCRIBE_CONFIGS = Api(DescribeConfigsRequest, DescribeConfigsResponse, 1, 4)
-INCREMENTAL_ALTER_CONFIGS = Api(IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, 0, 1)
-DELETE_RECORDS = Api(DeleteRecordsRequest, DeleteRecordsResponse, 0, 2)
+FEATURES = Api(ApiKey.API_VERSIONS, 3, 4)
+CREATE_TOPICS = Api(ApiKey.CREATE_TOPICS, 2, 7)
+DELETE_TOPICS = Api(ApiKey.DELETE_TOPICS, 1, 6)
+CREATE_PARTITIONS = Api(ApiKey.CREATE_PARTITIONS, 0, 3)
+DESCRIBE_CONFIGS = Api(ApiKey.DESCRIBE_CONFIGS, 1, 4)
+INCREMENTAL_ALTER_CONFIGS = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1)
+DELETE_RECORDS = Api(ApiKey.DELETE_RECORDS, 0, 2)
 
 _SET, _DELETE = 0, 1
 

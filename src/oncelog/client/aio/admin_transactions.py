@@ -15,27 +15,24 @@ from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import INIT_PRODUCER_ID, Api
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
-from oncelog.protocol.generated.describe_producers_response import DescribeProducersResponse
 from oncelog.protocol.generated.describe_producers_response import ProducerState as DescribedProducer
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
-from oncelog.protocol.generated.describe_transactions_response import DescribeTransactionsResponse
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
-from oncelog.protocol.generated.list_transactions_response import ListTransactionsResponse
 from oncelog.protocol.generated.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from oncelog.protocol.generated.write_txn_markers_response import WriteTxnMarkersResponse
 
 T = TypeVar("T")
 
-LIST_TRANSACTIONS = Api(ListTransactionsRequest, ListTransactionsResponse, 0, 2)
-DESCRIBE_TRANSACTIONS = Api(DescribeTransactionsRequest, DescribeTransactionsResponse, 0, 0)
-DESCRIBE_PRODUCERS = Api(DescribeProducersRequest, DescribeProducersResponse, 0, 0)
-WRITE_TXN_MARKERS = Api(WriteTxnMarkersRequest, WriteTxnMarkersResponse, 1, 1)
+LIST_TRANSACTIONS = Api(ApiKey.LIST_TRANSACTIONS, 0, 2)
+DESCRIBE_TRANSACTIONS = Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0)
+DESCRIBE_PRODUCERS = Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
+WRITE_TXN_MARKERS = Api(ApiKey.WRITE_TXN_MARKERS, 1, 1)
 """Version 1 ends a transaction by the older rules, under which a marker may carry the epoch the partition knows."""
 
 

@@ -17,7 +17,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from oncelog.client.aio.handshake import looks_like_tls, refusal, silence
-from oncelog.client.aio.sasl import authenticate
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.metrics import NetworkMetrics
@@ -183,6 +182,8 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _log_in(self) -> None:
         """Authenticate, and note when the session that the broker grants must be renewed (KIP-368)."""
+        from oncelog.client.aio.sasl import authenticate  # hashes that only a login needs
+
         lifetime_ms = await authenticate(self.ask, self._owner.config, lambda: self._owner.tokens.token())
         if lifetime_ms > 0:
             self.renew_at_ms = self._owner.now_ms() + int(lifetime_ms * random.uniform(0.85, 0.95))

@@ -17,13 +17,13 @@ from oncelog.client.core.read_committed import Aborted, AbortedFilter, control_t
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.records.batch import BatchHeader, Record, decode_records, iter_headers
 from oncelog.records.control import ControlType
 from oncelog.types import IsolationLevel
 
-FETCH = Api(FetchRequest, FetchResponse, 4, 12)
+FETCH = Api(ApiKey.FETCH, 4, 12)
 """Versions that identify topics by name; later ones need topic ids."""
 MAX_BYTES = 4 * 1024 * 1024
 

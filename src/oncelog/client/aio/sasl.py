@@ -18,14 +18,13 @@ from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.security import TOKEN_MECHANISMS
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
-from oncelog.protocol.generated.sasl_authenticate_response import SaslAuthenticateResponse
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from oncelog.protocol.generated.sasl_handshake_response import SaslHandshakeResponse
 from oncelog.protocol.wire import Message
 
-SASL_HANDSHAKE = Api(SaslHandshakeRequest, SaslHandshakeResponse, 1, 1)
-SASL_AUTHENTICATE = Api(SaslAuthenticateRequest, SaslAuthenticateResponse, 0, 1)
+SASL_HANDSHAKE = Api(ApiKey.SASL_HANDSHAKE, 1, 1)
+SASL_AUTHENTICATE = Api(ApiKey.SASL_AUTHENTICATE, 0, 1)
 
 Ask = Callable[[Api, Message, int], Awaitable[Any]]
 

@@ -10,44 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from oncelog.errors import Error
-from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from oncelog.protocol.generated.add_offsets_to_txn_response import AddOffsetsToTxnResponse
-from oncelog.protocol.generated.add_partitions_to_txn_request import AddPartitionsToTxnRequest
-from oncelog.protocol.generated.add_partitions_to_txn_response import AddPartitionsToTxnResponse
-from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
-from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
-from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
-from oncelog.protocol.generated.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
-from oncelog.protocol.generated.end_txn_request import EndTxnRequest
-from oncelog.protocol.generated.end_txn_response import EndTxnResponse
-from oncelog.protocol.generated.fetch_request import FetchRequest
-from oncelog.protocol.generated.fetch_response import FetchResponse
-from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
-from oncelog.protocol.generated.find_coordinator_response import FindCoordinatorResponse
-from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
-from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
-from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
-from oncelog.protocol.generated.join_group_request import JoinGroupRequest
-from oncelog.protocol.generated.join_group_response import JoinGroupResponse
-from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest
-from oncelog.protocol.generated.leave_group_response import LeaveGroupResponse
-from oncelog.protocol.generated.list_offsets_request import ListOffsetsRequest
-from oncelog.protocol.generated.list_offsets_response import ListOffsetsResponse
-from oncelog.protocol.generated.metadata_request import MetadataRequest
-from oncelog.protocol.generated.metadata_response import MetadataResponse
-from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
-from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
-from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest
-from oncelog.protocol.generated.offset_fetch_response import OffsetFetchResponse
-from oncelog.protocol.generated.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
-from oncelog.protocol.generated.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
-from oncelog.protocol.generated.produce_request import ProduceRequest
-from oncelog.protocol.generated.produce_response import ProduceResponse
-from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
-from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
-from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest
-from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.messages import TITLES, response_type
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
 
@@ -55,46 +19,47 @@ NO_LIMIT = 32767
 
 
 class Api(NamedTuple):
-    """A request, its response, and the versions of it that this client speaks."""
+    """An API, and the versions of it that this client speaks."""
 
-    request: type[Message]
-    response: type[Message]
+    key: ApiKey
     lowest: int
     highest: int
 
     @property
-    def key(self) -> int:
-        return self.request.API_KEY
+    def response(self) -> type[Message]:
+        """The answer's class; loaded when the first answer arrives, for a producer needs few of them."""
+        return response_type(self.key)
 
     @property
     def name(self) -> str:
-        return self.request.__name__.removesuffix("Request")
+        """As Kafka writes it: ``InitProducerId``."""
+        return TITLES[self.key]
 
 
-PRODUCE = Api(ProduceRequest, ProduceResponse, 3, 12)
+PRODUCE = Api(ApiKey.PRODUCE, 3, 12)
 """Version 13 identifies topics by id, which nothing here needs."""
-FETCH = Api(FetchRequest, FetchResponse, 4, 16)
-LIST_OFFSETS = Api(ListOffsetsRequest, ListOffsetsResponse, 1, 9)
-METADATA = Api(MetadataRequest, MetadataResponse, 1, 12)
-OFFSET_COMMIT = Api(OffsetCommitRequest, OffsetCommitResponse, 2, 9)
-OFFSET_FETCH = Api(OffsetFetchRequest, OffsetFetchResponse, 1, 9)
-FIND_COORDINATOR = Api(FindCoordinatorRequest, FindCoordinatorResponse, 1, 5)
-JOIN_GROUP = Api(JoinGroupRequest, JoinGroupResponse, 2, 9)
-HEARTBEAT = Api(HeartbeatRequest, HeartbeatResponse, 0, 4)
-LEAVE_GROUP = Api(LeaveGroupRequest, LeaveGroupResponse, 0, 5)
-SYNC_GROUP = Api(SyncGroupRequest, SyncGroupResponse, 0, 5)
-API_VERSIONS = Api(ApiVersionsRequest, ApiVersionsResponse, 0, 3)
-INIT_PRODUCER_ID = Api(InitProducerIdRequest, InitProducerIdResponse, 0, 5)
-INIT_TWO_PHASE = Api(InitProducerIdRequest, InitProducerIdResponse, 6, 6)
+FETCH = Api(ApiKey.FETCH, 4, 16)
+LIST_OFFSETS = Api(ApiKey.LIST_OFFSETS, 1, 9)
+METADATA = Api(ApiKey.METADATA, 1, 12)
+OFFSET_COMMIT = Api(ApiKey.OFFSET_COMMIT, 2, 9)
+OFFSET_FETCH = Api(ApiKey.OFFSET_FETCH, 1, 9)
+FIND_COORDINATOR = Api(ApiKey.FIND_COORDINATOR, 1, 5)
+JOIN_GROUP = Api(ApiKey.JOIN_GROUP, 2, 9)
+HEARTBEAT = Api(ApiKey.HEARTBEAT, 0, 4)
+LEAVE_GROUP = Api(ApiKey.LEAVE_GROUP, 0, 5)
+SYNC_GROUP = Api(ApiKey.SYNC_GROUP, 0, 5)
+API_VERSIONS = Api(ApiKey.API_VERSIONS, 0, 3)
+INIT_PRODUCER_ID = Api(ApiKey.INIT_PRODUCER_ID, 0, 5)
+INIT_TWO_PHASE = Api(ApiKey.INIT_PRODUCER_ID, 6, 6)
 """For two-phase commit (KIP-939). There is no fallback: an older version would abort the prepared transaction."""
-OFFSET_FOR_LEADER_EPOCH = Api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, 3, 4)
+OFFSET_FOR_LEADER_EPOCH = Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 3, 4)
 """Before version 3 (Apache Kafka 2.3) brokers require a permission on the cluster (KAFKA-8422)."""
-ADD_PARTITIONS_TO_TXN = Api(AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, 0, 3)
+ADD_PARTITIONS_TO_TXN = Api(ApiKey.ADD_PARTITIONS_TO_TXN, 0, 3)
 """Versions 4 and 5 are for brokers."""
-ADD_OFFSETS_TO_TXN = Api(AddOffsetsToTxnRequest, AddOffsetsToTxnResponse, 0, 4)
-END_TXN = Api(EndTxnRequest, EndTxnResponse, 0, 5)
-TXN_OFFSET_COMMIT = Api(TxnOffsetCommitRequest, TxnOffsetCommitResponse, 0, 5)
-CONSUMER_GROUP_HEARTBEAT = Api(ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, 1, 1)
+ADD_OFFSETS_TO_TXN = Api(ApiKey.ADD_OFFSETS_TO_TXN, 0, 4)
+END_TXN = Api(ApiKey.END_TXN, 0, 5)
+TXN_OFFSET_COMMIT = Api(ApiKey.TXN_OFFSET_COMMIT, 0, 5)
+CONSUMER_GROUP_HEARTBEAT = Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, 1)
 
 
 class Failure(NamedTuple):

@@ -12,10 +12,12 @@ ROOT: Final = Path(__file__).parents[1]
 PICTURE: Final = ROOT / "docs" / "assets" / "layers.svg"
 WIDTH, ROW, GAP = 640, 34, 6
 ROLES: Final = {
+    "testing": "what users get for their tests",
     "cli": "commands",
     "console": "web console",
     "demo": "the main job, with crashes and proof",
     "spark": "source, sink, pipelines",
+    "embedded": "oncelog.Broker, with faults on request",
     "faults": "a proxy that loses, delays, repeats and refuses",
     "server": "asyncio shell of the broker",
     "client.blocking": "blocking face",

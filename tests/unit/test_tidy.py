@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -216,16 +215,6 @@ def test_every_generated_message_is_served_or_read() -> None:
     read = {f"{name}_{kind}" for name, _ in GROUP_RECORDS.values() for kind in ("key", "value")}
     made = {path.stem for path in (PACKAGE / "protocol" / "generated").glob("*.py")} - {"__init__"}
     assert sorted(made - named - served - read - COMPARED_IN_TESTS) == []
-
-
-# --- layers
-
-
-def test_the_contract_about_testing_names_every_module() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (named,) = (set(contract["source_modules"]) for contract in contracts if "imports testing" in contract["name"])
-    there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    assert named == {f"oncelog.{name}" for name in there - {"testing", "pytest_plugin", "__init__", "__main__"}}
 
 
 # --- references

@@ -12,12 +12,12 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench interop aiokafka soak fuzz simulate mutants docs site clean
+.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka soak fuzz simulate mutants docs site clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-$(STAMP): pyproject.toml $(wildcard setup.py) $(shell find src -name '*.pyx' -o -name '*.pxd') tools/setup.sh
+$(STAMP): pyproject.toml constraints.txt $(wildcard setup.py) $(shell find src -name '*.pyx' -o -name '*.pxd') tools/setup.sh
 	@tools/setup.sh install
 	@touch $@
 
@@ -25,12 +25,20 @@ setup: $(STAMP) ## set up .venv with the package and all extras, Java 17+ for Sp
 	@tools/setup.sh java
 	@tools/setup.sh browser
 
-check: $(STAMP) ## lint, types, layers, generated files and unit tests; about two minutes
+hooks: $(STAMP) ## install the git hooks: lint and messages at each commit, make check before a push
+	.venv/bin/pre-commit install
+
+lock: $(STAMP) ## write constraints.txt, the versions that make setup and CI install; UPGRADE=1 for the newest of each
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-emit-package oncelog --no-annotate \
+		--custom-compile-command "make lock" $(UPGRADE:%=--upgrade) --output-file constraints.txt pyproject.toml
+
+check: $(STAMP) ## lint, types, layers, generated files, messages of commits and unit tests; about two minutes
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PYTHON) tools/generate.py --check
+	$(PYTHON) -m tools.commit_messages
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS) --timeout 180
 
 test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/cli for some of them, TEST_WORKERS=5 at a time (most of them wait)

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 if python -c 'import sys; sys.exit(getattr(sys, "_is_gil_enabled", lambda: True)())'; then
     # A free-threaded Python: some of the packages that tests compare with have no wheels for it.
     packages="--editable .[aws] pytest pytest-timeout pytest-xdist hypothesis psutil lz4>=4.3 zstandard python-snappy xxhash pyyaml"
-    without="spark demo console cli/test_pipeline.py broker/test_benchmarked.py server/test_tls.py test_tidy.py
+    without="spark demo console cli/test_pipeline.py broker/test_benchmarked.py server/test_tls.py test_tidy.py test_layers.py
         client/aio/test_late_batches.py client/aio/test_memory_waits.py records/test_record_arrow.py
         records/test_record_batch.py records/test_record_native.py"
 else
@@ -18,7 +18,7 @@ for name in $without; do
     ignored="$ignored --ignore tests/unit/$name"
 done
 # shellcheck disable=SC2086 # words apart
-python -m pip install --quiet --disable-pip-version-check $packages
+python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $packages
 python -c 'from oncelog.records import native; print("compiled module:", native)'
 # A module that has not declared that it runs without the lock switches it on again, with a warning, for a whole program.
 python -W error -c '

@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh install   .venv with the package, editable, and all that development needs
+# setup.sh install   .venv with the package, editable, and all that development needs, in the versions of constraints.txt
 # setup.sh java      Java 17 or later for Spark and Apache Kafka; installs Debian's where it may
 # setup.sh browser   Chromium for the tests of the console; installs Debian's where it may, else they are skipped
 set -eu
@@ -30,7 +30,7 @@ install() {
         "$python" -m venv .venv
     fi
     echo "make setup: installing oncelog with its extras into .venv (some 500 MB the first time)"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
     # An editable package is compiled at its first import, and at every one where Python may not keep the result.
     .venv/bin/python -m compileall -q src
 }

@@ -1,4 +1,4 @@
-"""The house is tidy: nothing unused, nothing overlong without a reason, and every reference resolves."""
+"""The house is tidy: nothing is unused, and every reference resolves. Sizes are in ``test_shape.py``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from oncelog.protocol.internal_records import GROUP_RECORDS
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "oncelog"
-MOST_LINES_OF_A_FUNCTION = 70
-MOST_LINES_OF_A_FILE = 500
 
 CALLED_BY_OTHERS = {
     "*.command": "click calls it",
@@ -74,21 +72,6 @@ USED_BY_TOOLS = {
 COMPARED_IN_TESTS = {"request_header", "response_header"}
 """Generated messages that tests compare ``framing.py`` with, and Kafka's own classes with them."""
 
-LONG_FUNCTIONS = {
-    "aiokafka/consumer.py:__init__": "aiokafka's keywords, one a line",
-    "cli/serve.py:command": "one parameter an option, then one call",
-}
-
-LONG_FILES = {
-    "config.py": "two tables: each setting of a topic and of a broker, with its default, range and documentation",
-    "kafka_properties.py": "a table: each of Kafka's properties, what it takes and whether it has an effect",
-    "metadata/store.py": "one SQLite file: every table with its few statements, and one transaction over them",
-    "records/batch.py": "one format, read and written: both sides share its layout",
-    "spark/options.py": "a table: every option of the format, with its default and line of documentation",
-    "log/partition_log.py": "appending, cutting and flushing change the same few offsets together",
-    "log/segment.py": "appends, lookups and cuts work on the same few places in memory",
-}
-
 
 def sources() -> Iterator[Path]:
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -120,13 +103,6 @@ def constants(path: Path) -> set[str]:
     }
 
 
-def functions() -> Iterator[tuple[str, int]]:
-    for path in sources():
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield f"{name_of(path)}:{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
-
-
 def test_every_definition_is_used() -> None:
     names = [name for line in NAMES_OF_OTHERS for name in line.split()]
     finder = Vulture(ignore_names=names, ignore_decorators=list(CALLED_BY_OTHERS))
@@ -143,36 +119,6 @@ def test_every_definition_is_used() -> None:
             continue
         unused.append(f"{place}:{item.first_lineno} {item.typ} {item.name}")
     assert not unused, "\n".join(unused)
-
-
-def test_functions_are_short() -> None:
-    long = {name for name, lines in functions() if lines > MOST_LINES_OF_A_FUNCTION}
-    assert not long - set(LONG_FUNCTIONS)
-
-
-def test_files_are_short() -> None:
-    long = {name_of(path) for path in sources() if path.read_text().count("\n") > MOST_LINES_OF_A_FILE}
-    assert not long - set(LONG_FILES)
-
-
-LONG_TESTS = {
-    "benchmarks/clients.py": "one case a client, side by side",
-    "tests/interop/admin/test_same_answers.py": "a table of requests, asked of both brokers",
-    "tests/interop/group_log/test_group_log.py": "every record of one log, on both brokers",
-    "tests/interop/transaction_log/test_transaction_log.py": "every record of one log, on both brokers",
-    "tests/simulation/mutants.py": "a table of planted bugs",
-    "tests/spark/test_marker.py": "one restored or lost marker after another, on one session",
-    "tests/unit/coordinator/group/test_classic_protocol.py": "the protocol step by step, on one stand-in of its host",
-    "tests/unit/coordinator/group/test_consumer_protocol.py": "the protocol step by step, on one stand-in of its host",
-    "tests/unit/coordinator/transaction/test_transaction_coordinator.py": "every event in every state, on one stand-in",
-    "tests/unit/spark/test_stream.py": "one source, and what may become of its topics between two batches",
-}
-
-
-def test_files_of_tests_tools_and_benchmarks_are_short() -> None:
-    files = around_the_package()
-    long = {path.relative_to(ROOT).as_posix() for path in files if path.read_text().count("\n") > MOST_LINES_OF_A_FILE}
-    assert not long - set(LONG_TESTS)
 
 
 def test_parts_of_a_module_are_headed_in_one_way() -> None:

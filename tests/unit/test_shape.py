@@ -1,0 +1,166 @@
+"""Functions and classes stay small enough to be read in one go; what is larger says why, here.
+
+Files have no limit of their own: where a concept ends is a better place to part them than line 500.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("src/oncelog", "tools", "tests", "benchmarks")
+MAX_COMPLEXITY = 10
+"""McCabe's: the paths through a function that are independent of each other (ruff's C901)."""
+MAX_LINES = 70
+MAX_METHODS = 40
+
+LONG_FUNCTIONS = {
+    "oncelog/aiokafka/consumer.py:__init__": "aiokafka's keywords, one a line",
+    "oncelog/cli/serve.py:command": "one parameter an option, then one call",
+    "tests/interop/admin/test_same_answers.py:_found": "a table of requests",
+}
+
+LARGE_CLASSES = {
+    "oncelog/client/aio/consumer.py:Consumer": "the public interface: each method a short delegation",
+    "oncelog/client/blocking/consumer.py:Consumer": "the public interface: each method a short delegation",
+    "oncelog/client/blocking/producer.py:Producer": "the public interface: each method a short delegation",
+    "oncelog/client/core/transaction_manager.py:TransactionManager": "one state machine, an entry for each event",
+    "oncelog/log/partition_log.py:PartitionLog": "appending, cutting and flushing change the same few offsets together",
+    "oncelog/log/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
+    "oncelog/metadata/store.py:MetadataStore": "one SQLite file: every table with its few statements, one transaction",
+}
+
+IN_KAFKAS_ORDER = "checks in Apache Kafka's order, which decides the error that is answered"
+HOT = "on the way of every request or record: a call for each branch would be measured"
+EACH_FIELD = "a branch for each field or kind, each of one or two lines"
+ONE_LOOP = "one loop whose branches share what it has gathered"
+ONE_SCRIPT = "threads or steps of one scenario, read from top to bottom"
+
+COMPLEX_FUNCTIONS = {
+    "benchmarks/__main__.py:main": EACH_FIELD,
+    "oncelog/aiokafka/consumer.py:_check_offsets": EACH_FIELD,
+    "oncelog/broker/apis/add_partitions_to_txn.py:_add": IN_KAFKAS_ORDER,
+    "oncelog/broker/apis/delete_topics.py:_delete_all": IN_KAFKAS_ORDER,
+    "oncelog/broker/apis/describe_configs.py:_entries": EACH_FIELD,
+    "oncelog/broker/apis/describe_topic_partitions.py:_describe": IN_KAFKAS_ORDER,
+    "oncelog/broker/apis/fetch.py:_look": ONE_LOOP,
+    "oncelog/broker/apis/fetch.py:_positions": ONE_LOOP,
+    "oncelog/broker/apis/fetch.py:handle": HOT,
+    "oncelog/broker/apis/fetch_reading.py:read_partition": IN_KAFKAS_ORDER,
+    "oncelog/broker/apis/list_offsets.py:_look_up_each": IN_KAFKAS_ORDER,
+    "oncelog/broker/apis/offset_fetch.py:_fetch": IN_KAFKAS_ORDER,
+    "oncelog/broker/apis/produce.py:_locate": IN_KAFKAS_ORDER,
+    "oncelog/broker/apis/txn_offset_commit.py:_commit": IN_KAFKAS_ORDER,
+    "oncelog/broker/broker.py:_receive": HOT,
+    "oncelog/broker/broker.py:_reply": HOT,
+    "oncelog/broker/cleaner.py:_start": ONE_LOOP,
+    "oncelog/broker/produce_runs.py:_begin_transaction": HOT,
+    "oncelog/cli/fates.py:_fates": ONE_LOOP,
+    "oncelog/client/aio/intake.py:_put_anywhere": HOT,
+    "oncelog/client/aio/positions.py:_find": ONE_LOOP,
+    "oncelog/client/blocking/producer.py:_pump": HOT,
+    "oncelog/client/blocking/producer.py:send": HOT,
+    "oncelog/client/core/fetcher.py:poll": ONE_LOOP,
+    "oncelog/client/core/sender.py:_settle": EACH_FIELD,
+    "oncelog/conformance/bodies.py:fetch_body": EACH_FIELD,
+    "oncelog/coordinator/group/consumer_rules.py:invalid_heartbeat": IN_KAFKAS_ORDER,
+    "oncelog/faults/proxy.py:_request": ONE_LOOP,
+    "oncelog/faults/rules.py:_can_match": EACH_FIELD,
+    "oncelog/metadata/kraft.py:metadata_records": EACH_FIELD,
+    "oncelog/mirror/cut.py:choose_cut": ONE_LOOP,
+    "oncelog/records/validation.py:validate_append": IN_KAFKAS_ORDER,
+    "oncelog/server/opening.py:_start": "the order in which a server starts, with what is undone if a step fails",
+    "oncelog/server/opening.py:open_server": "the order in which a server starts, with what is undone if a step fails",
+    "oncelog/server/promoted_listeners.py:_check": EACH_FIELD,
+    "oncelog/server/sending.py:write": HOT,
+    "oncelog/server/server.py:turn_ends": HOT,
+    "oncelog/spark/executors.py:_by_executors": ONE_LOOP,
+    "oncelog/spark/java_regex.py:_escape": EACH_FIELD,
+    "oncelog/spark/lanes.py:send_in_lanes": ONE_LOOP,
+    "oncelog/spark/marker.py:_why_unknown": EACH_FIELD,
+    "tests/hostile/test_large_batches.py:test_large_and_small_batches_in_the_same_partitions": ONE_SCRIPT,
+    "tests/interop/admin/test_same_answers.py:_found": EACH_FIELD,
+    "tests/interop/any_request/values.py:likely": EACH_FIELD,
+    "tests/property/client/test_producer_sequences.py:test_every_record_is_stored_once_whatever_the_leader_answers": (
+        ONE_SCRIPT
+    ),
+    "tests/unit/coordinator/group/test_consumer_protocol.py:"
+    "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
+    "tests/unit/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
+    "tests/unit/server/test_disk.py:test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
+    "tests/unit/spark/test_lanes.py:test_failure_is_raised_when_nothing_is_under_way_any_more": ONE_SCRIPT,
+}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix().removeprefix("src/")
+
+
+@cache
+def definitions() -> tuple[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef], ...]:
+    return tuple(_definitions())
+
+
+def _definitions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "generated" not in path.parts:
+                for node in ast.walk(ast.parse(path.read_text())):
+                    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                        yield f"{name_of(path)}:{node.name}", node
+
+
+def test_functions_are_short() -> None:
+    long = {
+        name: lines
+        for name, node in definitions()
+        if not isinstance(node, ast.ClassDef)
+        and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_LINES
+        and name not in LONG_FUNCTIONS
+    }
+    assert long == {}, f"more than {MAX_LINES} lines: split them, or add them to LONG_FUNCTIONS with a reason"
+
+
+def test_classes_have_few_methods() -> None:
+    large = {
+        name: methods
+        for name, node in definitions()
+        if isinstance(node, ast.ClassDef)
+        and (methods := sum(isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef) for it in node.body)) > MAX_METHODS
+        and name not in LARGE_CLASSES
+    }
+    assert large == {}, f"more than {MAX_METHODS} methods: split them, or add them to LARGE_CLASSES with a reason"
+
+
+def complex_functions(*places: str) -> list[str]:
+    """Functions that ruff finds more complex than :data:`MAX_COMPLEXITY`."""
+    ruff = Path(sys.executable).with_name("ruff")
+    words = ["check", "--select", "C901", "--config", f"lint.mccabe.max-complexity={MAX_COMPLEXITY}"]
+    ended = subprocess.run(
+        [ruff, *words, "--output-format", "json", *places], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode in (0, 1), ended.stderr
+    found = json.loads(ended.stdout)
+    return [f"{name_of(Path(it['filename']))}:{it['message'].split('`')[1]}" for it in found]
+
+
+def test_functions_are_simple() -> None:
+    over = sorted(set(complex_functions(*FOLDERS)) - set(COMPLEX_FUNCTIONS))
+    assert over == [], f"complexity over {MAX_COMPLEXITY}: split them, or add them to COMPLEX_FUNCTIONS with a reason"
+
+
+def test_a_complex_function_is_found(tmp_path: Path) -> None:
+    module = ROOT / "build" / f"{tmp_path.name}.py"
+    module.parent.mkdir(exist_ok=True)
+    branches = "".join(f"    if x == {number}:\n        return {number}\n" for number in range(MAX_COMPLEXITY))
+    module.write_text(f"def many(x):\n{branches}    return x\n")
+    try:
+        assert complex_functions(str(module)) == [f"build/{module.name}:many"]
+    finally:
+        module.unlink()

@@ -1,4 +1,4 @@
-"""A connection whose writes are not checked again (``broker/produce_runs.py``) writes nothing that it may not.
+"""A connection whose writes are not checked again (``appending/produce_runs.py``) writes nothing that it may not.
 
 Each test lets the connection learn its route first, then changes something beneath it, and sends several requests at
 once.

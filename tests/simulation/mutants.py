@@ -261,7 +261,7 @@ COORDINATOR: Sequence[Mutant] = (
         "log.producer_rules:_not_verified",
         "if not a.verify or not a.header.is_transactional:",
         "if True:",
-        too=(("broker.verification:verify_transaction", "if guard is None:", "if True:"),),
+        too=(("broker.appending.verification:verify_transaction", "if guard is None:", "if True:"),),
     ),
     Mutant(
         "a start goes on below the epochs of coordinators that took over",

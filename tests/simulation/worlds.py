@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oncelog.broker.long_writes import LONG_WRITE_BYTES
+from oncelog.broker.appending.large_writes import LARGE_WRITE_BYTES
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import KafkaError, OncelogError
@@ -57,8 +57,8 @@ class Outcome:
 
 def _write_all_elsewhere(server: Server) -> None:
     """Have batches of any size written by the thread for large ones, if there is one."""
-    if server.broker.long_writes.least_bytes == LONG_WRITE_BYTES:
-        server.broker.long_writes.least_bytes = 1
+    if server.broker.large_writes.least_bytes == LARGE_WRITE_BYTES:
+        server.broker.large_writes.least_bytes = 1
 
 
 class _Errors(logging.Handler):

@@ -55,7 +55,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/apis/fetch_reading.py:read_partition": IN_KAFKAS_ORDER,
     "oncelog/broker/apis/list_offsets.py:_look_up_each": IN_KAFKAS_ORDER,
     "oncelog/broker/apis/offset_fetch.py:_fetch": IN_KAFKAS_ORDER,
-    "oncelog/broker/apis/produce.py:_locate": IN_KAFKAS_ORDER,
+    "oncelog/broker/appending/pipeline.py:_locate": IN_KAFKAS_ORDER,
     "oncelog/broker/apis/txn_offset_commit.py:_commit": IN_KAFKAS_ORDER,
     "oncelog/broker/broker.py:_receive": HOT,
     "oncelog/broker/broker.py:_reply": HOT,

@@ -16,7 +16,10 @@ from oncelog.broker.answer_memory import AnswerMemory, AnswerTooLong
 from oncelog.broker.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
 from oncelog.broker.apis.api_versions import refuse_version
 from oncelog.broker.apis.registry import Served, handler_for, import_handlers, served_apis
-from oncelog.broker.batch_checks import BatchChecks
+from oncelog.broker.appending.large_writes import LargeWrites
+from oncelog.broker.appending.pipeline import AppendPipeline
+from oncelog.broker.appending.produce_runs import ProduceRuns
+from oncelog.broker.appending.validation_thread import ValidationThread
 from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
@@ -26,12 +29,10 @@ from oncelog.broker.interception import Interceptor, MarkerGate
 from oncelog.broker.listeners import ListenersAtWork
 from oncelog.broker.log_manager import LogManager
 from oncelog.broker.long_requests import MAY_WAIT_LONG, READ_AT_ONCE_BYTES, LongRequests
-from oncelog.broker.long_writes import LongWrites
 from oncelog.broker.metadata_sync import MetadataSync
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
 from oncelog.broker.partition import Partition
-from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
 from oncelog.broker.repeated_commits import RepeatedCommits
@@ -103,8 +104,9 @@ class Broker:
         self.fetches = FetchPurgatory(self.timers, self.slices)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.slices, self.request_memory)
-        self.batch_checks = BatchChecks(self.request_memory, work_clock)
-        self.long_writes = LongWrites(self.request_memory)
+        self.validation_thread = ValidationThread(self.request_memory, work_clock)
+        self.large_writes = LargeWrites(self.request_memory)
+        self.appends = AppendPipeline(self, self.validation_thread, self.large_writes)
         self.answer_memory = AnswerMemory(self.request_memory, all_at_once=bool(nodes))
         self.commit_order = CommitOrder(self)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)

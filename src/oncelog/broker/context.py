@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +13,6 @@ from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
     from oncelog.broker.commit_order import Place
-    from oncelog.broker.partition import Partition
 
 Part = Buffer | FileSlice
 """A part of an answer: bytes in memory, or a range of a file that the server sends without copying."""
@@ -79,12 +77,10 @@ class RequestContext:
     """Set by ``long_requests``, which counts its memory until it is answered."""
     mutation_wait_ms: int = 0
     """How long the caller must wait after what it has created or deleted (``broker.mutations``)."""
-    under_check: int = 0
-    """Batches of a Produce that ``batch_checks`` is working on."""
-    checks: dict[Partition, deque[Callable[[], None]]] | None = None
-    """By partition: how to begin further batches for it once the one being checked has moved on."""
-    room: Deferred[None] | None = None
-    """For a Produce with the most batches allowed under check: resolves when there is room for more."""
+    parks: int = 0
+    """How many waits keep its connection from starting other requests (``broker.parking``)."""
+    park_capacity: Deferred[None] | None = None
+    """For a request with the most parks allowed: resolves when there may be another."""
     place: Place | None = None
     """Place in the queue of its group, for a long commit and for those that arrived after one."""
     settled: bool = False

@@ -12,9 +12,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from oncelog.broker.appending.verification import verify_transaction
 from oncelog.broker.cluster import NO_LEADER
 from oncelog.broker.slices import Work, in_parts
-from oncelog.broker.verification import verify_transaction
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import NONE, Error, StorageError

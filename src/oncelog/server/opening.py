@@ -318,7 +318,7 @@ def _write_elsewhere(server: Server, machine: Machine) -> None:
     """Have another thread write large batches."""
     elsewhere = Elsewhere(server, machine.worker(server.loop, "oncelog-writer"))
     server.answered_elsewhere.append(elsewhere)
-    server.broker.long_writes.begin(elsewhere, threading.Lock)
+    server.broker.large_writes.begin(elsewhere, threading.Lock)
 
 
 class _Observed(NamedTuple):

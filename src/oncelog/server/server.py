@@ -89,7 +89,7 @@ class Server:
         self._checking = Elsewhere(self, checker)
         self.answered_elsewhere = [self._checking]  # all work on other threads that answers wait for
         if broker.cluster is None:  # whose turns are each one node's
-            broker.batch_checks.elsewhere = self._checking
+            broker.validation_thread.worker = self._checking
         self._listeners: dict[Door, asyncio.Server] = {}
         self._doors: list[Door] = []
         self._opening: set[asyncio.Task[None]] = set()
@@ -198,9 +198,9 @@ class Server:
         ):
             await asyncio.sleep(0.001)
         self._over = True
-        broker.long_writes.end()
+        broker.large_writes.end()
         if not self._checking.under_way:  # else a batch could overtake one that is under check
-            broker.batch_checks.elsewhere = None  # what the broker still finishes is checked in its turn
+            broker.validation_thread.worker = None  # what the broker still finishes is checked in its turn
         try:
             self.broker.stop(self.now_ms())
         finally:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from oncelog.broker.appending.verification import verify_transaction
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
-from oncelog.broker.verification import verify_transaction
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.deferred import Deferred

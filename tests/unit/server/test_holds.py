@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 import oncelog
-from oncelog.broker.long_writes import LONG_WRITE_BYTES
+from oncelog.broker.appending.large_writes import LARGE_WRITE_BYTES
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -74,7 +74,7 @@ class Client:
         return number, answer, body
 
 
-@pytest.mark.parametrize("first", [10, LONG_WRITE_BYTES], ids=["short", "long"])
+@pytest.mark.parametrize("first", [10, LARGE_WRITE_BYTES], ids=["short", "long"])
 def test_a_batch_under_check_is_not_overtaken_when_one_before_it_has_been_written(first: int, tmp_path: Path) -> None:
     """The one before it waits for its transaction's coordinator when the other is begun, so it is written later."""
     go_on = threading.Event()

@@ -33,10 +33,12 @@ from tests.unit.broker.apis_admin.conftest import RecordingChannel
 
 
 def produce(
-    number: int, *, acks: int = -1, value: bytes = b"v", codec: Compression = Compression.NONE, times: int = 1
+    number: int, *, acks: int = -1, value: bytes = b"v", codec: Compression = Compression.NONE, partitions: int = 1
 ) -> bytes:
     records = encode_batch([Record(0, int(time.time() * 1000), b"k", value)], compression=codec)
-    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(0, records)] * times)
+    topic = TopicProduceData(
+        name="t", partition_data=[PartitionProduceData(index, records) for index in range(partitions)]
+    )
     return encode_request(0, 9, number, "test", ProduceRequest(None, acks, 30_000, [topic]).encode(9))
 
 
@@ -44,9 +46,9 @@ def connected(broker: oncelog.Broker) -> socket.socket:
     return socket.create_connection((broker.address.host, broker.address.port), timeout=60)
 
 
-def log_end(broker: oncelog.Broker) -> int:
+def log_end(broker: oncelog.Broker, index: int = 0) -> int:
     def look(nodes: Nodes) -> int:
-        partition = nodes.server.broker.partition(TopicPartition("t", 0))
+        partition = nodes.server.broker.partition(TopicPartition("t", index))
         assert partition is not None
         return partition.log.log_end_offset
 
@@ -102,12 +104,12 @@ def checks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tmp_path: Path) -> None:
     """A part of it is being checked by then, and the rest waits for its turn."""
-    wide = produce(1, acks=0, value=Random(1).randbytes(5000) + bytes(200_000), codec=Compression.GZIP, times=400)
+    wide = produce(1, acks=0, value=Random(1).randbytes(5000) + bytes(200_000), codec=Compression.GZIP, partitions=400)
     broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
 
     def act(nodes: Nodes) -> int:
         core = nodes.server.broker
-        core.topics.create("t", 1, {}, 0)
+        core.topics.create("t", 400, {}, 0)
         core.receive(RecordingChannel(), 0, memoryview(wide)[4:], nodes.server.now_ms())
         return len(core.slices)
 
@@ -115,7 +117,7 @@ def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tm
         assert broker.on_loop(act)
         broker.stop()
         broker.start()
-        assert log_end(broker) == 400
+        assert [log_end(broker, index) for index in range(400)] == [1] * 400
 
 
 def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(

@@ -6,14 +6,15 @@ A refusal goes to the security log, unless the check only filters an answer (``l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclResourceType, Operation
 from oncelog.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
     from oncelog.broker.context import RequestContext
+    from oncelog.broker.security.authorizer import Authorizer
+    from oncelog.broker.security.security_log import SecurityLog
 
 TOPIC = AclResourceType.TOPIC
 GROUP = AclResourceType.GROUP
@@ -22,9 +23,24 @@ TRANSACTIONAL_ID = AclResourceType.TRANSACTIONAL_ID
 USER = AclResourceType.USER
 
 
-def allows(broker: Broker, context: RequestContext, operation: int, kind: int, name: str, *, log: bool = True) -> bool:
+class AccessPorts(Protocol):
+    """Who decides about rights, and where refusals are logged."""
+
+    @property
+    def authorizer(self) -> Authorizer | None: ...
+
+    @property
+    def security_log(self) -> SecurityLog: ...
+
+    @property
+    def now_ms(self) -> int: ...
+
+
+def allows(
+    ports: AccessPorts, context: RequestContext, operation: int, kind: int, name: str, *, log: bool = True
+) -> bool:
     """Whether the caller may do ``operation`` on one resource."""
-    authorizer = broker.authorizer
+    authorizer = ports.authorizer
     if authorizer is None:
         return True
     principal, host = context.principal, context.client_host
@@ -32,29 +48,29 @@ def allows(broker: Broker, context: RequestContext, operation: int, kind: int, n
         return True
     if log:
         api = ApiKey(context.api_key).name
-        broker.security_log.refused_operation(principal, host, operation, kind, name, api, broker.now_ms)
+        ports.security_log.refused_operation(principal, host, operation, kind, name, api, ports.now_ms)
     return False
 
 
-def sees_topic(broker: Broker, context: RequestContext, topic: str) -> bool:
+def sees_topic(ports: AccessPorts, context: RequestContext, topic: str) -> bool:
     """Whether the caller may learn of a topic that it has not named."""
-    return allows(broker, context, Operation.DESCRIBE, TOPIC, topic, log=False)
+    return allows(ports, context, Operation.DESCRIBE, TOPIC, topic, log=False)
 
 
-def allows_cluster(broker: Broker, context: RequestContext, operation: int, *, log: bool = True) -> bool:
-    return allows(broker, context, operation, CLUSTER, CLUSTER_NAME, log=log)
+def allows_cluster(ports: AccessPorts, context: RequestContext, operation: int, *, log: bool = True) -> bool:
+    return allows(ports, context, operation, CLUSTER, CLUSTER_NAME, log=log)
 
 
-def allows_some(broker: Broker, context: RequestContext, operation: int, kind: int) -> bool:
+def allows_some(ports: AccessPorts, context: RequestContext, operation: int, kind: int) -> bool:
     """Whether there is any resource of this type on which the caller may do ``operation``."""
-    authorizer = broker.authorizer
+    authorizer = ports.authorizer
     return authorizer is None or authorizer.allows_some(context.principal, context.client_host, operation, kind)
 
 
-def authorized_operations(broker: Broker, context: RequestContext, kind: AclResourceType, name: str) -> int:
+def authorized_operations(ports: AccessPorts, context: RequestContext, kind: AclResourceType, name: str) -> int:
     """The caller's authorized operations on a resource, as a bit field of operation codes (KIP-430)."""
     field = 0
     for operation in SUPPORTED_OPERATIONS[kind]:
-        if allows(broker, context, operation, kind, name, log=False):
+        if allows(ports, context, operation, kind, name, log=False):
             field |= 1 << operation
     return field

@@ -1,7 +1,7 @@
 """Runs of produce requests: what a pipelining producer has sent is appended with one write and answered in one message.
 
 Called by :class:`~oncelog.broker.broker.Broker` for complete requests in a connection's buffer. A *route* is what the
-broker remembers of a produce request that took the general path (``apis/produce.py``) and was accepted: the bytes that
+broker remembers of a produce request that took the general path (``pipeline``) and was accepted: the bytes that
 are the same in the next ones, the topic and its limits, and the answer with gaps to fill. A run includes only requests
 that the general path would treat the same; anything special (another form, a refusal, a duplicate, a first batch that
 must be verified, a new segment) is left to that path, which sees the request from its first byte. Routes are forgotten
@@ -16,14 +16,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.produce import (
-    FIRST_WITH_TOPIC_IDS,
-    append_verified,
-    appended,
-    respond,
-    verify,
-    when_settled,
-)
+from oncelog.broker.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, respond
+from oncelog.broker.appending.pipeline import settle_by_deadline
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
@@ -146,7 +140,7 @@ class ProduceRuns:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._long_writes = broker.long_writes
+        self._large_writes = broker.large_writes
         self._routes: dict[Channel, list[Route]] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
@@ -195,7 +189,7 @@ class ProduceRuns:
         All answers of a run are sent as the one for ``slot``.
         """
         route = self._route(channel, buffer, start)
-        if route is None or (end - start >= self._long_writes.least_bytes and self._is_long(buffer, start)):
+        if route is None or (end - start >= self._large_writes.least_bytes and self._is_large(buffer, start)):
             return start
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
@@ -218,9 +212,9 @@ class ProduceRuns:
         self._answer(partition, run, _filled(run, partition, offsets), now_ms)
         return taken[-1].end
 
-    def _is_long(self, buffer: bytearray, start: int) -> bool:
+    def _is_large(self, buffer: bytearray, start: int) -> bool:
         """Whether the first request is one that the general path may have written by another thread."""
-        return int.from_bytes(buffer[start : start + 4], "big") >= self._long_writes.least_bytes
+        return int.from_bytes(buffer[start : start + 4], "big") >= self._large_writes.least_bytes
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Send a transaction's first batch, if it is small, down the general path from its verification on."""
@@ -231,16 +225,17 @@ class ProduceRuns:
         if header.size_bytes > SMALL_BATCH_BYTES:
             return start
         broker, request = self._broker, route.request
-        batch = buffer[at : at + header.size_bytes]
-        verified = verify(broker, route.version, request, partition, header, now_ms)
+        context = RequestContext(channel, slot, ApiKey.PRODUCE, route.version, correlation_id, "", now_ms)
+        records = buffer[at : at + header.size_bytes]
+        batch = PendingBatch(context, route.version, request, partition, memoryview(records), header)
+        verified = broker.appends.verify(batch)
         result: AppendResult | None = None
         if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
-            result = partition.append_checked(batch, header, now_ms, verified.value.guard)
+            result = partition.append_checked(records, header, now_ms, verified.value.guard)
             if result.error is NONE and not result.duplicate and partition.replicas is None:
                 answers = [template.fill(correlation_id, result.base_offset, result.log_start_offset)]
                 self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
                 return end
-        context = RequestContext(channel, slot, ApiKey.PRODUCE, route.version, correlation_id, "", now_ms)
         requests = broker.requests
 
         def answer(part: PartitionProduceResponse) -> None:
@@ -252,9 +247,9 @@ class ProduceRuns:
                 channel.reply(slot, [_encoded(route.version, request, correlation_id, part)])
 
         if result is not None:
-            answered = appended(broker, context, request, partition, result)
+            answered = broker.appends.answer(batch, result)
         else:
-            answered = append_verified(broker, context, request, partition, memoryview(batch), header, verified)
+            answered = broker.appends.append_verified(batch, verified)
         if requests is not None:
             context.local_ns = requests.clock() - begun_ns
             requests.handled(ApiKey.PRODUCE, route.version, context.local_ns)
@@ -305,7 +300,7 @@ class ProduceRuns:
             channel.reply(slot, [_encoded(route.version, route.request, entry.correlation_id, part) for entry in taken])
 
         deadline_ms = now_ms + route.request.timeout_ms
-        when_settled(self._broker.timers, deadline_ms, partition.when_committed(committed_from), settle)
+        settle_by_deadline(self._broker.timers, deadline_ms, partition.when_committed(committed_from), settle)
 
 
 def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[bytes]:

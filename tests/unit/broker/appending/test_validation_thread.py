@@ -10,15 +10,16 @@ from random import Random
 import pytest
 
 from oncelog.broker.apis.produce import PARTITIONS_AT_ONCE
-from oncelog.broker.batch_checks import (
+from oncelog.broker.appending.batch import PendingBatch
+from oncelog.broker.appending.validation_thread import (
     LONG_BYTES,
     LONG_FOR_QUICK_CODECS_BYTES,
     LONG_GZIP_BYTES,
-    OF_ONE_REQUEST,
+    MAX_IN_VALIDATION_BYTES,
     SHORT_UNPACKED_BYTES,
-    UNDER_CHECK_BYTES,
 )
 from oncelog.broker.context import RequestContext
+from oncelog.broker.parking import MAX_PARKS, Park
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.create_topics_request import (
@@ -37,7 +38,7 @@ from oncelog.records.batch import HEADER_SIZE_BYTES, encode_batch
 from oncelog.records.compression import Compression
 from oncelog.records.crc import crc32c
 from oncelog.records.record import Record
-from oncelog.records.validation import unpacked_limit
+from oncelog.records.validation import Checked, unpacked_limit
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
@@ -95,7 +96,7 @@ class Side:
         self.admin = Admin(**settings)
         self.broker = self.admin.broker
         self.elsewhere = Later()
-        self.broker.batch_checks.elsewhere = self.elsewhere
+        self.broker.validation_thread.worker = self.elsewhere
         made = [
             CreatableTopic(
                 name=name,
@@ -228,7 +229,7 @@ def test_the_answer_is_that_of_a_broker_that_checks_in_its_own_turn(side: Side, 
         batch[22] = Compression.GZIP
         batch[17:21] = crc32c(memoryview(batch)[21:]).to_bytes(4, "big")
     here, there, alone = Peer(), Peer(), Side()
-    alone.broker.batch_checks.elsewhere = None
+    alone.broker.validation_thread.worker = None
     alone.produce(here, bytes(batch), acks=acks)
     side.produce(there, bytes(batch), acks=acks)
     assert not there.answers
@@ -312,7 +313,7 @@ def test_a_batch_of_a_transaction_is_verified_when_it_is_checked(side: Side) -> 
 
 def test_behind_as_much_as_may_be_under_check_batches_are_checked_in_their_own_turn(side: Side) -> None:
     """A client that sends, disconnects and reconnects does not fill a queue ahead of the others."""
-    batch, most = packed(), UNDER_CHECK_BYTES // unpacked_limit(1_048_588)
+    batch, most = packed(), MAX_IN_VALIDATION_BYTES // unpacked_limit(1_048_588)
     for _ in range(most):
         gone = Peer()
         side.produce(gone, batch)
@@ -332,17 +333,14 @@ def test_behind_as_much_as_may_be_under_check_batches_are_checked_in_their_own_t
     assert side.end_offset() == most + 2
 
 
-def test_a_short_batch_behind_a_long_one_for_its_partition_waits_for_it(side: Side) -> None:
-    peer, short = Peer(), packed(10, Compression.NONE)
-    side.produce(peer, packed(), short, short, packed(), indexes=[0, 0, 1, 0])
-    assert (side.end_offset(0), side.end_offset(1)) == (0, 1)
-    for _ in range(3):
-        assert peer.held
-        assert len(side.elsewhere.jobs) == 1, "others' batches have their turns between"
-        side.elsewhere.do()
-    assert not peer.held
-    assert [(part.index, part.base_offset) for part in peer.parts()] == [(0, 0), (0, 1), (1, 0), (0, 2)]
-    assert side.broker.request_memory.taken_bytes == 0
+def test_the_last_of_several_entries_for_a_partition_counts(side: Side) -> None:
+    """Apache Kafka 4.3.1 answers so: it puts the entries into a map."""
+    peer = Peer()
+    two, three = (bytes(encode_batch([Record(n, NOW_MS, b"k", b"v") for n in range(count)])) for count in (2, 3))
+    side.produce(peer, packed(), two, packed(), three, indexes=[0, 1, 0, 0])
+    assert not side.elsewhere.jobs
+    assert [(part.index, part.base_offset) for part in peer.parts()] == [(0, 0), (1, 0)]
+    assert (side.end_offset(0), side.end_offset(1)) == (3, 2)
 
 
 @pytest.mark.parametrize(("before", "after"), [("CreateTime", "LogAppendTime"), ("LogAppendTime", "CreateTime")])
@@ -378,42 +376,41 @@ def test_the_timeout_begins_when_the_batch_is_appended(step_ms: int) -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_of_a_request_that_names_one_partition_hundreds_of_times_few_wait_to_be_checked(
+def test_few_batches_of_a_request_for_many_partitions_are_parked(
     side: Side, fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Batches that would take no time themselves wait after the first one, which takes long."""
-    short = bytes(encode_batch([Record(0, NOW_MS, b"k", b"v")]))
-    count, peer, most, checks = 400, Peer(), 0, side.broker.batch_checks
+    count, peer, most = 400, Peer(), 0
+    topic = CreatableTopic(name="many", num_partitions=count, replication_factor=1)
+    side.admin.ask(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
     contexts: list[RequestContext] = []
-    check = checks.check
+    validate = side.broker.validation_thread.validate
 
-    def noted(context: RequestContext, *args: object) -> object:
-        contexts.append(context)
-        return check(context, *args)  # type: ignore[arg-type]
+    def noted(batch: PendingBatch, now_ms: int) -> Park[Checked]:
+        contexts.append(batch.context)
+        return validate(batch, now_ms)
 
-    monkeypatch.setattr(checks, "check", noted)
+    monkeypatch.setattr(side.broker.validation_thread, "validate", noted)
     if fails:
         monkeypatch.setattr("oncelog.records.validation.record_area", lambda *_: 1 // 0)
-    side.produce(peer, packed(), *[short] * (count - 1), indexes=[0] * count)
+    side.produce(peer, *[packed()] * count, topic="many", indexes=range(count))
     while side.elsewhere.jobs or side.broker.slices:
         side.broker.slices.finish()
-        most = max(most, contexts[0].under_check)
+        most = max(most, contexts[0].parks)
         if side.elsewhere.jobs:
             side.elsewhere.do()
-    assert PARTITIONS_AT_ONCE < most <= OF_ONE_REQUEST + PARTITIONS_AT_ONCE
+    assert PARTITIONS_AT_ONCE < most <= MAX_PARKS + PARTITIONS_AT_ONCE
     if fails:
         assert peer.closed is not None
     else:
-        assert [part.base_offset for part in peer.parts()] == list(range(count))
+        assert [(part.index, part.base_offset) for part in peer.parts()] == [(index, 0) for index in range(count)]
     assert side.broker.request_memory.taken_bytes == 0
 
 
 @pytest.mark.parametrize("refused", ["damaged", "unforeseen"])
-@pytest.mark.parametrize("at_once", [False, True])
 def test_nothing_of_an_idempotent_producer_goes_before_what_was_refused(
-    side: Side, refused: str, at_once: bool, monkeypatch: pytest.MonkeyPatch
+    side: Side, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the same request or the next one: the sequence shows a gap, as in Apache Kafka."""
+    """The next request's sequence shows a gap, as in Apache Kafka."""
     peer, producer = Peer(), {"producer_id": 5, "producer_epoch": 0}
     side.produce(peer, bytes(encode_batch([Record(0, NOW_MS, b"k", b"v")], base_sequence=0, **producer)))
     second = bytearray(packed(base_sequence=1, **producer))
@@ -427,14 +424,8 @@ def test_nothing_of_an_idempotent_producer_goes_before_what_was_refused(
                 "oncelog.records.validation.record_area",
                 lambda *args: 1 // 0 if fails and fails.pop() else whole(*args),
             )
-        if at_once:
-            side.produce(peer, bytes(second), third, indexes=[0, 0])
-        else:
-            side.produce(peer, bytes(second))
-            side.produce(Peer(), third)
+        side.produce(peer, bytes(second))
+        side.produce(Peer(), third)
         while side.elsewhere.jobs:
             side.elsewhere.do()
     assert side.end_offset() == 1
-    if refused == "damaged" and at_once:
-        errors = [part.error_code for part in peer.parts()]
-        assert errors == [Error.NONE, Error.CORRUPT_MESSAGE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER]

@@ -6,7 +6,7 @@ a marker arrived does not admit what comes after it. Source: Kafka's ``AddPartit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
@@ -15,14 +15,25 @@ from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.types import NO_SEQUENCE, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.cluster import Cluster
     from oncelog.broker.partition import Partition
+    from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
 _NOT_NEEDED = Deferred.of(Verification(NONE))
 
 
+class VerificationPorts(Protocol):
+    """Who coordinates transactions, and between which nodes."""
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def transactions(self) -> TransactionCoordinator: ...
+
+
 def verify_transaction(
-    broker: Broker,
+    ports: VerificationPorts,
     partition: Partition,
     transactional_id: str,
     stamp: ProducerIdAndEpoch,
@@ -42,21 +53,21 @@ def verify_transaction(
             return Verification(refused_by_coordinator(error, operation))
         return new_tuple(Verification, (NONE, guard))
 
-    if broker.cluster is None:
-        return _ask(broker, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
-    with broker.cluster.asked(None):  # one node asks another
-        return _ask(broker, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
+    if ports.cluster is None:
+        return _ask(ports, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
+    with ports.cluster.asked(None):  # one node asks another
+        return _ask(ports, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
 
 
 def _ask(
-    broker: Broker,
+    ports: VerificationPorts,
     partition: TopicPartition,
     transactional_id: str,
     stamp: ProducerIdAndEpoch,
     operation: TransactionSupportedOperation,
     now_ms: int,
 ) -> Deferred[Error]:
-    coordinator = broker.transactions
+    coordinator = ports.transactions
     if operation.supports_epoch_bump:
         return coordinator.add_partitions(transactional_id, stamp, [partition], now_ms, transaction_version=2)
     return coordinator.verify_partitions(transactional_id, stamp, [partition], now_ms).map(

@@ -7,7 +7,7 @@ from threading import Lock
 
 import pytest
 
-from oncelog.broker.long_writes import LONG_WRITE_BYTES
+from oncelog.broker.appending.large_writes import LARGE_WRITE_BYTES
 from oncelog.errors import Error, StorageError
 from oncelog.ports import Buffer
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -20,21 +20,21 @@ from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryFile
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS
-from tests.unit.broker.test_batch_checks import Later, Peer, Side
+from tests.unit.broker.appending.test_validation_thread import Later, Peer, Side
 
 
 @pytest.fixture
 def side() -> Iterator[Side]:
     made = Side()
-    made.broker.batch_checks.elsewhere = None
+    made.broker.validation_thread.worker = None
     made.elsewhere = Later()
-    made.broker.long_writes.begin(made.elsewhere)
+    made.broker.large_writes.begin(made.elsewhere)
     yield made
     made.broker.stop(NOW_MS)
 
 
 def long(**of: int | bool) -> bytes:
-    return bytes(encode_batch([Record(0, NOW_MS, None, bytes(LONG_WRITE_BYTES))], **of))  # type: ignore[arg-type]
+    return bytes(encode_batch([Record(0, NOW_MS, None, bytes(LARGE_WRITE_BYTES))], **of))  # type: ignore[arg-type]
 
 
 def short() -> bytes:
@@ -60,7 +60,7 @@ def test_a_large_batch_holds_its_connection_until_it_is_in_the_log(side: Side) -
     peer, memory = Peer(), side.broker.request_memory
     side.produce(peer, long())
     assert (peer.held, peer.answers, side.end_offset(), sizes(side)) == (1, [], 0, [])
-    assert memory.taken_bytes >= LONG_WRITE_BYTES
+    assert memory.taken_bytes >= LARGE_WRITE_BYTES
     side.elsewhere.do()
     assert (peer.held, answers(peer), side.end_offset()) == (0, [(Error.NONE, 0)], 1)
     assert memory.taken_bytes == 0
@@ -74,7 +74,7 @@ def test_a_small_one_is_written_in_its_own_turn(side: Side) -> None:
 
 def test_one_is_written_in_its_own_turn_once_nothing_is_handed_over_any_more(side: Side) -> None:
     peer = Peer()
-    side.broker.long_writes.end()
+    side.broker.large_writes.end()
     side.produce(peer, long())
     assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
 
@@ -94,7 +94,7 @@ def test_it_is_written_under_its_own_lock_by_whoever_comes_first(side: Side, mon
         append(file, buffers)
 
     monkeypatch.setattr(MemoryFile, "append", seen)
-    side.broker.long_writes.begin(side.elsewhere, make_lock)
+    side.broker.large_writes.begin(side.elsewhere, make_lock)
     for end_offset in (1, 2):
         side.produce(Peer(), long())
         partition = side.broker.partition(TopicPartition("plain", 0))
@@ -205,7 +205,7 @@ def test_large_batches_of_several_connections_stand_in_line_and_nothing_waits_fo
     for peer in peers:
         side.produce(peer, long())
     assert (len(side.elsewhere.jobs), [peer.held for peer in peers]) == (1, [1, 1, 1])
-    assert memory.taken_bytes >= 3 * LONG_WRITE_BYTES
+    assert memory.taken_bytes >= 3 * LARGE_WRITE_BYTES
     for written in range(3):
         assert [answers(peer) for peer in peers] == [[(Error.NONE, offset)] for offset in range(written)] + [[]] * (
             3 - written
@@ -225,18 +225,6 @@ def test_a_small_one_of_another_connection_goes_ahead_of_those_in_line(side: Sid
     side.elsewhere.do()
     side.elsewhere.do()
     assert sizes(side) == [len(long()), len(short()), len(long())]
-
-
-def test_batches_of_one_request_for_the_same_partition_keep_their_order_in_line(side: Side) -> None:
-    first, second = Peer(), Peer()
-    side.produce(first, long())
-    side.produce(second, long(), short(), indexes=[0, 0])
-    assert side.end_offset() == 0
-    side.elsewhere.do()
-    side.elsewhere.do()
-    assert answers(second) == [(Error.NONE, 1), (Error.NONE, 2)]
-    assert sizes(side) == [len(long()), len(long()), len(short())]
-    assert second.held == 0
 
 
 def test_one_that_is_refused_in_its_turn_holds_up_nobody_behind_it(side: Side) -> None:

@@ -1,0 +1,120 @@
+"""Has batches of many bytes written by another thread, while the event loop goes on.
+
+Called by ``pipeline``. The kernel copies a batch into its page cache without the interpreter's lock, and may take
+milliseconds for a megabyte if memory is new or much of the disk's work is waiting: that would hold up everybody.
+Handing over costs about 100 us of both cores, so smaller batches are written on the loop.
+
+Invariants
+- Batches of a connection do not overtake each other: the request is parked until its batch is in the log.
+- What anybody else does to the partition's log waits for the batch (``log.long_append``); reads do not.
+- One batch of a partition is handed over at a time. Further large ones queue for the partition, in the order of
+  arrival; the loop does not wait for them, and smaller ones go ahead of those in the queue.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from oncelog.broker.parking import Park, ParkReason
+from oncelog.deferred import Deferred
+from oncelog.errors import InvariantError
+
+if TYPE_CHECKING:
+    from oncelog.broker.appending.batch import PendingBatch
+    from oncelog.broker.partition import Partition
+    from oncelog.broker.request_memory import RequestMemory
+    from oncelog.log.long_append import LongAppend
+    from oncelog.ports import Background
+
+LARGE_WRITE_BYTES = 256 * 1024
+"""Least size of a batch that is worth handing over."""
+
+
+class _Queue:
+    """The batches of one partition: the one that was handed over, and those behind it."""
+
+    __slots__ = ("is_writing", "waiting")
+
+    def __init__(self) -> None:
+        self.is_writing = False
+        self.waiting: deque[tuple[int, Deferred[None]]] = deque()
+        """The size of each batch in bytes, and what tells it of its turn."""
+
+
+class LargeWrites:
+    """The writes of one broker that are under way."""
+
+    def __init__(self, memory: RequestMemory) -> None:
+        self._memory = memory
+        self._worker: Background | None = None
+        self._make_lock: Callable[[], AbstractContextManager[object]] = nullcontext
+        self.least_bytes = sys.maxsize
+        """Size from which batches are handed over."""
+        self._queues: dict[Partition, _Queue] = {}
+
+    def begin(
+        self,
+        worker: Background,
+        make_lock: Callable[[], AbstractContextManager[object]] = nullcontext,
+        least_bytes: int = LARGE_WRITE_BYTES,
+    ) -> None:
+        """Hand over from now on; until then every batch is written on the loop.
+
+        :param make_lock: a lock for a batch that ``worker`` writes on another thread.
+        """
+        self._worker, self._make_lock, self.least_bytes = worker, make_lock, least_bytes
+
+    def end(self) -> None:
+        """Hand over nothing more."""
+        self._worker, self.least_bytes = None, sys.maxsize
+
+    def must_queue(self, batch: PendingBatch) -> bool:
+        """Whether a batch has to wait behind a large one of its partition."""
+        return batch.size_bytes >= self.least_bytes and batch.partition in self._queues
+
+    def queue(self, batch: PendingBatch) -> Park[None]:
+        """Resolved when it is the batch's turn."""
+        turn: Deferred[None] = Deferred()
+        self._memory.estimate(batch.size_bytes)
+        self._queues[batch.partition].waiting.append((batch.size_bytes, turn))
+        return Park(batch.context, ParkReason.LARGE_WRITES, turn)
+
+    def write(self, batch: PendingBatch, append: LongAppend) -> Park[None]:
+        """Resolved when the bytes are in the file or the disk has refused them."""
+        worker = self._worker
+        if worker is None:
+            raise InvariantError("a batch was to be written by a thread, and there is none")
+        written: Deferred[None] = Deferred()
+        partition, size_bytes = batch.partition, batch.size_bytes
+        append.alone = self._make_lock()
+        park = Park(batch.context, ParkReason.WRITE, written)
+        self._memory.estimate(size_bytes)
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = self._queues[partition] = _Queue()
+        queue.is_writing = True
+
+        def done(error: Exception | None) -> None:
+            self._memory.estimate(-size_bytes)
+            if error is None:
+                written.resolve(None)
+            else:
+                written.fail(error)
+            self._next(partition, queue)
+
+        worker.run(append.write, done)
+        return park
+
+    def _next(self, partition: Partition, queue: _Queue) -> None:
+        """Give those in the queue their turn, up to the next one that is handed over: others are refused."""
+        queue.is_writing = False
+        while queue.waiting and not queue.is_writing:
+            size_bytes, turn = queue.waiting.popleft()
+            self._memory.estimate(-size_bytes)
+            turn.resolve(None)
+        if not queue.is_writing:
+            del self._queues[partition]

@@ -53,10 +53,11 @@ class Deferred(Generic[T]):
         try:
             return cls.of(function(value))
         except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
-            return cls._failed(error)
+            return cls.of_failure(error)
 
     @classmethod
-    def _failed(cls, error: Exception) -> Deferred[T]:
+    def of_failure(cls, error: Exception) -> Deferred[T]:
+        """Already failed."""
         result = cls()
         result.fail(error)
         return result
@@ -113,7 +114,7 @@ class Deferred(Generic[T]):
             try:
                 value = function(self._value)  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
-                return Deferred._failed(error)
+                return Deferred.of_failure(error)
             return Deferred.of(value)
         result: Deferred[U] = Deferred()
 
@@ -129,7 +130,7 @@ class Deferred(Generic[T]):
             try:
                 return function(self._value)  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
-                return Deferred._failed(error)
+                return Deferred.of_failure(error)
         result: Deferred[U] = Deferred()
         self.map(function).then(lambda inner: inner.then(result.resolve, result.fail), result.fail)
         return result

@@ -58,7 +58,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/appending/pipeline.py:_locate": IN_KAFKAS_ORDER,
     "oncelog/broker/apis/txn_offset_commit.py:_commit": IN_KAFKAS_ORDER,
     "oncelog/broker/broker.py:_receive": HOT,
-    "oncelog/broker/broker.py:_reply": HOT,
+    "oncelog/broker/request_life.py:_answer": HOT,
     "oncelog/broker/cleaner.py:_start": ONE_LOOP,
     "oncelog/broker/produce_runs.py:_begin_transaction": HOT,
     "oncelog/cli/fates.py:_fates": ONE_LOOP,

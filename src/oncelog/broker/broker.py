@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oncelog.broker.answer_memory import AnswerMemory, AnswerTooLong
-from oncelog.broker.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
+from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis.api_versions import refuse_version
-from oncelog.broker.apis.registry import Served, handler_for, import_handlers, served_apis
+from oncelog.broker.apis.registry import handler_for, import_handlers, served_apis
 from oncelog.broker.appending.large_writes import LargeWrites
 from oncelog.broker.appending.pipeline import AppendPipeline
 from oncelog.broker.appending.produce_runs import ProduceRuns
 from oncelog.broker.appending.validation_thread import ValidationThread
 from oncelog.broker.commit_order import CommitOrder
-from oncelog.broker.context import Channel, Part, RequestContext
+from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
 from oncelog.broker.flushing import Flushing
 from oncelog.broker.interception import Interceptor, MarkerGate
 from oncelog.broker.listeners import ListenersAtWork
 from oncelog.broker.log_manager import LogManager
-from oncelog.broker.long_requests import MAY_WAIT_LONG, READ_AT_ONCE_BYTES, LongRequests
+from oncelog.broker.long_requests import READ_AT_ONCE_BYTES, LongRequests
 from oncelog.broker.metadata_sync import MetadataSync
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
@@ -38,11 +35,12 @@ from oncelog.broker.recovery import RecoveryProgress
 from oncelog.broker.repeated_commits import RepeatedCommits
 from oncelog.broker.repeated_fetches import RepeatedFetches
 from oncelog.broker.repeated_requests import RepeatedRequests
+from oncelog.broker.request_life import Answer, RequestLife
 from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
-from oncelog.broker.slices import Slices, Work
+from oncelog.broker.slices import Slices
 from oncelog.broker.throttle import Throttle
 from oncelog.broker.topics import Topics
 from oncelog.config import BrokerConfig
@@ -134,6 +132,7 @@ class Broker:
         self.throttle: Throttle | None = None
         self.now_ms = 0
         """The latest time it was given; a request that has waited uses it, because the clock may have been set."""
+        self._request_life = RequestLife(self, self._call_api)
         self.quotas_changed()
 
     def intercept(self, interceptor: Interceptor, markers: MarkerGate) -> None:
@@ -276,59 +275,24 @@ class Broker:
             if header.api_key == PRODUCE:
                 request = parse_one_partition(frame, body, header.api_version)
             if request is None and len(frame) > READ_AT_ONCE_BYTES:
-                self._read_in_pieces(context, served, frame, body)
+                self._request_life.begin_long(context, frame, body)
                 return
             if request is None:
                 request, _ = request_type(header.api_key).decode_prefix(frame, header.api_version, body)
         except MalformedMessage as error:
             channel.close(f"a request could not be read: {error}")
             return
-        self._work_on(context, served, request, len(frame))
+        self._request_life.begin(context, request, len(frame))
         if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
             return  # with several nodes, or with an interceptor, no routes are used: see receive_run
         learner = self._produce_runs if header.api_key == PRODUCE else self._repeated[header.api_key]
         learner.learn(context, request, frame, body)  # type: ignore[arg-type]
 
-    def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
-        """Decode a long request with other turns in between, and handle it as the node that was asked."""
-        cluster, size = self.cluster, len(frame)
-
-        def work_on(request: Message) -> None:
-            context.now_ms = self.now_ms
-            with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
-                self._work_on(context, served, request, size)
-
-        self.commit_order.arrived(context, frame, body)
-        self.long_requests.read(context, frame, body, work_on, partial(self._defect, context))
-
-    def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
-        """Have a request handled, and answer it now or later."""
-        if self.metadata_sync.moving is not None and self.metadata_sync.holds_request(
-            context, partial(self._work_on, context, served, request, size_bytes)
-        ):
-            return
-        context.request_bytes = size_bytes
-        begun_ns = self.slices.begins_for(context) if self.throttle is not None else None
-        try:
-            rights = served.rights if self.authorizer is not None else ()
-            refused = refused_request(self, context, request, rights) if rights else None
-            result = handler_for(context.api_key)(self, context, request) if refused is None else refused
-            if self.requests is not None and isinstance(result, Deferred) and not result.succeeded:
-                context.local_ns = self.requests.clock() - context.begun_ns
-                self.requests.handled(context.api_key, context.api_version, context.local_ns)
-        except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
-            self._defect(context, error)
-            return
-        finally:
-            self.slices.ends_for(context, begun_ns)
-        if not isinstance(result, Deferred):
-            self._reply(context, result)
-        elif result.succeeded:
-            self._reply(context, result.value)
-        else:
-            if context.is_long and context.api_key in MAY_WAIT_LONG:
-                self.long_requests.answered(context)
-            result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
+    def _call_api(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
+        """Check the caller's rights, and have the API's handler answer."""
+        rights = self.served[context.api_key].rights if self.authorizer is not None else ()
+        refused = refused_request(self, context, request, rights) if rights else None
+        return handler_for(context.api_key)(self, context, request) if refused is None else refused
 
     def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle together as many as possible of the requests in ``buffer[start:end]``, each preceded by its size.
@@ -362,22 +326,6 @@ class Broker:
         for repeated in self._repeated.values():
             repeated.forget(channel)
 
-    def _defect(self, context: RequestContext, error: Exception) -> None:
-        """A request met a case that no rule foresees: only its own client is affected."""
-        if context.place is not None:
-            context.place.leave()
-        self.answer_memory.end(context.channel)
-        if context.is_long:
-            self.long_requests.answered(context)
-        if isinstance(error, AnswerTooLong):
-            context.channel.close(str(error))
-            return
-        if self.requests is not None:
-            self.requests.failed(context.api_key)
-        name = ApiKey(context.api_key).name
-        logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
-        context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
-
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop what only it waits for. Group membership lasts until its session ends."""
         self.fetches.drop(channel)
@@ -385,61 +333,6 @@ class Broker:
         self.long_requests.disconnected(channel)
         self.slices.drop(channel)
         self.answer_memory.end(channel)
-
-    def _reply(self, context: RequestContext, response: Message | None) -> None:
-        if not self.metadata_sync.is_settled and self.metadata_sync.holds_answer(
-            context, partial(self._reply, context, response), partial(self._defect, context)
-        ):
-            return
-        if context.place is not None:
-            context.place.leave()
-        if context.is_long and not self.long_requests.carried_out(context):
-            self.answer_memory.end(context.channel)
-            if self.throttle is not None:  # else a client that hangs up at once would write without being counted
-                self.throttle.count(context, 0, self.now_ms)
-            return
-        if self.requests is not None:
-            total_ns = self.requests.clock() - context.begun_ns
-            if context.local_ns:
-                self.requests.answered(context.api_key, context.local_ns, total_ns, response)
-            else:
-                self.requests.handled_and_answered(context.api_key, context.api_version, total_ns, response)
-        if response is None:
-            if self.throttle is not None:
-                self.throttle.count(context, 0, self.now_ms)
-            self._send(context, ())
-            return
-        if context.is_wide or (context.api_key not in (PRODUCE, FETCH) and response.is_long()):
-            work = self._write_in_pieces(context, response)
-            written = self.slices.begin(work, context.channel, owner=context, continues=True)
-            written.then(lambda parts: self._send(context, parts), lambda error: self._defect(context, error))
-            return
-        try:
-            parts = encoded(context, response)
-            if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts), self.now_ms)):
-                response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
-                parts = encoded(context, response)
-        except Exception as error:  # noqa: BLE001 - as above; this may be another request's turn
-            self._defect(context, error)
-            return
-        self._send(context, parts)
-
-    def _send(self, context: RequestContext, parts: Sequence[Part]) -> None:
-        context.channel.reply(context.slot, parts)
-        self.answer_memory.end(context.channel)
-        if context.is_long:
-            self.long_requests.answered(context)
-
-    def _write_in_pieces(self, context: RequestContext, response: Message) -> Work[list[Part]]:
-        """Encode a long answer, with other turns in between."""
-        parts = yield from encoded_in_pieces(context, response)
-        if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts), self.now_ms)):
-            response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
-            parts = yield from encoded_in_pieces(context, response)
-        going = yield from parts_of(response)
-        del response
-        self.slices.begin(giving_back(going))
-        return parts
 
     def quotas_changed(self) -> None:
         """Apply the quotas in the metadata store to clients."""

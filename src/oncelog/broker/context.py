@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Protocol
 
 from oncelog.broker.security.session import Session
 from oncelog.deferred import Deferred
+from oncelog.errors import InvariantError
 from oncelog.log.partition_log import FileSlice
 from oncelog.ports import Buffer
 
@@ -56,6 +58,26 @@ class Channel(Protocol):
         ...
 
 
+class RequestState(Enum):
+    """Where a request is on its way (``request_life``). In RECEIVED, READ and HANDLED it may be parked."""
+
+    RECEIVED = "its frame has arrived, and may wait for memory to be read"
+    READ = "it is a message; its rights are checked and its API handles it"
+    HANDLED = "its answer is known, and may wait until what it promises is on stable storage"
+    ANSWERED = "its answer is on its way"
+    DROPPED = "it gets no answer: its connection ended, or is ended"
+
+
+NEXT_STATES: Final = {
+    RequestState.RECEIVED: frozenset({RequestState.READ, RequestState.DROPPED}),
+    RequestState.READ: frozenset({RequestState.HANDLED, RequestState.DROPPED}),
+    RequestState.HANDLED: frozenset({RequestState.ANSWERED, RequestState.DROPPED}),
+    RequestState.ANSWERED: frozenset({RequestState.DROPPED}),
+    RequestState.DROPPED: frozenset(),
+}
+"""DROPPED behind ANSWERED: the answer could not be handed to the connection."""
+
+
 @dataclass(slots=True)
 class RequestContext:
     """One request of one connection."""
@@ -67,6 +89,7 @@ class RequestContext:
     correlation_id: int
     client_id: str
     now_ms: int
+    state: RequestState = RequestState.RECEIVED
     may_be_repeated: bool = False
     """The next requests may be like it. Set by Produce (an uncompressed batch was appended), Fetch (answered at once,
     with records), OffsetCommit (the offset of one partition was committed at once) and EndTxn (carried out at once)."""
@@ -83,13 +106,17 @@ class RequestContext:
     """For a request with the most parks allowed: resolves when there may be another."""
     place: Place | None = None
     """Place in the queue of its group, for a long commit and for those that arrived after one."""
-    settled: bool = False
-    """Its answer has waited, if it had to, for the sync of the metadata that it reports."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0
     local_ns: int = 0
     """For metrics: when it arrived, and how long it was worked on."""
+
+    def enter(self, state: RequestState) -> None:
+        """:raises InvariantError: no request in its present state may get there."""
+        if state not in NEXT_STATES[self.state]:
+            raise InvariantError(f"a request that is {self.state.name} cannot become {state.name}")
+        self.state = state
 
     @property
     def session(self) -> Session:

@@ -15,17 +15,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 
 from oncelog.broker.apis.registry import ONLY_LOOKS, SERVED
 from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.parking import Park, ParkReason
 from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.slices import Slices, Work
+from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.messages import request_type
 from oncelog.protocol.wire import ELEMENTS_IN_A_PIECE, Message
 
@@ -35,8 +36,6 @@ MAY_WAIT_LONG = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 """They wait for other members, who may never come: meanwhile their memory is not counted, like that of a group."""
 ELEMENT_BYTES = 500
 """About how much an element takes as an object and in the answer."""
-Then = Callable[[Message], None]
-Failed = Callable[[Exception], None]
 
 
 class _Phase(Enum):
@@ -54,8 +53,7 @@ class _Long:
     context: RequestContext
     frame: memoryview
     body: int
-    then: Then
-    failed: Failed
+    message: Deferred[Message] = field(default_factory=Deferred)
     phase: _Phase = _Phase.WAITS
     held_bytes: int = 0
     has_peer: bool = True
@@ -80,23 +78,19 @@ class LongRequests:
         """How many are not yet answered."""
         return sum(map(len, self._of_connection.values()))
 
-    def read(self, context: RequestContext, frame: memoryview, body: int, then: Then, failed: Failed) -> None:
-        """Call ``then`` with the request, now or later; one that cannot be read closes its connection.
-
-        Until it is read, it holds back what its connection sends next: batches must not overtake each other.
+    def read(self, context: RequestContext, frame: memoryview, body: int) -> Deferred[Message] | Park[Message]:
+        """The request, known now or later; until then the next ones of its connection wait: batches must not overtake
+        each other. Fails with ``MalformedMessage`` if it cannot be read.
 
         Its memory is counted until :meth:`answered`, or if its connection ends before, until it is carried out.
-
-        :param failed: called with exceptions that no rule foresees.
         """
         context.is_long = True
-        long = _Long(context, frame, body, then, failed)
+        long = _Long(context, frame, body)
         self._of_connection.setdefault(context.channel.connection_id, {})[long] = None
         self._count(long, len(frame))
         self._line.append(long)
         self._read_next()
-        if long.phase in (_Phase.WAITS, _Phase.IS_READ):
-            context.channel.hold()
+        return long.message if long.message.done else Park(context, ParkReason.MEMORY, long.message)
 
     def carried_out(self, context: RequestContext) -> bool:
         """The request has been carried out; returns whether its connection still waits for the answer."""
@@ -151,18 +145,13 @@ class LongRequests:
         long.phase = _Phase.IS_READ
         channel = long.context.channel if long.only_looks else None
         self._slices.begin(self._take_apart(long), channel, owner=long.context).then(
-            lambda message: self._read(long, partial(long.then, message)),
+            lambda message: self._read(long, partial(long.message.resolve, message)),
             lambda error: self._read(long, partial(self._unreadable, long, error)),
         )
 
     def _unreadable(self, long: _Long, error: Exception) -> None:
         self._forget(long)
-        if long.context.place is not None:
-            long.context.place.leave()
-        if isinstance(error, MalformedMessage):
-            long.context.channel.close(f"a request could not be read: {error}")
-        else:
-            long.failed(error)
+        long.message.fail(error)
 
     def _take_apart(self, long: _Long) -> Work[Message]:
         context = long.context

@@ -25,6 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oncelog.broker.apis.registry import ONLY_LOOKS
+from oncelog.broker.parking import Steps
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import StorageError
@@ -152,15 +153,13 @@ class MetadataSync:
         if self.moving is not None:
             yield self.moving
 
-    def holds_request(self, context: RequestContext, work_on: Callable[[], None]) -> bool:
-        """Whether a request must wait while a change would wait for the disk; then ``work_on`` is called later."""
-        if self.moving is None or context.api_key not in ABOUT_METADATA:
-            return False
-        if context.api_key in ONLY_LOOKS and context.channel not in self._held:
-            return False
-        self._held.add(context.channel)
-        self.moving.then(lambda _: work_on())
-        return True
+    def until_changes_are_possible(self, context: RequestContext) -> Steps[None]:
+        """Have a request wait while a change would wait for the disk; so do those behind it on its connection."""
+        if context.api_key not in ABOUT_METADATA:
+            return
+        while self.moving is not None and (context.api_key not in ONLY_LOOKS or context.channel in self._held):
+            self._held.add(context.channel)
+            yield self.moving
 
     def sync_now(self) -> None:
         """Sync everything unsynced in this turn. :raises StorageError: it failed, or an earlier sync has."""
@@ -221,23 +220,17 @@ class MetadataSync:
             if self._synced < changes:
                 self.sync_now()
 
-    def holds_answer(
-        self, context: RequestContext, reply: Callable[[], None], defect: Callable[[Exception], None]
-    ) -> bool:
-        """Whether the answer to a request must wait; ``reply`` or ``defect`` is called when it has waited."""
-        if context.api_key not in ABOUT_METADATA or context.settled:
-            return False
+    def until_answer_is_durable(self, context: RequestContext) -> Steps[None]:
+        """Have an answer about metadata wait for what it reports.
 
-        def answer(_: None) -> None:
-            failure = self.failure
-            if failure is not None and context.api_key not in ONLY_LOOKS and context.now_ms <= self._failed_ms:
-                defect(StorageError(failure))
-            else:
-                reply()
-
-        context.settled = True
-        self.settled().then(answer)
-        return True
+        :raises StorageError: whether the request's change is on stable storage is not known.
+        """
+        if context.api_key not in ABOUT_METADATA:
+            return
+        yield self.settled()
+        failure = self.failure
+        if failure is not None and context.api_key not in ONLY_LOOKS and context.now_ms <= self._failed_ms:
+            raise StorageError(failure)
 
     # --- topics, producer ids
 

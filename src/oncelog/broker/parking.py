@@ -33,6 +33,7 @@ MAX_PARKS = 64
 class ParkReason(Enum):
     """What a parked request waits for."""
 
+    MEMORY = "memory to be read, and its turn to be"
     VALIDATION = "a worker thread validates a batch"
     WRITE = "a worker thread writes a large batch"
     LARGE_WRITES = "its turn among the large batches of a partition"
@@ -74,6 +75,8 @@ def carry_out(steps: Steps[T]) -> Deferred[T]:
         waits_for = next(steps)
     except StopIteration as end:
         return Deferred.of(end.value)
+    except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+        return Deferred.of_failure(error)
     result: Deferred[T] = Deferred()
     _wait(steps, result, waits_for)
     return result

@@ -40,6 +40,9 @@ class RecordingChannel:
     def hold(self) -> None:
         """Each request here is answered before the next one."""
 
+    def go_on(self, slot: int) -> None:
+        """As for ``hold``."""
+
     def close(self, reason: str) -> None:
         self.closed = reason
 

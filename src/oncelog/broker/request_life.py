@@ -1,0 +1,226 @@
+"""The life of a request, from its frame to its answer, as straight-line code.
+
+``Broker`` has it begin when a frame has arrived. The states of a request are in ``RequestState``; in each it may be
+parked (``parking``), which says for what. Whatever goes wrong ends here, and concerns the request's own client alone.
+
+Invariants
+- Nothing is answered before what the answer promises is written, and an answer about metadata not before the metadata
+  is on stable storage.
+- A request that was received completely is carried out, even if its connection ends; one that only looks is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from oncelog.broker.answer_memory import AnswerTooLong
+from oncelog.broker.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
+from oncelog.broker.context import Part, RequestContext, RequestState
+from oncelog.broker.long_requests import MAY_WAIT_LONG
+from oncelog.broker.parking import Steps, carry_out
+from oncelog.broker.slices import Slices, Work
+from oncelog.deferred import Deferred
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.wire import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oncelog.broker.answer_memory import AnswerMemory
+    from oncelog.broker.cluster import Cluster
+    from oncelog.broker.commit_order import CommitOrder
+    from oncelog.broker.long_requests import LongRequests
+    from oncelog.broker.metadata_sync import MetadataSync
+    from oncelog.broker.request_metrics import RequestMetrics
+    from oncelog.broker.throttle import Throttle
+
+logger = logging.getLogger(__name__)
+
+PRODUCE, FETCH = int(ApiKey.PRODUCE), int(ApiKey.FETCH)
+Answer = Message | None
+Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
+"""Says what a request is answered; None: it has no answer."""
+
+
+class RequestPorts(Protocol):
+    """What carrying out a request needs of its broker."""
+
+    @property
+    def requests(self) -> RequestMetrics | None: ...
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata_sync(self) -> MetadataSync: ...
+
+    @property
+    def long_requests(self) -> LongRequests: ...
+
+    @property
+    def commit_order(self) -> CommitOrder: ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...
+
+    @property
+    def throttle(self) -> Throttle | None: ...
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def now_ms(self) -> int: ...
+
+
+class RequestLife:
+    """Carries out the requests of one broker."""
+
+    def __init__(self, ports: RequestPorts, handler: Handler) -> None:
+        """:param handler: checks the caller's rights and has the request handled by its API."""
+        self._ports = ports
+        self._handler = handler
+
+    def begin(self, context: RequestContext, request: Message, size_bytes: int) -> None:
+        """A request has been read: handle and answer it, now or later."""
+        context.enter(RequestState.READ)
+        self._carry_out(context, self._handle_and_answer(context, request, size_bytes))
+
+    def begin_long(self, context: RequestContext, frame: memoryview, body: int) -> None:
+        """A long request has arrived: read it when there is memory for it, with other requests in between."""
+        self._ports.commit_order.arrived(context, frame, body)
+        self._carry_out(context, self._read_and_handle(context, frame, body))
+
+    def _carry_out(self, context: RequestContext, steps: Steps[None]) -> None:
+        ended = carry_out(steps)
+        if not ended.succeeded:
+            ended.then(lambda _: None, lambda error: self._drop(context, error))
+
+    def _read_and_handle(self, context: RequestContext, frame: memoryview, body: int) -> Steps[None]:
+        ports, size_bytes = self._ports, len(frame)
+        reading = ports.long_requests.read(context, frame, body)
+        del frame  # it is freed once it has been read
+        request: Message = yield reading
+        context.enter(RequestState.READ)
+        context.now_ms = ports.now_ms
+        yield from self._handle_and_answer(context, request, size_bytes)
+
+    def _handle_and_answer(self, context: RequestContext, request: Message, size_bytes: int) -> Steps[None]:
+        ports = self._ports
+        if ports.metadata_sync.moving is not None:
+            yield from ports.metadata_sync.until_changes_are_possible(context)
+        context.request_bytes = size_bytes
+        result = self._handle(context, request)
+        del request
+        if not isinstance(result, Deferred):
+            answer = result
+        elif result.succeeded:
+            answer = result.value
+        else:
+            if context.is_long and context.api_key in MAY_WAIT_LONG:
+                ports.long_requests.answered(context)
+            answer = yield result
+        context.enter(RequestState.HANDLED)
+        yield from self._answer(context, answer)
+
+    def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
+        """Hand the request to its API; its work counts for quotas and metrics."""
+        ports = self._ports
+        cluster, requests = ports.cluster, ports.requests
+        begun_ns = ports.slices.begins_for(context) if ports.throttle is not None else None
+        try:
+            if cluster is None:
+                result = self._handler(context, request)
+            else:
+                with cluster.asked(context.session.node_id):
+                    result = self._handler(context, request)
+            if requests is not None and isinstance(result, Deferred) and not result.succeeded:
+                context.local_ns = requests.clock() - context.begun_ns
+                requests.handled(context.api_key, context.api_version, context.local_ns)
+        finally:
+            ports.slices.ends_for(context, begun_ns)
+        return result
+
+    def _answer(self, context: RequestContext, answer: Answer) -> Steps[None]:
+        ports = self._ports
+        if not ports.metadata_sync.is_settled:
+            yield from ports.metadata_sync.until_answer_is_durable(context)
+        if context.place is not None:
+            context.place.leave()
+        if context.is_long and not ports.long_requests.carried_out(context):
+            context.enter(RequestState.DROPPED)
+            ports.answer_memory.end(context.channel)
+            self._charge(context)  # else a client that hangs up at once would write without being counted
+            return
+        if ports.requests is not None:
+            self._measure(ports.requests, context, answer)
+        parts: Sequence[Part] = ()
+        if answer is None:
+            self._charge(context)
+        elif context.is_wide or (context.api_key not in (PRODUCE, FETCH) and answer.is_long()):
+            work = self._encode_in_pieces(context, answer)
+            parts = yield ports.slices.begin(work, context.channel, owner=context, continues=True)
+        else:
+            parts = self._encode(context, answer)
+        context.enter(RequestState.ANSWERED)
+        context.channel.reply(context.slot, parts)
+        ports.answer_memory.end(context.channel)
+        if context.is_long:
+            ports.long_requests.answered(context)
+
+    def _encode(self, context: RequestContext, answer: Message) -> Sequence[Part]:
+        parts, throttle = encoded(context, answer), self._ports.throttle
+        if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
+            answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
+            parts = encoded(context, answer)
+        return parts
+
+    def _encode_in_pieces(self, context: RequestContext, answer: Message) -> Work[Sequence[Part]]:
+        """Encode a long answer, with other requests in between."""
+        throttle, slices = self._ports.throttle, self._ports.slices
+        parts = yield from encoded_in_pieces(context, answer)
+        if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
+            answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
+            parts = yield from encoded_in_pieces(context, answer)
+        structures = yield from parts_of(answer)
+        del answer
+        slices.begin(giving_back(structures))
+        return parts
+
+    def _charge(self, context: RequestContext) -> None:
+        """Count a request that sends no answer."""
+        if self._ports.throttle is not None:
+            self._ports.throttle.count(context, 0, self._ports.now_ms)
+
+    @staticmethod
+    def _measure(requests: RequestMetrics, context: RequestContext, answer: Answer) -> None:
+        total_ns = requests.clock() - context.begun_ns
+        if context.local_ns:
+            requests.answered(context.api_key, context.local_ns, total_ns, answer)
+        else:
+            requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
+
+    def _drop(self, context: RequestContext, error: Exception) -> None:
+        """A request cannot be answered, perhaps in a case that no rule foresees: its own connection ends."""
+        was_read = context.state is not RequestState.RECEIVED
+        if context.state is not RequestState.DROPPED:
+            context.enter(RequestState.DROPPED)
+        if context.place is not None:
+            context.place.leave()
+        self._ports.answer_memory.end(context.channel)
+        if context.is_long:
+            self._ports.long_requests.answered(context)
+        if isinstance(error, MalformedMessage) and not was_read:
+            context.channel.close(f"a request could not be read: {error}")
+            return
+        if isinstance(error, AnswerTooLong):
+            context.channel.close(str(error))
+            return
+        if self._ports.requests is not None:
+            self._ports.requests.failed(context.api_key)
+        name = ApiKey(context.api_key).name
+        logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
+        context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")

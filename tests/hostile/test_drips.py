@@ -27,7 +27,7 @@ def dripping(*connections: Connection, drop: bytes = b"\0") -> Iterator[None]:
     def drip() -> None:
         while not done.wait(0.5):
             for connection in connections:
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(ConnectionClosed, OSError):
                     connection.send_bytes(drop)
 
     thread = threading.Thread(target=drip)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 
@@ -51,7 +52,7 @@ def plain(user: str, password: str = PASSWORD) -> SaslAuthenticateRequest:
 def works(connection: Connection) -> bool:
     try:
         connection.ask(MetadataRequest([], False), 9)
-    except (ConnectionClosed, ConnectionError):
+    except ConnectionClosed:
         return False
     return True
 
@@ -143,15 +144,16 @@ def test_a_login_among_requests_that_were_sent_together_takes_its_turn(side: Sid
 def test_what_comes_behind_a_login_that_fails_is_not_done(side: Side, topic: str) -> None:
     with side.connect("alice") as connection:
         lasted_a_second(connection)
-        before = connection.send_produce({(topic, 0): batch(b"before")})
+        assert connection.produce(topic, batch(b"before")).error == 0
         handshake = connection.send_message(SaslHandshakeRequest("PLAIN"), 1)
         login = connection.send_message(plain("bob"), 2)
-        behind = [connection.send_produce({(topic, 0): batch(b"behind")}) for _ in range(3)]
-        assert connection.receive_produce(before)[topic, 0].error == 0
+        with contextlib.suppress(ConnectionClosed):  # ended before all was sent
+            for _ in range(3):
+                connection.send_produce({(topic, 0): batch(b"behind")})
         assert SaslHandshakeResponse.decode(connection.receive(handshake, flexible=False), 1, 0).error_code == 0
         assert SaslAuthenticateResponse.decode(connection.receive(login, flexible=True), 2, 0).error_code == FAILED
         with pytest.raises(ConnectionClosed):
-            connection.receive_produce(behind[0])
+            connection.receive_frame()
     assert side.admin.list_offset(topic).offset == 1
 
 

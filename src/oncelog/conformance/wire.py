@@ -54,7 +54,7 @@ TRANSIENT = {3, 5, 6, 14, 15, 16}
 
 
 class ConnectionClosed(Exception):
-    """The broker ended the connection instead of answering."""
+    """The broker ended the connection instead of answering or taking the next request."""
 
 
 @dataclass(slots=True)
@@ -199,7 +199,11 @@ class Connection:
         return min(wanted, self.world.offered[api_key][1])
 
     def send_bytes(self, data: bytes) -> None:
-        self._socket.sendall(data)
+        """Send; raises ConnectionClosed if the broker has ended the connection. Its last answers may still be read."""
+        try:
+            self._socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            raise ConnectionClosed from None
 
     def send(self, api_key: int, version: int, body: bytes, *, flexible: bool | None = None) -> int:
         """Send a request; returns its correlation id."""

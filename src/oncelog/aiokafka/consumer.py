@@ -226,7 +226,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
             raise ValueError(f"commit() takes offsets by partition, not {offsets!r}")
         for name, position in offsets.items():
             if not isinstance(name, TopicPartition):
-                raise TypeError(f"Key should be TopicPartition instance, not {name!r}")
+                raise TypeError(arguments.misfit(TopicPartition, name, "Key should be {wanted} instance, not {given}"))
             arguments.partition(name)
             if isinstance(position, OffsetAndMetadata | int):
                 continue

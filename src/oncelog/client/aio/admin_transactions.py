@@ -164,7 +164,11 @@ class TransactionsAdmin(AdminConnection):
         if start_offset is not None:
             arguments.whole(start_offset, "start_offset")
         if producer is not None and not isinstance(producer, ProducerState):
-            raise TypeError(f"producer must be a ProducerState as describe_producers() gives it, not {producer!r}")
+            raise TypeError(
+                arguments.misfit(
+                    ProducerState, producer, "producer must be {wanted}, as describe_producers() gives it, not {given}"
+                )
+            )
         chosen = producer
         if chosen is None:
             states = (await self.describe_producers([name]))[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from oncelog.client.core import arguments
 from oncelog.client.core.config import ClientConfig, without_protocol
 from oncelog.client.core.security import SASL_MECHANISMS
 from oncelog.errors import ConfigError
@@ -42,7 +43,7 @@ def config_of(
     if config is None:
         return kind.from_keywords(**split_settings(settings))
     if not isinstance(config, kind):
-        raise TypeError(f"config must be {kind.__name__}, not {config!r}")
+        raise TypeError(arguments.misfit(kind, config, "config must be {wanted}, not {given}"))
     return config
 
 

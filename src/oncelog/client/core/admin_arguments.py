@@ -103,7 +103,7 @@ def acls(given: Iterable[Acl]) -> list[Acl]:
 def acl_filter(given: AclFilter) -> AclFilter:
     """A filter for access control entries."""
     if not isinstance(given, AclFilter):
-        raise TypeError(f"an AclFilter is needed, not {given!r}")
+        raise TypeError(arguments.misfit(AclFilter, given, "one filter of the class {wanted} is needed, not {given}"))
     _rights(given, optional=True)
     return given
 

@@ -7,6 +7,7 @@ shapes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from math import isnan
 from operator import index
@@ -97,12 +98,35 @@ def wholes(values: Iterable[int], what: str, bits: int = 64) -> list[int]:
 def listed(values: Iterable[T], kind: type[T]) -> list[T]:
     """A list of objects of one class."""
     if isinstance(values, (str, bytes, bytearray, kind)) or not isinstance(values, Iterable):
-        raise TypeError(f"a list of {kind.__name__} is needed, not {values!r}")
+        raise TypeError(misfit(kind, values, "a list of {wanted} is needed, not {given}"))
     found = list(values)
     for value in found:
         if not isinstance(value, kind):
-            raise TypeError(f"a list of {kind.__name__} is needed, not one with {value!r} in it")
+            raise TypeError(misfit(kind, value, "a list of {wanted} is needed, not one with {given} in it"))
     return found
+
+
+def misfit(kind: type, value: object, sentence: str) -> str:
+    """A message about a value that is not of the class it must have.
+
+    If its class has the same name, as a class of another client may, the message names both modules.
+
+    :param sentence: with ``{wanted}`` for the class and ``{given}`` for the value.
+    """
+    for other in type(value).__mro__:
+        if other is not kind and other.__name__ == kind.__name__:
+            return sentence.format(wanted=_public_name(kind), given=_public_name(other))
+    return sentence.format(wanted=kind.__name__, given=repr(value))
+
+
+def _public_name(kind: type) -> str:
+    """The name under which programs import a class: from a package above its module, or from the asyncio client."""
+    parts = kind.__module__.split(".")
+    packages = [".".join(parts[:size]) for size in range(1, len(parts))]
+    for package in (*packages, "oncelog.client.aio"):
+        if getattr(sys.modules.get(package), kind.__name__, None) is kind:
+            return f"{package}.{kind.__name__}"
+    return f"{kind.__module__}.{kind.__name__}"
 
 
 def function(value: T | None, what: str) -> T | None:
@@ -168,7 +192,7 @@ def partition(value: object) -> TopicPartition:
                     f"partition {number} of topic {topic!r} cannot be: numbers are 0 to {MOST[32]}"
                 )
             return TopicPartition(name(topic, "topics"), number)
-    raise TypeError(f"a partition is a TopicPartition(topic, number), not {value!r}")
+    raise TypeError(misfit(TopicPartition, value, "a partition is given as {wanted}(topic, number), not {given}"))
 
 
 def times(values: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -208,7 +232,13 @@ def group(given: str | ConsumerGroupMetadata) -> ConsumerGroupMetadata:
     if isinstance(given, str):
         return ConsumerGroupMetadata(text(given, "group_id"))
     if not isinstance(given, ConsumerGroupMetadata):
-        raise TypeError(f"group_id must be str or consumer.group_metadata(), not {given!r}")
+        raise TypeError(
+            misfit(
+                ConsumerGroupMetadata,
+                given,
+                "group_id must be str or {wanted}, as consumer.group_metadata() gives it, not {given}",
+            )
+        )
     text(given.group_id, "group_id")
     return given
 
@@ -221,6 +251,7 @@ __all__ = [
     "group",
     "listed",
     "mapping",
+    "misfit",
     "name",
     "names",
     "offsets",

@@ -147,7 +147,11 @@ class Subscription:
         if pattern is not None:
             arguments.text(pattern.pattern if isinstance(pattern, re.Pattern) else pattern, "pattern")
         if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
-            raise TypeError(f"the listener must be a ConsumerRebalanceListener, not {listener!r}")
+            raise TypeError(
+                arguments.misfit(
+                    ConsumerRebalanceListener, listener, "the listener must be derived from {wanted}, not {given}"
+                )
+            )
         if self.by_hand:
             raise IllegalStateError("partitions were assigned by hand; call unsubscribe() before subscribe()")
         if bool(names) == (pattern is not None):

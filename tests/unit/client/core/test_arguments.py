@@ -5,20 +5,23 @@ error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, get_args
 
 import numpy as np
 import pytest
 
+from oncelog.acls import AclFilter
 from oncelog.aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from oncelog.aiokafka.admin import NewTopic, RecordsToDelete
+from oncelog.aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from oncelog.client import aio, blocking
 from oncelog.client.aio.sending_many import checked_rows
-from oncelog.client.core import arguments
+from oncelog.client.core import admin_arguments, admin_types, arguments
 from oncelog.client.core.accumulator import largest_size, owned_headers
 from oncelog.client.core.errors import NumberOutOfRangeError, OncelogError
-from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
-from oncelog.client.core.subscription import Reset, Subscription
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription
 
 HERE = TopicPartition("t", 0)
 
@@ -153,3 +156,96 @@ def test_a_class_that_a_program_makes_of_one_takes_its_own_types() -> None:
     assert get_args(Values[int]) == (int,)
     with pytest.raises(TypeError, match="not a generic class"):
         Texts[int]  # type: ignore[misc]
+
+
+def of_another_module(kind: type) -> Any:
+    """An object whose class has the name of ``kind`` but is of another client."""
+    return type(kind.__name__, (), {"__module__": "elsewhere.inside"})()
+
+
+MIXED_UP: list[tuple[Callable[[Any], object], Any, str]] = [
+    (
+        lambda given: arguments.listed([given], admin_types.NewTopic),
+        NewTopic("t", 1, 1),
+        "a list of oncelog.NewTopic is needed, not one with oncelog.aiokafka.admin.NewTopic in it",
+    ),
+    (
+        lambda given: arguments.listed([given], NewTopic),
+        admin_types.NewTopic("t"),
+        "a list of oncelog.aiokafka.admin.NewTopic is needed, not one with oncelog.NewTopic in it",
+    ),
+    (
+        lambda given: arguments.listed(given, admin_types.NewTopic),
+        NewTopic("t", 1, 1),
+        "a list of oncelog.NewTopic is needed, not oncelog.aiokafka.admin.NewTopic",
+    ),
+    (
+        lambda given: arguments.listed([given], RecordsToDelete),
+        admin_types.RecordsToDelete(1),
+        "a list of oncelog.aiokafka.admin.RecordsToDelete is needed, "
+        "not one with oncelog.client.core.admin_types.RecordsToDelete in it",
+    ),
+    (
+        admin_arguments.resources,
+        [ConfigResource(ConfigResourceType.TOPIC, "t")],
+        "a list of oncelog.client.core.admin_types.ConfigResource is needed, "
+        "not one with oncelog.aiokafka.admin.config_resource.ConfigResource in it",
+    ),
+    (
+        admin_arguments.acl_filter,
+        of_another_module(AclFilter),
+        "one filter of the class oncelog.acls.AclFilter is needed, not elsewhere.inside.AclFilter",
+    ),
+    (
+        arguments.partition,
+        of_another_module(TopicPartition),
+        "a partition is given as oncelog.TopicPartition(topic, number), not elsewhere.inside.TopicPartition",
+    ),
+    (
+        arguments.partitions,
+        [of_another_module(TopicPartition)],
+        "a partition is given as oncelog.TopicPartition(topic, number), not elsewhere.inside.TopicPartition",
+    ),
+    (
+        arguments.group,
+        of_another_module(ConsumerGroupMetadata),
+        "group_id must be str or oncelog.client.aio.ConsumerGroupMetadata, as consumer.group_metadata() gives it, "
+        "not elsewhere.inside.ConsumerGroupMetadata",
+    ),
+    (
+        lambda given: Subscription(Reset.EARLIEST).subscribe(["t"], None, given),
+        type("Mine", (type(of_another_module(ConsumerRebalanceListener)),), {})(),
+        "the listener must be derived from oncelog.client.aio.ConsumerRebalanceListener, "
+        "not elsewhere.inside.ConsumerRebalanceListener",
+    ),
+    (
+        lambda given: ConfigResource(given, "t"),
+        admin_types.ConfigResourceType.TOPIC,
+        "'the type of a ConfigResource is oncelog.aiokafka.admin.config_resource.ConfigResourceType.TOPIC or "
+        "oncelog.aiokafka.admin.config_resource.ConfigResourceType.BROKER, "
+        "not oncelog.client.core.admin_types.ConfigResourceType'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "given", "message"), MIXED_UP)
+def test_two_classes_with_one_name_are_told_apart_by_their_modules(
+    call: Callable[[Any], object], given: Any, message: str
+) -> None:
+    with pytest.raises((TypeError, KeyError)) as told:
+        call(given)
+    assert str(told.value) == message
+
+
+def test_what_has_another_name_is_shown_as_it_is() -> None:
+    for given, message in (
+        ([5], "a list of NewTopic is needed, not one with 5 in it"),
+        ("ab", "a list of NewTopic is needed, not 'ab'"),
+    ):
+        wrong: Any = given
+        with pytest.raises(TypeError) as told:
+            arguments.listed(wrong, admin_types.NewTopic)
+        assert str(told.value) == message
+    wrong_number: Any = TopicPartition("t", 1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"given as TopicPartition\(topic, number\), not TopicPartition\(topic='t'"):
+        arguments.partition(wrong_number)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oncelog.embedded import Broker
     from oncelog.faults.proxy import FaultProxy
     from oncelog.faults.rules import Faults
-    from oncelog.testing.brokers import TestBroker
+    from oncelog.testing.brokers import Embedded, ExistingCluster
 
 _MARKER = "oncelog"
 _OPTIONS = ("settings", "data", "nodes")
@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def _oncelog_session_broker(request: pytest.FixtureRequest) -> Iterator[TestBroker]:
+def _oncelog_session_broker(request: pytest.FixtureRequest) -> Iterator[Embedded | ExistingCluster]:
     from oncelog.testing.brokers import Embedded, ExistingCluster
 
     server = request.config.getoption("--kafka-bootstrap-server")
@@ -88,17 +88,18 @@ def _oncelog_session_broker(request: pytest.FixtureRequest) -> Iterator[TestBrok
 
 
 @pytest.fixture
-def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TestBroker]:
-    """A broker in memory, shared by the session. A test's topics, groups, transactions and faults are removed before
-    the next test; its settings, quotas and users are not.
+def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Embedded | ExistingCluster]:
+    """A broker in memory, shared by the session: an ``oncelog.Broker`` with an admin client. A test's topics, groups,
+    transactions and faults are removed before the next test; its settings, quotas and users are not.
 
     Clients connect to ``oncelog_broker.bootstrap_servers``. With the marker ``oncelog`` the test has its own broker.
+    With an existing cluster there is only what the ``TestBroker`` has.
     """
     from oncelog.testing.brokers import Embedded
 
     marker = request.node.get_closest_marker(_MARKER)
     if marker is None:
-        broker: TestBroker = request.getfixturevalue("_oncelog_session_broker")
+        broker: Embedded | ExistingCluster = request.getfixturevalue("_oncelog_session_broker")
         yield broker
         broker.clean()
         return
@@ -130,13 +131,13 @@ def _folder(data: object, tmp_path: Path) -> Path | None:
 
 
 @pytest.fixture
-def oncelog_topic(oncelog_broker: TestBroker) -> str:
+def oncelog_topic(oncelog_broker: Embedded | ExistingCluster) -> str:
     """The name of a topic with one partition, used only by this test."""
     return oncelog_broker.create_topic(f"test-{next(_numbers)}")
 
 
 @pytest.fixture
-def oncelog_faults(oncelog_broker: TestBroker, request: pytest.FixtureRequest) -> Iterator[Faults]:
+def oncelog_faults(oncelog_broker: Embedded | ExistingCluster, request: pytest.FixtureRequest) -> Iterator[Faults]:
     """Faults by name, in the broker or, with an existing cluster, in front of it; removed after the test.
 
     With an existing cluster, this test's clients must read ``oncelog_broker.bootstrap_servers`` after this fixture has
@@ -147,7 +148,7 @@ def oncelog_faults(oncelog_broker: TestBroker, request: pytest.FixtureRequest) -
 
     proxy: FaultProxy
     if isinstance(oncelog_broker, Embedded):
-        faults = oncelog_broker.broker.faults
+        faults = oncelog_broker.faults
         request.node.stash[_FAULTS] = faults
         faults.report()
         yield faults
@@ -187,14 +188,14 @@ class Clock:
 
 
 @pytest.fixture
-def oncelog_clock(oncelog_broker: TestBroker) -> Clock:
+def oncelog_clock(oncelog_broker: Embedded | ExistingCluster) -> Clock:
     """``oncelog_clock.advance(3600)`` lets an hour pass for the broker; best with the test's own broker (the
     marker)."""
     from oncelog.testing.brokers import Embedded
 
     if not isinstance(oncelog_broker, Embedded):
         pytest.skip("the clock of an existing cluster cannot be set forward")
-    return Clock(oncelog_broker.broker)
+    return Clock(oncelog_broker)
 
 
 @pytest.fixture

@@ -65,7 +65,8 @@ def test_three_nodes_and_a_coordinator_that_crashes(oncelog_broker, oncelog_topi
         producer.begin_transaction()
         producer.produce(oncelog_topic, b"x")
         producer.commit_transaction(120)
-        fault.wait(120)
+        assert fault.wait(120) is fault
+    assert oncelog_broker.node(2).is_up
     assert consume(oncelog_broker.bootstrap_servers, oncelog_topic) == [b"x"]
 
 @pytest.mark.oncelog()
@@ -75,7 +76,8 @@ def test_an_hour_passes(oncelog_broker, oncelog_topic, oncelog_clock):
     producer.begin_transaction()
     producer.produce(oncelog_topic, b"x")
     producer.flush(120)
-    oncelog_clock.advance(3600)
+    oncelog_clock.advance(1800)
+    oncelog_broker.pass_time(1800)
     assert oncelog_broker.admin.list_transactions(states=["Ongoing"]) == []
     with pytest.raises(Exception):
         producer.commit_transaction(120)
@@ -102,6 +104,8 @@ def test_wrong_settings(oncelog_broker):
     pass
 """
 INSIDE = """
+import pytest
+
 def test_outside(oncelog_broker, oncelog_topic, oncelog_faults):
     with oncelog_faults.delay(1, "Metadata"):
         pass
@@ -109,6 +113,10 @@ def test_outside(oncelog_broker, oncelog_topic, oncelog_faults):
 def test_inside(oncelog_broker, oncelog_topic, oncelog_faults):
     with oncelog_faults.hold_markers():
         assert False
+
+def test_node(oncelog_broker):
+    with pytest.raises(AttributeError, match="node is there with an embedded broker only"):
+        oncelog_broker.node(1)
 """
 
 
@@ -142,7 +150,7 @@ def test_a_failed_test_shows_its_faults(tmp_path: Path) -> None:
 def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_path: Path) -> None:
     with oncelog.Broker() as cluster:
         shown = run(tmp_path, INSIDE, "--kafka-bootstrap-server", cluster.bootstrap_servers)
-    assert "1 passed, 1 skipped" in shown
+    assert "2 passed, 1 skipped" in shown
     assert "hold_markers needs an embedded broker" in shown
 
 
@@ -151,10 +159,10 @@ def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
     with Embedded({}) as shared:
         with Connection(shared.bootstrap_servers) as client:
             find_coordinator(client, "x", TRANSACTION)
-            with shared.broker.faults.full_disk():
+            with shared.faults.full_disk():
                 request = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
                 assert client.ask(request, 2).error_code != 0
-        for break_it in (lambda: None, shared.broker.stop):
+        for break_it in (lambda: None, shared.stop):
             break_it()
             shared.clean()
             with Connection(shared.bootstrap_servers) as client:
@@ -168,9 +176,38 @@ def test_a_broker_that_a_test_has_stopped_serves_the_next_one() -> None:
     """
     with Embedded({}) as shared:
         shared.create_topic("t")
-        shared.broker.stop()
+        shared.stop()
         shared.clean()
         assert shared.admin.list_topics() == []
+        shared.stop()
+        shared.start()
+        assert shared.admin.list_topics() == []
+
+
+def test_the_broker_of_a_test_is_an_oncelog_broker() -> None:
+    with Embedded({"default.replication.factor": 3}, nodes=3) as shared:
+        assert isinstance(shared, oncelog.Broker)
+        assert shared.direct_bootstrap_servers == shared.bootstrap_servers
+        shared.create_topic("t")
+        leader = shared.leader("t", 0)
+        shared.move_leader("t", 0, leader % 3 + 1)
+        assert shared.leader("t", 0) != leader
+        shared.node(leader).stop()
+        assert not shared.node(leader).is_up
+        shared.pass_time(1)
+        assert shared.faults.report() == []
+        assert not hasattr(shared, "broker")
+
+
+def test_a_cluster_that_is_there_says_what_it_lacks() -> None:
+    shared = ExistingCluster("127.0.0.1:9")
+    for name in ("node", "faults", "pass_time", "leader", "move_leader", "restart", "data"):
+        with pytest.raises(AttributeError) as told:
+            getattr(shared, name)
+        assert str(told.value) == (
+            f"{name} is there with an embedded broker only, and these tests run against an existing cluster"
+        )
+    assert not hasattr(shared, "nothing_of_the_kind")
 
 
 def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:

@@ -137,8 +137,8 @@ class Fault:
         self.hits += 1
         return True
 
-    def wait(self, timeout: float = 30, hits: int = 1) -> None:
-        """Return once it has hit ``hits`` times.
+    def wait(self, timeout: float = 30, hits: int = 1) -> Self:
+        """Return the fault once it has hit ``hits`` times, so that ``assert fault.wait(10)`` holds.
 
         :param timeout: seconds.
         :raises TimeoutError: it has not.
@@ -146,6 +146,7 @@ class Fault:
         with self._owner.changed:
             if not self._owner.changed.wait_for(lambda: self.hits >= hits, timeout):
                 raise TimeoutError(f"{self} within {timeout} s, not {hits} times")
+        return self
 
     def remove(self) -> None:
         """It hits no more requests; ``hits`` stays."""

@@ -1,5 +1,7 @@
 """The brokers that the fixtures pass to tests: an embedded broker, or an existing cluster.
 
+A test that needs no more than :class:`TestBroker` has runs with both.
+
 :class:`KafkaBroker` has the interface of a broker in a test container.
 """
 
@@ -11,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
@@ -26,23 +28,22 @@ NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 
 
 class TestBroker(ABC):
-    """A broker that tests share. An embedded one also gives access to its ``oncelog.Broker`` as ``broker``."""
+    """A broker that tests share: what the embedded one and an existing cluster have in common."""
 
     __test__ = False  # no test class, whatever pytest thinks of its name
 
-    def __init__(self) -> None:
-        self._proxy: FaultProxy | None = None
-        self._admin: Admin | None = None
+    _admin: Admin | None = None
+    _admin_servers = ""
+
+    @property
+    @abstractmethod
+    def bootstrap_servers(self) -> str:
+        """``HOST:PORT`` for the clients' setting of that name; leads through the proxy if a test uses one."""
 
     @property
     @abstractmethod
     def direct_bootstrap_servers(self) -> str:
         """``HOST:PORT``, bypassing the faults of a proxy."""
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name; leads through the proxy if a test uses one."""
-        return self._proxy.bootstrap_servers if self._proxy is not None else self.direct_bootstrap_servers
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         """Create a topic and return its name, which on an existing cluster has a random suffix.
@@ -56,30 +57,16 @@ class TestBroker(ABC):
     @property
     def admin(self) -> Admin:
         """A blocking admin client that bypasses the faults; closed at the end."""
+        servers = self.direct_bootstrap_servers
+        if self._admin is not None and self._admin_servers != servers:
+            self._close_admin()  # what a test has stopped starts at another port
         if self._admin is None:
-            self._admin = Admin(bootstrap_servers=self.direct_bootstrap_servers).__enter__()
+            self._admin, self._admin_servers = Admin(bootstrap_servers=servers).__enter__(), servers
         return self._admin
 
     @abstractmethod
     def clean(self) -> None:
         """Remove everything that the last test left behind."""
-
-    @contextmanager
-    def behind(self, proxy: FaultProxy) -> Iterator[None]:
-        """Lead clients through ``proxy`` inside the block."""
-        self._proxy = proxy
-        try:
-            yield
-        finally:
-            self._proxy = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close_admin()
 
     def _close_admin(self) -> None:
         if self._admin is not None:
@@ -87,46 +74,40 @@ class TestBroker(ABC):
             self._admin = None
 
 
-class Embedded(TestBroker):
-    """An oncelog broker in this process."""
+class Embedded(Broker, TestBroker):
+    """An oncelog broker in this process, with everything that an ``oncelog.Broker`` has."""
 
     def __init__(self, settings: Mapping[str, object], data: Path | None = None, nodes: int = 1) -> None:
-        super().__init__()
-        self.broker = Broker(data, settings={**NO_DELAY, **settings}, nodes=nodes, faults=True)
+        super().__init__(data, settings={**NO_DELAY, **settings}, nodes=nodes, faults=True)
 
     @property
     def direct_bootstrap_servers(self) -> str:
-        return self.broker.bootstrap_servers
+        return self.bootstrap_servers
 
     def clean(self) -> None:
         """Remove faults and what they have broken, then open transactions, then every group and topic."""
-        self.broker.faults.clear()
-        if not self.broker.is_running:
-            self._close_admin()  # what a test has stopped starts at another port
-            self.broker.start()
-        elif self.broker.on_loop(_has_failed):
-            self.broker.restart()  # the only way to reopen a partition that a fault has stopped
+        self.faults.clear()
+        if not self.is_running:
+            self.start()
+        elif self.on_loop(_has_failed):
+            self.restart()  # the only way to reopen a partition that a fault has stopped
         open_ids = [found.transactional_id for found in self.admin.list_transactions(states=["Ongoing"])]
         if open_ids:
             self.admin.fence_producers(open_ids)
         groups = [listed.group_id for listed in self.admin.list_consumer_groups()]
         for group in groups:  # members of a failed test would keep those of the next one waiting
-            self.broker.on_loop(partial(_expire, group))
+            self.on_loop(partial(_expire, group))
         if groups:
             self.admin.delete_consumer_groups(groups)
         topics = self.admin.list_topics()
         if topics:
             self.admin.delete_topics(topics)
 
-    def __enter__(self) -> Self:
-        self.broker.start()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close_admin()
         super().__exit__(kind, error, trace)
-        self.broker.stop()
 
 
 def _expire(group: str, nodes: Nodes) -> None:
@@ -141,13 +122,33 @@ class ExistingCluster(TestBroker):
     """A cluster that was started elsewhere: only topics that the tests have created are removed."""
 
     def __init__(self, bootstrap_servers: str) -> None:
-        super().__init__()
         self._bootstrap_servers = bootstrap_servers
+        self._proxy: FaultProxy | None = None
         self._created: list[str] = []
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if not name.startswith("_") and hasattr(Broker, name):
+            raise AttributeError(
+                f"{name} is there with an embedded broker only, and these tests run against an existing cluster"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return self._proxy.bootstrap_servers if self._proxy is not None else self._bootstrap_servers
 
     @property
     def direct_bootstrap_servers(self) -> str:
         return self._bootstrap_servers
+
+    @contextmanager
+    def behind(self, proxy: FaultProxy) -> Iterator[None]:
+        """Lead clients through ``proxy`` inside the block."""
+        self._proxy = proxy
+        try:
+            yield
+        finally:
+            self._proxy = None
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         import uuid
@@ -162,6 +163,14 @@ class ExistingCluster(TestBroker):
         left = [name for name in created if name in existing]
         if left:
             self.admin.delete_topics(left)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close_admin()
 
 
 class KafkaBroker(Broker):

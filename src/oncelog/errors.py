@@ -7,8 +7,11 @@ retriable; KIP-360, KIP-447, KIP-588, KIP-654, KIP-691 and KIP-890 for how produ
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from enum import IntEnum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Generic, TypeVar, overload
+
+T = TypeVar("T")
 
 
 class Error(IntEnum):
@@ -226,28 +229,66 @@ class OncelogError(Exception):
     """Root of every exception that oncelog raises on purpose; its text is meant for users."""
 
 
+_NEW_METADATA_ONLY_BY_ROW = frozenset({"ListenerNotFound", "ReplicaNotAvailableError"})
+_RETRIABLE_ONLY_BY_ROW = _NEW_METADATA_ONLY_BY_ROW | {
+    "ConcurrentTransactions",
+    "CorruptRecordException",
+    "FetchSessionIdNotFound",
+    "InvalidFetchSessionEpoch",
+    "KafkaTimeoutError",
+}
+"""Classes for which the attribute is False in aiokafka, though Kafka's table says otherwise."""
+
+
+class OfCode(Generic[T]):
+    """An attribute that follows from the code: an exception's own, or, read on a class, the class's ``default``.
+
+    :param without: names of classes that have False, as in aiokafka, whose users read these attributes on classes.
+    """
+
+    def __init__(self, of: Callable[[Error], T], without: Set[str] = frozenset()) -> None:
+        self._of = of
+        self._without = without
+
+    def __get__(self, instance: KafkaError | None, owner: type[KafkaError]) -> T | bool:
+        if instance is not None:
+            return self._of(instance.error)
+        return owner.__name__ not in self._without and self._of(owner.default)
+
+
 class KafkaError(OncelogError, RuntimeError):
     """A broker refused a request.
 
-    :param error: the row of the table; a string here is the message, and the class supplies the row.
-    :param message: what was refused, which value, and the next step; the code's name is added.
+    :param given: the row of the table and a message: what was refused, which value, and the next step. Without a row,
+        the class supplies it. The text of the exception is the message and the code's name.
     """
 
     default: ClassVar[Error] = Error.UNKNOWN_SERVER_ERROR
     """The row of an exception created with only a message."""
 
-    def __init__(self, error: Error | str = "", message: str = "") -> None:
-        row, text = (error, message) if isinstance(error, Error) else (self.default, error)
-        super().__init__(f"{text} [{row.name}]" if text else row.name)
-        self.error = row
+    retriable: bool = OfCode(lambda row: row.retriable, _RETRIABLE_ONLY_BY_ROW)  # type: ignore[assignment]
+    """Whether the same request may succeed later."""
+    invalid_metadata: bool = OfCode(  # type: ignore[assignment]
+        lambda row: row.refresh_metadata, _NEW_METADATA_ONLY_BY_ROW
+    )
+    """Whether the sender's metadata is stale."""
 
-    @property
-    def retriable(self) -> bool:
-        return self.error.retriable
+    @overload
+    def __init__(self, error: Error, message: str = "", /) -> None: ...
 
-    @property
-    def invalid_metadata(self) -> bool:
-        return self.error.refresh_metadata
+    @overload
+    def __init__(self, message: str = "", /, *others: object) -> None: ...
+
+    def __init__(self, *given: object) -> None:
+        first = given[0] if given else None
+        self.error = first if isinstance(first, Error) else self.default
+        super().__init__(*(given[1:] if isinstance(first, Error) else given))
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if text:
+            return f"{text} [{self.error.name}]"
+        return type(self).__name__ if self.error is self.default and not self.args else self.error.name
 
 
 class ConfigError(OncelogError, ValueError):

@@ -139,7 +139,7 @@ class SparkQuery(Program):
             await blocking(lambda: self._drive(life))
         except SinkRefused as error:
             self.history.errors.append(f"the sink refused a batch: {error}")
-            raise KafkaError(-1, str(error)) from error  # type: ignore[arg-type]
+            raise KafkaError(str(error)) from error
         self.done = True
 
     def _drive(self, life: str) -> None:
@@ -223,7 +223,7 @@ class SparkQuery(Program):
                     raise SinkRefused("the writers' reports do not add up")
                 close_batch(replace(write, rows=len(rows)), engine, ignore, self._remember)
                 return
-        raise KafkaError(-1, "writers died again and again")  # type: ignore[arg-type]
+        raise KafkaError("writers died again and again")
 
     def _run_writers(self, producer: ProducerIdAndEpoch, rows: list[bytes], config: ClientConfig) -> list[_Run]:
         runs = [_Run() for _ in range(WRITERS)]

@@ -8,13 +8,15 @@ can name them.
 from __future__ import annotations
 
 from oncelog.client.core.errors import *  # noqa: F403
-from oncelog.client.core.errors import Error, IllegalStateError, KafkaError, error_for
+from oncelog.client.core.errors import Error, KafkaError
 from oncelog.client.core.response_errors import *  # noqa: F403
-from oncelog.client.core.response_errors import BrokerResponseError
+from oncelog.client.core.response_errors import BrokerResponseError, UnknownError
 
 
-class IllegalArgumentError(IllegalStateError, ValueError):
+class IllegalArgumentError(KafkaError):
     """An argument has a value that is not allowed."""
+
+    default = Error.INVALID_REQUEST
 
 
 class KafkaConfigurationError(KafkaError):
@@ -24,6 +26,9 @@ class KafkaConfigurationError(KafkaError):
 class NoBrokersAvailable(KafkaError):
     """Never raised: see KafkaConnectionError."""
 
+    retriable = True
+    invalid_metadata = True
+
 
 class KafkaUnavailableError(KafkaError):
     """Never raised: see KafkaConnectionError."""
@@ -32,9 +37,13 @@ class KafkaUnavailableError(KafkaError):
 class NodeNotReadyError(KafkaError):
     """Handled by the client."""
 
+    retriable = True
+
 
 class KafkaProtocolError(KafkaError):
     """Never raised: the connection is closed with a KafkaConnectionError."""
+
+    retriable = True
 
 
 class CorrelationIdError(KafkaProtocolError):
@@ -44,17 +53,26 @@ class CorrelationIdError(KafkaProtocolError):
 class Cancelled(KafkaError):
     """Handled by the client."""
 
+    retriable = True
+
 
 class TooManyInFlightRequests(KafkaError):
     """Handled by the client."""
+
+    retriable = True
 
 
 class StaleMetadata(KafkaError):
     """Handled by the client."""
 
+    retriable = True
+    invalid_metadata = True
+
 
 class MetadataEmptyBrokerList(KafkaError):
     """Handled by the client."""
+
+    retriable = True
 
 
 class UnrecognizedBrokerVersion(KafkaError):
@@ -85,11 +103,19 @@ class StaleLeaderEpochCodeError(BrokerResponseError):
     """Code 13, which brokers have never sent under this name."""
 
     default = Error.NETWORK_EXCEPTION
+    retriable = False
+    invalid_metadata = False
+    message = "STALE_LEADER_EPOCH_CODE"
 
 
-def for_code(error_code: int) -> type[KafkaError]:
-    """The exception class for an error code from a broker."""
-    try:
-        return type(error_for(Error(error_code), ""))
-    except ValueError:
-        return BrokerResponseError
+kafka_errors: dict[int, type[BrokerResponseError]] = {
+    int(kind.default): kind
+    for kind in list(globals().values())
+    if isinstance(kind, type) and issubclass(kind, BrokerResponseError) and BrokerResponseError in kind.__bases__
+}
+"""The classes by their codes."""
+
+
+def for_code(error_code: int) -> type[BrokerResponseError]:
+    """The class for an error code from a broker; UnknownError for a code that has none of its own."""
+    return kafka_errors.get(error_code, UnknownError)

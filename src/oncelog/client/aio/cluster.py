@@ -373,12 +373,7 @@ class UnknownPartition(UnknownTopicOrPartitionError):
     """A partition that the caller named does not exist. Unlike the error code, not retriable: waiting would not
     help."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(Error.UNKNOWN_TOPIC_OR_PARTITION, text)
-
-    @property
-    def retriable(self) -> bool:
-        return False
+    retriable = False
 
 
 async def settled(deferred: Deferred[T], seconds: float | None = None) -> T:

@@ -60,9 +60,7 @@ _MEMBER_MOVED = frozenset({Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID})
 class MemberMoved(KafkaError):
     """The member's epoch changed while it asked. Unlike the error codes, retriable: the membership continues."""
 
-    @property
-    def retriable(self) -> bool:
-        return True
+    retriable = True
 
 
 class FoundOffset(NamedTuple):

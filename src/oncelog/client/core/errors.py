@@ -47,9 +47,8 @@ class IllegalStateError(KafkaError):
 
     default = Error.INVALID_REQUEST
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message)
-        self.args = (message,)  # not a broker's refusal: no code in the text
+    def __str__(self) -> str:
+        return Exception.__str__(self) or type(self).__name__  # not a broker's refusal: no code in the text
 
 
 IllegalOperation = IllegalStateError
@@ -139,6 +138,10 @@ class LogTruncationError(OffsetOutOfRangeError):
             "them; auto.offset.reset is none, so seek to where reading is to go on"
         )
         self.divergent_offset = divergent_offset
+        self._made_of = partition, position, divergent_offset
+
+    def __reduce__(self) -> tuple[type[LogTruncationError], tuple[object, int, int | None]]:
+        return type(self), self._made_of
 
 
 class RecordDeserializationError(KafkaError):

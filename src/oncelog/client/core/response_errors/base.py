@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from oncelog.errors import KafkaError
+from typing import ClassVar
+
+from oncelog.errors import Error, KafkaError, OfCode
+
+_NAMES_IN_AIOKAFKA = {
+    Error.UNKNOWN_SERVER_ERROR: "UNKNOWN",
+    Error.NONE: "NO_ERROR",
+    Error.NOT_LEADER_OR_FOLLOWER: "NOT_LEADER_FOR_PARTITION",
+    Error.MESSAGE_TOO_LARGE: "MESSAGE_SIZE_TOO_LARGE",
+    Error.INVALID_TOPIC_EXCEPTION: "INVALID_TOPIC",
+    Error.INVALID_REPLICA_ASSIGNMENT: "INVALID_REPLICATION_ASSIGNMENT",
+}
+"""Where it has another name than Kafka has today."""
 
 
 class BrokerResponseError(KafkaError):
-    """A broker refused a request; ``errno`` is the code."""
+    """A broker refused a request; ``errno`` is the code, ``message`` aiokafka's name for it."""
 
-    @property
-    def errno(self) -> int:
-        return int(self.error)
+    errno: int = OfCode(int)  # type: ignore[assignment]
+    message: str = OfCode(lambda row: _NAMES_IN_AIOKAFKA.get(row, row.name))  # type: ignore[assignment]
+    description: ClassVar[str] = ""
 
-    @property
-    def description(self) -> str:
-        return type(self).__doc__ or ""
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.description = cls.__doc__ or ""
 
 
 __all__ = ["BrokerResponseError"]

@@ -14,7 +14,6 @@ import click
 from oncelog.cli.output import counted, progress, remark, show_json
 from oncelog.cli.properties import given_properties
 from oncelog.server.listeners import Address
-from oncelog.server.open_transactions import OpenTransaction
 from oncelog.server.promotion import (
     SERVER_PROPERTIES,
     Addresses,
@@ -25,6 +24,7 @@ from oncelog.server.promotion import (
     planned,
     promote,
 )
+from oncelog.server.unfinished_transactions import UnfinishedTransaction
 from oncelog.shown import show_time
 
 MIB = 1024 * 1024
@@ -115,7 +115,7 @@ def command(
     ) as plan:
         if not dry_run:
             with progress("promoting", sum(item.size_bytes for item in plan.items)) as advance:
-                promote(plan, how, advance)
+                plan = promote(plan, how, advance)
     checked = None if dry_run or kafka is None else check_with_kafka(plan, kafka)
     if as_json:
         show_json(_as_json(plan, now_ms, done=not dry_run, checked=checked))
@@ -163,7 +163,7 @@ def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
     click.echo(f"clients connect to {clients}")
     if plan.listeners.user:
         click.echo(f"the node logs in to itself as User:{plan.listeners.user}; {SERVER_PROPERTIES} holds its password")
-    if not plan.clean:
+    if not plan.clean and not plan.decided_transactions:
         click.echo(
             "the broker was not stopped cleanly: Kafka recovers the segments when it starts, as after its own crash"
         )
@@ -171,6 +171,8 @@ def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
         click.echo(f"setting not taken over: {setting}")
     for text in not_taken_over(plan.left_behind):
         click.echo(f"not taken over: {text}")
+    for transaction in plan.decided_transactions:
+        click.echo(f"decided transaction: {_begun(transaction)}: {verb} completed in the target, with its markers")
     for transaction in plan.open_transactions:
         click.echo(f"open transaction: {_fate(transaction, now_ms)}")
 
@@ -182,8 +184,12 @@ def not_taken_over(names: Sequence[str]) -> list[str]:
     return kept + ([f"{counted(len(deleted), 'partition')} of deleted topics"] if deleted else [])
 
 
-def _fate(transaction: OpenTransaction, now_ms: int) -> str:
-    began = f"{transaction.transactional_id}, {transaction.state} since {show_time(transaction.started_ms)}"
+def _begun(transaction: UnfinishedTransaction) -> str:
+    return f"{transaction.transactional_id}, {transaction.state} since {show_time(transaction.started_ms)}"
+
+
+def _fate(transaction: UnfinishedTransaction, now_ms: int) -> str:
+    began = _begun(transaction)
     if transaction.two_phase_commit:
         token = f"{transaction.producer_id}:{transaction.producer_epoch}"
         return (
@@ -228,6 +234,7 @@ def _as_json(plan: Plan, now_ms: int, *, done: bool, checked: int | None) -> Map
             }
             for transaction in plan.open_transactions
         ],
+        "decided_transactions": [transaction._asdict() for transaction in plan.decided_transactions],
         "snapshot": plan.snapshot.name,
         "records": len(plan.snapshot.records),
         "records_read_by_kafka": checked,

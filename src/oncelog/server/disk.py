@@ -14,7 +14,7 @@ import os
 import shutil
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
@@ -250,9 +250,17 @@ class OsDisk:
     """``ports.Disk`` over the folder ``root``, which must exist.
 
     :param read_only: open files for reading, so that a folder without write permission can be inspected.
+    :param shared: paths of files to be opened for reading, because they are another folder's, too.
     """
 
-    def __init__(self, root: str, max_descriptors: int = DEFAULT_MAX_DESCRIPTORS, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        root: str,
+        max_descriptors: int = DEFAULT_MAX_DESCRIPTORS,
+        *,
+        read_only: bool = False,
+        shared: Collection[str] = (),
+    ) -> None:
         missing = lacking()
         if missing:
             raise StorageError(
@@ -262,6 +270,7 @@ class OsDisk:
         self.root = os.path.abspath(root)
         self.max_descriptors = max_descriptors
         self._access = os.O_RDONLY if read_only else os.O_RDWR
+        self._shared = frozenset(shared)
         self._lock = threading.RLock()
         self._opened: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
         self._kept: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
@@ -274,7 +283,8 @@ class OsDisk:
         return f"{self.root}/{path}" if path else self.root
 
     def _open_descriptor(self, file: OsFile, create: bool) -> _Descriptor:
-        flags = self._access | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        access = os.O_RDONLY if file.path in self._shared else self._access
+        flags = access | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with self._lock:
             if file._descriptor is not None:
                 return file._descriptor

@@ -7,7 +7,11 @@ step, so a killed process leaves the source intact and no target.
 Invariants
 - Nothing is written into the source: its metadata file is copied, with its write-ahead log, under the lock
   that a broker would take, and opened as a copy.
-- Only closed ``.log`` segments are hard links. Kafka writes into all other files in place.
+- Only closed ``.log`` segments are hard links, after an unclean stop only those below the recovery point: a recovery
+  may cut others in place. Kafka writes into all other files in place.
+- The target has no decided transaction that lacks markers. A separate Kafka node forgets markers still to be sent
+  before its partitions have leaders, so such transactions would stay invisible; and up to 4.4 it sets back the epoch of
+  a producer that had kept the transaction.
 """
 
 from __future__ import annotations
@@ -20,36 +24,39 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from oncelog.config import LISTENER_PREFIX, parse_broker
-from oncelog.coordinator.transaction.states import TransactionState
-from oncelog.errors import OncelogError
+from oncelog.config import LISTENER_PREFIX, BrokerConfig, parse_broker
+from oncelog.errors import CorruptLogError, OncelogError
 from oncelog.kafka_properties import broker_properties
 from oncelog.log.checkpoints import (
     CLEAN_SHUTDOWN,
     META_PROPERTIES,
     OFFSET_CHECKPOINTS,
+    RECOVERY_POINT_CHECKPOINT,
     MetaProperties,
     read_clean_shutdown,
     read_meta_properties,
+    read_offset_checkpoint,
     read_partition_metadata,
     write_meta_properties,
 )
-from oncelog.log.file_names import parse_file_name
+from oncelog.log.file_names import parse_file_name, parse_partition_folder
 from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
 from oncelog.metadata.identity import new_topic_id
 from oncelog.metadata.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, snapshot_of
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
 from oncelog.properties_file import dump_properties
+from oncelog.server.completion import complete_decided
 from oncelog.server.disk import OsDisk
 from oncelog.server.folder_lock import LOCK_FILE
 from oncelog.server.listeners import Address
-from oncelog.server.open_transactions import OpenTransaction, open_transactions
 from oncelog.server.opening import SystemRandom
 from oncelog.server.promoted_listeners import NodeListeners, node_listeners
-from oncelog.types import encode_uuid
+from oncelog.server.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
+from oncelog.types import TopicPartition, encode_uuid
 
 Mode = Literal["link", "copy", "move"]
 Advance = Callable[[int, str], None]
@@ -97,6 +104,31 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataCopy:
+    """A copy of the source's metadata, and what a broker or a snapshot needs besides.
+
+    :ivar plain: broker settings for security are left out of the snapshot.
+    """
+
+    path: Path
+    quorum: Quorum
+    config: BrokerConfig
+    plain: bool
+    now_ms: int
+
+    @contextmanager
+    def opened(self) -> Iterator[MetadataStore]:
+        store = MetadataStore(str(self.path), node_id=self.quorum.node_id, random=SystemRandom(), sync=False)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def snapshot(self, store: MetadataStore) -> Snapshot:
+        return snapshot_of(store, self.quorum, self.now_ms, _SECURITY.match if self.plain else lambda name: False)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a promotion will do, determined without writing anything."""
 
@@ -112,8 +144,12 @@ class Plan:
     dropped_settings: tuple[str, ...]
     """Settings that only this broker knows or the node replaces, and with ``plain`` those for security."""
     clean: bool
-    """Whether the source was closed cleanly; else Kafka recovers its segments, as after its own crash."""
-    open_transactions: tuple[OpenTransaction, ...]
+    """Whether the source was closed cleanly; else its segments are recovered: by Kafka, as after its own crash, or here
+    if transactions are to be completed."""
+    open_transactions: tuple[UnfinishedTransaction, ...]
+    decided_transactions: tuple[UnfinishedTransaction, ...]
+    """Those that lack markers, which the target gets."""
+    metadata: MetadataCopy
     snapshot: Snapshot
     listeners: NodeListeners
     properties: Mapping[str, str]
@@ -169,11 +205,11 @@ def planned(
         raise PromotionError(f"{promoted_of(source)}, the name under which {source} is removed, is taken: move it away")
     if target.is_relative_to(source):
         raise PromotionError(f"the target {target} lies inside the data folder {source}; name one outside of it")
-    parse_broker({name: value for name, value in settings.items() if name not in ("listeners", "log.dirs")})
+    config = parse_broker({name: value for name, value in settings.items() if name not in ("listeners", "log.dirs")})
     secured = _security_settings(settings) if plain else ()
     taken = {name: value for name, value in settings.items() if name not in secured}
     with _locked_metadata(source) as metadata_copy:
-        plan = _plan(source, target, metadata_copy, addresses, taken, mode, now_ms, plain)
+        plan = _plan(source, target, metadata_copy, addresses, config, taken, mode, now_ms, plain)
         check_partial(partial_of(target), {item.path.partition("/")[0] for item in plan.items})
         yield replace(plan, dropped_settings=tuple(dict.fromkeys((*plan.dropped_settings, *secured))))
 
@@ -292,6 +328,7 @@ def _plan(
     target: Path,
     metadata_copy: Path,
     addresses: Addresses,
+    config: BrokerConfig,
     settings: Mapping[str, str],
     mode: Mode,
     now_ms: int,
@@ -305,19 +342,16 @@ def _plan(
         )
     if not identity.directory_id:  # meta.properties of version 0
         identity = replace(identity, directory_id=encode_uuid(new_topic_id(SystemRandom())))
-    store = MetadataStore(str(metadata_copy), node_id=identity.node_id, random=SystemRandom(), sync=False)
-    try:
-        controller = addresses.controller
-        quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
+    controller = addresses.controller
+    quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
+    metadata = MetadataCopy(metadata_copy, quorum, replace(config, node_id=identity.node_id), plain, now_ms)
+    with metadata.opened() as store:
         live = {} if plain else _live_settings(store)
-        left_behind = _SECURITY.match if plain else lambda name: False
         secured = _security_settings(_live_settings(store)) if plain else ()
-        snapshot = snapshot_of(store, quorum, now_ms, left_behind)
+        snapshot = metadata.snapshot(store)
         topics = {topic.name: topic for topic in store.topics()}
         dropped = _own_settings(store, settings)
         next_producer_id = store.next_producer_id
-    finally:
-        store.close()
     missing = [
         f"{topic.name}-{partition}"
         for topic in topics.values()
@@ -330,8 +364,7 @@ def _plan(
             f"start oncelog serve on {source} once, which makes them, stop it, and try again"
         )
     listeners = node_listeners(addresses.listen, controller, addresses.internal, settings, live, SystemRandom().token)
-    unfinished = tuple(open_transactions(disk))
-    _check_ends(source, unfinished)
+    unfinished = tuple(unfinished_transactions(disk))
     folders = sorted(f"{topic.name}-{partition}" for topic in topics.values() for partition in range(topic.partitions))
     items = tuple(_items(source, folders, mode))
     taken = {item.path.partition("/")[0] for item in items} | {META_PROPERTIES, LOCK_FILE}
@@ -347,23 +380,13 @@ def _plan(
         left_behind=tuple(name for name in left if not name.startswith(FILE_NAME)),
         dropped_settings=(*dropped, *listeners.replaced, *secured),
         clean=read_clean_shutdown(disk),
-        open_transactions=unfinished,
+        open_transactions=tuple(transaction for transaction in unfinished if not transaction.decided),
+        decided_transactions=tuple(transaction for transaction in unfinished if transaction.decided),
+        metadata=metadata,
         snapshot=snapshot,
         listeners=listeners,
         properties=_server_properties(target, identity.node_id, controller, listeners),
     )
-
-
-def _check_ends(source: Path, unfinished: Sequence[OpenTransaction]) -> None:
-    """A separate Kafka node forgets markers still to be sent before its partitions have leaders, so decided
-    transactions would stay invisible; and up to 4.4 it sets back the epoch of a producer that had kept the
-    transaction."""
-    ending = [item.transactional_id for item in unfinished if item.state != TransactionState.ONGOING.label]
-    if ending:
-        raise PromotionError(
-            f"{len(ending)} transactions are decided, and lack markers ({', '.join(ending[:3])}): start oncelog serve "
-            f"on {source} once, which writes them, stop it, and try again"
-        )
 
 
 def _live_settings(store: MetadataStore) -> dict[str, str]:
@@ -387,15 +410,26 @@ def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[Item]:
     for name in (*OFFSET_CHECKPOINTS, CLEAN_SHUTDOWN):
         if (source / name).is_file():
             yield Item(name, False, (source / name).stat().st_size)
+    disk = OsDisk(str(source))
+    clean, recovery_points = read_clean_shutdown(disk), _recovery_points(disk)
     for folder in folders:
         files = sorted(path for path in (source / folder).iterdir() if path.is_file())
-        segments = [path.name for path in files if path.suffix == ".log" and parse_file_name(path.name)]
-        active = max(segments, default="")
+        partition = parse_partition_folder(folder)
+        recovered_from = recovery_points.get(partition, 0) if partition is not None else 0
+        bases = [(path, parsed[0]) for path in files if (parsed := parse_file_name(path.name)) and not parsed[2]]
+        segments = [(path, base) for path, base in bases if path.suffix == ".log"]
+        closed = {path for (path, _), (_, end) in pairwise(segments) if clean or end <= recovered_from}
         for path in files:
-            if path.suffix == ".damaged":
-                continue
-            linked = mode != "copy" and path.name in segments and path.name != active
-            yield Item(f"{folder}/{path.name}", linked, path.stat().st_size)
+            if path.suffix != ".damaged":
+                yield Item(f"{folder}/{path.name}", mode != "copy" and path in closed, path.stat().st_size)
+
+
+def _recovery_points(disk: OsDisk) -> Mapping[TopicPartition, int]:
+    """Everything below was synced; a start after an unclean stop reads what is above, and may cut it."""
+    try:
+        return read_offset_checkpoint(disk, RECOVERY_POINT_CHECKPOINT)
+    except CorruptLogError:
+        return {}
 
 
 def _server_properties(target: Path, node_id: int, controller: Address, listeners: NodeListeners) -> dict[str, str]:
@@ -415,8 +449,11 @@ def _server_properties(target: Path, node_id: int, controller: Address, listener
     return {**ONE_NODE, **given, **made}
 
 
-def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None) -> None:
-    """Build the target; with ``move`` the source is removed once the target is complete and on stable storage."""
+def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None) -> Plan:
+    """Build the target; with ``move`` the source is removed once the target is complete and on stable storage.
+
+    Returns the plan as it was carried out.
+    """
     partial = partial_of(plan.target)
     try:
         if partial.exists():
@@ -425,12 +462,12 @@ def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None
         for item in plan.items:
             _take(plan.source / item.path, partial / item.path, linked=item.linked)
             advance(item.size_bytes, item.path.partition("/")[0])
-        _write_metadata(plan, partial)
+        plan = _write_metadata(plan, partial)
         os.sync()
         if plan.target.exists():
             plan.target.rmdir()
         partial.rename(plan.target)
-    except OSError as error:
+    except (OSError, OncelogError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise PromotionError(
             f"cannot build {plan.target}: {error}; the data folder {plan.source} is as it was"
@@ -438,6 +475,7 @@ def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None
     os.sync()
     if mode == "move":
         remove_source(plan)
+    return plan
 
 
 def _take(source: Path, target: Path, *, linked: bool) -> None:
@@ -451,14 +489,28 @@ def _take(source: Path, target: Path, *, linked: bool) -> None:
     shutil.copy2(source, target)
 
 
-def _write_metadata(plan: Plan, folder: Path) -> None:
-    write_meta_properties(OsDisk(str(folder)), plan.identity)
+def _write_metadata(plan: Plan, folder: Path) -> Plan:
+    disk = OsDisk(str(folder), shared=[item.path for item in plan.items if item.linked])
+    write_meta_properties(disk, plan.identity)
+    if plan.decided_transactions:
+        plan = _complete(plan, disk)
     metadata = folder / CLUSTER_METADATA_FOLDER
     metadata.mkdir()
     snapshot = metadata / plan.snapshot.name
     snapshot.write_bytes(plan.snapshot.data)
     if read_snapshot(snapshot.read_bytes()) != plan.snapshot.records:
-        raise PromotionError(f"the snapshot {snapshot.name} does not read back as it was written; nothing was promoted")
+        raise PromotionError(f"the snapshot {snapshot.name} does not read back as it was written")
     properties = folder / SERVER_PROPERTIES
     properties.touch(mode=0o600 if plan.secrets else 0o666)
     properties.write_text(f"# Made by oncelog promote\n{dump_properties(plan.properties)}", encoding="ascii")
+    return plan
+
+
+def _complete(plan: Plan, disk: OsDisk) -> Plan:
+    """Complete the decided transactions in the target."""
+    complete_decided(disk, plan.metadata.path, plan.metadata.config, plan.metadata.now_ms)
+    left = [item.transactional_id for item in unfinished_transactions(disk) if item.decided]
+    if left:
+        raise PromotionError(f"{len(left)} decided transactions could not be completed ({', '.join(left[:3])})")
+    with plan.metadata.opened() as store:  # again: the epochs of what was just written must not be used a second time
+        return replace(plan, snapshot=plan.metadata.snapshot(store), next_producer_id=store.next_producer_id)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from confluent_kafka import Consumer as ConfluentConsumer
@@ -25,9 +27,9 @@ from oncelog.spark.options import parse_sink_options
 from oncelog.spark.planning import now_ms, plan_write
 from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, commit_batch, ignore
 from oncelog.types import TopicPartition
-from tests.cli.conftest import call
-from tests.interop.promote.test_promote import NEVER_MS, promote, wait_for_leader
+from tests.interop.promote.test_promote import NEVER_MS, digests, promote, wait_for_leader
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.crash_rounds.node import ServeProcess
 from tests.unit.spark.test_checkpoint import spark_writes
 
 pytestmark = pytest.mark.kafka
@@ -82,6 +84,10 @@ def spark_batch(servers: str, checkpoint: Path, number: int) -> Outcome:
         return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
 
 
+def promote_to(kafka: ApacheKafka, data: Path, node: Path) -> dict[str, Any]:
+    return promote(data, node, "--listen", kafka.bootstrap_servers, "--controller", kafka.controller)
+
+
 @pytest.fixture(scope="module")
 def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
     folder = tmp_path_factory.mktemp("groups")
@@ -115,12 +121,11 @@ def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
             assert admin.describe_transactions(["decided"])[0].state == "PrepareCommit"
         decided.stop()
         connection.close()
-    refused = call("promote", str(folder / "data"), "--to", str(folder / "node"))
-    assert (refused.code, "are decided, and lack markers (decided)" in refused.err) == (1, True), refused.err
-    with Broker(folder / "data", settings=SETTINGS):
-        pass  # writes the markers
+    digest = digests(folder / "data")
     kafka = ApacheKafka(folder / "kafka")
-    promote(folder / "data", folder / "node", "--listen", kafka.bootstrap_servers, "--controller", kafka.controller)
+    done = promote_to(kafka, folder / "data", folder / "node")
+    assert [found["transactional_id"] for found in done["decided_transactions"]] == ["decided"]
+    assert digests(folder / "data") == digest
     try:
         kafka.start_promoted(folder / "node")
         yield Promoted(kafka, checkpoint, pending, stray)
@@ -134,6 +139,62 @@ def test_a_decided_transaction_that_lacked_markers_is_whole(promoted: Promoted) 
     assert connection.read_committed("decided") == [b"decided"]
     with Admin(bootstrap_servers=promoted.servers) as admin:
         assert admin.describe_transactions(["decided"])[0].state == "CompleteCommit"
+
+
+def test_what_a_killed_broker_had_decided_is_whole_and_what_was_open_stays_open(tmp_path: Path) -> None:
+    node = ServeProcess(tmp_path, {})
+    node.arguments = ("--faults", "127.0.0.1:0")
+    node.start()
+    try:
+        connection = Connection(node.bootstrap_servers)
+        for topic in (IN.topic, "decided", "open"):
+            connection.create_topic(topic)
+        hold = Request(
+            f"http://{node.faults}/faults", b'{"fault": "hold_markers"}', {"Content-Type": "application/json"}
+        )
+        urlopen(hold).close()
+        producers = {
+            name: Transactional(connection, name, version_2=True, timeout_ms=NEVER_MS).init()
+            for name in ("committed", "aborted", "open")
+        }
+        producers["committed"].send("decided", b"committed")
+        producers["committed"].send_offsets("group", {IN: 7})
+        producers["aborted"].send("decided", b"aborted")
+        producers["open"].send("open", b"open")
+        assert producers["committed"].end_once(commit=True).error_code == 0
+        assert producers["aborted"].end_once(commit=False).error_code == 0
+        assert connection.produce("decided", batch(b"behind")).error == 0
+    finally:
+        node.kill()
+    digest = digests(node.data)
+    kafka = ApacheKafka(tmp_path / "kafka")
+    done = promote_to(kafka, node.data, tmp_path / "node")
+    assert [found["transactional_id"] for found in done["decided_transactions"]] == ["aborted", "committed"]
+    assert [found["transactional_id"] for found in done["open_transactions"]] == ["open"]
+    try:
+        kafka.start_promoted(tmp_path / "node")
+        connection = Connection(kafka.bootstrap_servers)
+        for topic in ("decided", "open"):
+            wait_for_leader(connection, topic, 0)
+        assert connection.read_committed("decided") == [b"committed", b"behind"]
+        assert connection.read_committed("open") == []
+        with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
+            assert admin.list_consumer_group_offsets("group", [IN], require_stable=True)[IN].offset == 7
+        continued = Transactional(connection, "open", version_2=True, timeout_ms=NEVER_MS)
+        continued.pid, continued.epoch = producers["open"].pid, producers["open"].epoch
+        assert eventually(lambda: continued.describe().transaction_state) == "Ongoing"
+        continued.commit()
+        eventually(lambda: connection.read_committed("open") == [b"open"])
+        for name in ("committed", "aborted"):
+            following = Transactional(connection, name, version_2=True, timeout_ms=NEVER_MS).init()
+            assert following.pid == producers[name].pid
+            following.send("decided", b"next of " + name.encode())
+            following.commit()
+        expected = [b"committed", b"behind", b"next of committed", b"next of aborted"]
+        eventually(lambda: connection.read_committed("decided") == expected)
+    finally:
+        kafka.stop()
+    assert digests(node.data) == digest
 
 
 @pytest.mark.parametrize(("group", "protocol", "following"), [("classic", "classic", b"4"), ("new", "consumer", b"6")])

@@ -30,6 +30,10 @@ class ServeProcess:
         """A command that wraps the broker's, such as one that limits its resources."""
         self.listen = "127.0.0.1:0"
         """The address it listens on; ``--listen`` of the command."""
+        self.arguments: tuple[str, ...] = ()
+        """More arguments of the command."""
+        self.faults = ""
+        """Where it takes faults over HTTP, if the arguments have it do so."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -50,7 +54,7 @@ class ServeProcess:
     def launch(self) -> None:
         """Start, and return at once."""
         command = [*self.prefix, sys.executable, "-m", "oncelog", "serve", "--json", "--listen", self.listen]
-        command += ["--data", str(self.data)]
+        command += ["--data", str(self.data), *self.arguments]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]
         with self.log_path.open("ab") as log:
@@ -68,7 +72,8 @@ class ServeProcess:
         line = stdout.readline() if ready else ""
         if not line:
             raise NodeFailed(f"the broker does not serve (exit code {process.poll()}):\n{self.log_tail()}")
-        self.listen = json.loads(line)["listening"]
+        told = json.loads(line)
+        self.listen, self.faults = told["listening"], told.get("faults", "")
 
     def check_alive(self) -> None:
         """:raises NodeFailed: the process ended on its own."""

@@ -88,7 +88,7 @@ def test_a_target_that_cannot_be_made_is_refused_in_a_sentence(tmp_path: Path) -
 
 def built(folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The promotion of an empty data folder that only its owner may read."""
-    monkeypatch.setattr(promotion, "_write_metadata", lambda plan, folder: None)
+    monkeypatch.setattr(promotion, "_write_metadata", lambda plan, folder: plan)
     (folder / "data").mkdir(mode=0o700)
     plan = SimpleNamespace(source=folder / "data", target=folder / "kafka", items=())
     promote(cast("Any", plan), cast("Any", mode))

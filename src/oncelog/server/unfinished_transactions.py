@@ -1,6 +1,7 @@
-"""Reads the open transactions of a data folder without a running broker from the files of ``__transaction_state``.
+"""Reads the unfinished transactions of a data folder without a broker from the files of ``__transaction_state``.
 
-Called by ``promotion``: the next coordinator aborts those past their timeout as soon as it starts.
+Called by ``promotion``: the next coordinator aborts open ones past their timeout as soon as it starts, and decided ones
+are completed before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from oncelog.types import TRANSACTION_STATE_TOPIC
 UNFINISHED = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 
 
-class OpenTransaction(NamedTuple):
+class UnfinishedTransaction(NamedTuple):
+    """An open transaction, or a decided one without its ``Complete`` record."""
+
     transactional_id: str
     state: str
     producer_id: int
@@ -30,17 +33,22 @@ class OpenTransaction(NamedTuple):
     partitions: int
 
     @property
+    def decided(self) -> bool:
+        """Whether its outcome is certain, and markers or the record that they are all written may be missing."""
+        return self.state != TransactionState.ONGOING.label
+
+    @property
     def two_phase_commit(self) -> bool:
         """Whether a database decides about it."""
         return self.timeout_ms == NO_TIME_LIMIT
 
     def times_out(self, now_ms: int) -> bool:
         """Whether a coordinator starting now would abort it at once."""
-        ongoing = self.state == TransactionState.ONGOING.label and not self.two_phase_commit
-        return ongoing and self.started_ms + self.timeout_ms <= now_ms
+        timed = not self.decided and not self.two_phase_commit
+        return timed and self.started_ms + self.timeout_ms <= now_ms
 
 
-def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
+def unfinished_transactions(disk: Disk) -> Iterator[UnfinishedTransaction]:
     """Sorted by transactional id. The torn end of a log is ignored, as in recovery."""
     latest: dict[str, TransactionLogValue] = {}
     for folder in disk.list(""):
@@ -54,7 +62,7 @@ def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
     for transactional_id, value in sorted(latest.items()):
         state = TransactionState(value.transaction_status)
         if state in UNFINISHED:
-            yield OpenTransaction(
+            yield UnfinishedTransaction(
                 transactional_id,
                 state.label,
                 value.producer_id,

@@ -1,0 +1,59 @@
+"""Completes the decided transactions in a copy of a data folder: writes the markers and the ``Complete`` records that a
+broker left to be written when it was killed.
+
+Called by ``promotion``. The broker's own core recovers the copy, takes up what its coordinators had decided, and stops.
+As no time passes meanwhile, nothing times out or expires and no retention runs: an open transaction stays open. After
+an unclean stop, parts of transactions that no coordinator knows are aborted first, as at any such start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from oncelog.broker.broker import Broker
+from oncelog.broker.node import Node
+from oncelog.config import BrokerConfig
+from oncelog.errors import StorageError
+from oncelog.metadata.opening import open_metadata
+from oncelog.ports import Disk
+from oncelog.server.opening import SystemRandom
+
+
+class _InTurn:
+    """``ports.Background`` for a broker that nobody waits for."""
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        try:
+            work()
+        except StorageError as error:
+            done(error)
+        else:
+            done(None)
+
+
+def complete_decided(disk: Disk, metadata: Path, config: BrokerConfig, now_ms: int) -> None:
+    """Write what decided transactions lack; the folder is then as after a clean stop.
+
+    :param disk: the copy of the data folder.
+    :param metadata: the copy of its metadata file.
+    :raises OncelogError: the copy cannot be read or written, or a stored setting contradicts ``config``.
+    """
+    random = SystemRandom()
+    config = replace(config, oncelog_flush_policy="none")  # the stop syncs
+    store, config = open_metadata(str(metadata), disk, config, random, now_ms, sync=False)
+    broker = Broker(
+        config=config,
+        node=Node(config.node_id, "127.0.0.1", 0),
+        metadata=store,
+        disk=disk,
+        random=random,
+        background=_InTurn(),
+    )
+    try:
+        broker.start(now_ms)
+    except BaseException:
+        broker.abandon()
+        raise
+    broker.stop(now_ms)

@@ -16,6 +16,7 @@ ROLES: Final = {
     "cli": "commands",
     "console": "web console",
     "demo": "the main job, with crashes and proof",
+    "promote": "a data folder becomes a node of Apache Kafka",
     "spark": "source, sink, pipelines",
     "embedded": "oncelog.Broker, with faults on request",
     "faults": "a proxy that loses, delays, repeats and refuses",

@@ -13,8 +13,7 @@ import click
 
 from oncelog.cli.output import counted, progress, remark, show_json
 from oncelog.cli.properties import given_properties
-from oncelog.server.listeners import Address
-from oncelog.server.promotion import (
+from oncelog.promote.promotion import (
     SERVER_PROPERTIES,
     Addresses,
     Mode,
@@ -24,7 +23,8 @@ from oncelog.server.promotion import (
     planned,
     promote,
 )
-from oncelog.server.unfinished_transactions import UnfinishedTransaction
+from oncelog.promote.unfinished_transactions import UnfinishedTransaction
+from oncelog.server.listeners import Address
 from oncelog.shown import show_time
 
 MIB = 1024 * 1024

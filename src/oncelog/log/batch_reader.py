@@ -1,7 +1,7 @@
 """Reads every batch of a range of a ``.log`` file in large pieces, one by one or through a scanner.
 
 Called by ``log.segment_list`` (when coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``; for
-files that nobody writes by ``metadata.adoption`` and ``server.unfinished_transactions``.
+files that nobody writes by ``metadata.adoption`` and ``promote.unfinished_transactions``.
 """
 
 from __future__ import annotations

@@ -19,15 +19,15 @@ from oncelog.conformance.transactions import Transactional
 from oncelog.conformance.wire import Connection
 from oncelog.errors import StorageError
 from oncelog.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint
-from oncelog.metadata.kraft import read_snapshot
+from oncelog.promote import promotion
+from oncelog.promote.kraft import read_snapshot
+from oncelog.promote.promotion import Addresses, Plan, PromotionError, planned, promote
+from oncelog.promote.unfinished_transactions import unfinished_transactions
 from oncelog.protocol.generated.partition_record import PartitionRecord
 from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord
 from oncelog.records.batch import iter_headers
 from oncelog.records.control import parse_control
-from oncelog.server import promotion
 from oncelog.server.disk import OsDisk
-from oncelog.server.promotion import Addresses, Plan, PromotionError, planned, promote
-from oncelog.server.unfinished_transactions import unfinished_transactions
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from oncelog.metadata.errors import MetadataError
-from oncelog.metadata.kraft import Quorum, read_snapshot, snapshot_of
 from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.promote.kraft import Quorum, read_snapshot, snapshot_of
 from oncelog.protocol.generated.config_record import ConfigRecord
 from oncelog.protocol.generated.partition_record import PartitionRecord
 from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord

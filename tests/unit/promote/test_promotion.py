@@ -12,9 +12,8 @@ import pytest
 
 import oncelog
 from oncelog.log.checkpoints import MetaProperties, write_meta_properties
-from oncelog.server import promotion
-from oncelog.server.disk import OsDisk
-from oncelog.server.promotion import (
+from oncelog.promote import promotion
+from oncelog.promote.promotion import (
     Addresses,
     Plan,
     PromotionError,
@@ -26,6 +25,7 @@ from oncelog.server.promotion import (
     promoted_of,
     remove_source,
 )
+from oncelog.server.disk import OsDisk
 
 
 def refusal(source: Path, target: Path) -> str:

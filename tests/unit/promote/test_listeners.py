@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from oncelog.errors import ConfigError
+from oncelog.promote.listeners import NodeListeners, node_listeners
 from oncelog.server.listeners import Address
-from oncelog.server.promoted_listeners import NodeListeners, node_listeners
 
 CONTROLLER, INTERNAL = Address("10.0.0.5", 9093), Address("10.0.0.5", 9094)
 OAUTH = {

@@ -46,16 +46,16 @@ from oncelog.log.checkpoints import (
 from oncelog.log.file_names import parse_file_name, parse_partition_folder
 from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
 from oncelog.metadata.identity import new_topic_id
-from oncelog.metadata.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, snapshot_of
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
+from oncelog.promote.completion import complete_decided
+from oncelog.promote.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, snapshot_of
+from oncelog.promote.listeners import NodeListeners, node_listeners
+from oncelog.promote.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
 from oncelog.properties_file import dump_properties
-from oncelog.server.completion import complete_decided
 from oncelog.server.disk import OsDisk
 from oncelog.server.folder_lock import LOCK_FILE
 from oncelog.server.listeners import Address
 from oncelog.server.opening import SystemRandom
-from oncelog.server.promoted_listeners import NodeListeners, node_listeners
-from oncelog.server.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
 from oncelog.types import TopicPartition, encode_uuid
 
 Mode = Literal["link", "copy", "move"]

@@ -13,16 +13,10 @@ import click
 
 from oncelog.cli.output import counted, progress, remark, show_json
 from oncelog.cli.properties import given_properties
-from oncelog.promote.promotion import (
-    SERVER_PROPERTIES,
-    Addresses,
-    Mode,
-    Plan,
-    PromotionError,
-    finish_move,
-    planned,
-    promote,
-)
+from oncelog.promote.errors import PromotionError
+from oncelog.promote.folders import SERVER_PROPERTIES, finish_move
+from oncelog.promote.plan import Addresses, Mode, Plan, planned
+from oncelog.promote.promotion import promote
 from oncelog.promote.unfinished_transactions import UnfinishedTransaction
 from oncelog.server.listeners import Address
 from oncelog.shown import show_time

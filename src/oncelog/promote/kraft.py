@@ -1,6 +1,6 @@
 """Writes the metadata of a data folder as a snapshot of Apache Kafka's metadata log, and reads it back.
 
-Called by ``promotion``, which turns a data folder into the storage of a KRaft node. A snapshot consists of record
+Called by ``plan`` and ``promotion``, which make a KRaft node of a data folder. A snapshot consists of record
 batches: the first holds control records (header, quorum), the last the footer, and between them are the metadata
 records, each with its frame version, API key and own version. Source: KIP-630, KIP-631, KIP-853; Kafka's
 ``RecordsSnapshotWriter`` and ``MetadataRecordSerde``.

@@ -1,6 +1,6 @@
 """Listeners, logins and permissions of a promoted node: what Apache Kafka needs in addition to our broker's settings.
 
-Called by ``promotion``. A Kafka node connects to itself, and later to others: its controller and its brokers each log
+Called by ``plan``. A Kafka node connects to itself, and later to others: its controller and its brokers each log
 in. If clients have to log in or encrypt, or permissions are checked, the node gets a listener for that, INTERNAL, and a
 user for INTERNAL and CONTROLLER with a password generated here; over TLS if a client listener has a key, and then the
 node trusts its own certificate, wherever it is renewed from. Kafka also needs a login module for each mechanism, which

@@ -1,7 +1,7 @@
 """Reads the unfinished transactions of a data folder without a broker from the files of ``__transaction_state``.
 
-Called by ``promotion``: the next coordinator aborts open ones past their timeout as soon as it starts, and decided ones
-are completed before.
+Called by ``plan`` and ``promotion``: the next coordinator aborts open ones past their timeout as soon as it starts, and
+decided ones are completed before.
 """
 
 from __future__ import annotations

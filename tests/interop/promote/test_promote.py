@@ -38,7 +38,7 @@ from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.transactions import Transactional, new_pid
 from oncelog.conformance.wire import Connection
-from oncelog.promote.promotion import promoted_of
+from oncelog.promote.folders import promoted_of
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from tests.support.crash_rounds.node import ServeProcess

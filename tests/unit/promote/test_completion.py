@@ -20,8 +20,10 @@ from oncelog.conformance.wire import Connection
 from oncelog.errors import StorageError
 from oncelog.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint
 from oncelog.promote import promotion
+from oncelog.promote.errors import PromotionError
 from oncelog.promote.kraft import read_snapshot
-from oncelog.promote.promotion import Addresses, Plan, PromotionError, planned, promote
+from oncelog.promote.plan import Addresses, Mode, Plan, planned
+from oncelog.promote.promotion import promote
 from oncelog.promote.unfinished_transactions import unfinished_transactions
 from oncelog.protocol.generated.partition_record import PartitionRecord
 from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord
@@ -103,7 +105,7 @@ def ends(folder: Path, partition: str) -> list[tuple[int, bool]]:
     return found
 
 
-def promoted(source: Path, target: Path, *, mode: promotion.Mode = "link", now_ms: int = LATER_MS) -> Plan:
+def promoted(source: Path, target: Path, *, mode: Mode = "link", now_ms: int = LATER_MS) -> Plan:
     with planned(source, target, addresses=Addresses(), settings={}, mode=mode, now_ms=now_ms) as plan:
         return promote(plan, mode)
 

@@ -13,18 +13,10 @@ import pytest
 import oncelog
 from oncelog.log.checkpoints import MetaProperties, write_meta_properties
 from oncelog.promote import promotion
-from oncelog.promote.promotion import (
-    Addresses,
-    Plan,
-    PromotionError,
-    check_partial,
-    finish_move,
-    partial_of,
-    planned,
-    promote,
-    promoted_of,
-    remove_source,
-)
+from oncelog.promote.errors import PromotionError
+from oncelog.promote.folders import check_partial, finish_move, partial_of, promoted_of, remove_source
+from oncelog.promote.plan import Addresses, Plan, planned
+from oncelog.promote.promotion import promote
 from oncelog.server.disk import OsDisk
 
 
@@ -113,9 +105,9 @@ def test_a_data_folder_that_cannot_be_removed_is_told(
         if what == "Path.rename":
             patch.setattr(Path, "rename", refuse)
         else:
-            patch.setattr(promotion.shutil, "rmtree", refuse)
+            patch.setattr(shutil, "rmtree", refuse)
         with pytest.raises(PromotionError, match=r"is whole, but the data folder.* could not be removed"):
-            remove_source(plan)
+            remove_source(plan.source, plan.target)
     assert (tmp_path / "data").exists() == (what == "Path.rename")
 
 
@@ -153,14 +145,14 @@ def test_a_removal_that_was_killed_is_finished_by_the_same_command(
 
     plan = moved(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(promotion.shutil, "rmtree", until_killed(shutil.rmtree))
+        patch.setattr(shutil, "rmtree", until_killed(shutil.rmtree))
         patch.setattr(Path, "unlink", until_killed(Path.unlink))
         patch.setattr(Path, "rmdir", until_killed(Path.rmdir))
         if after < 4:
             with pytest.raises(Killed):
-                remove_source(plan)
+                remove_source(plan.source, plan.target)
         else:
-            remove_source(plan)
+            remove_source(plan.source, plan.target)
     assert not plan.source.exists()
     assert finish_move(plan.source, plan.target) == (after < 4)
     assert [path.name for path in tmp_path.iterdir()] == ["kafka"]

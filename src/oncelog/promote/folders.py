@@ -12,12 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from oncelog.log.checkpoints import META_PROPERTIES, read_meta_properties
+from oncelog.log.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES, OFFSET_CHECKPOINTS, read_meta_properties
+from oncelog.log.file_names import is_temporary
 from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
 from oncelog.promote.errors import PromotionError
 from oncelog.server.disk import OsDisk
 
 SERVER_PROPERTIES: Final = "server.properties"
+_MADE: Final = (META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES, CLEAN_SHUTDOWN, *OFFSET_CHECKPOINTS)
+"""What a promotion makes besides what it takes."""
 
 
 def partial_of(target: Path) -> Path:
@@ -27,14 +30,15 @@ def partial_of(target: Path) -> Path:
 
 def check_partial(partial: Path, names: Collection[str]) -> None:
     """Check that whatever is in the way was left by a killed promotion; only then may it be removed."""
-    made = {*names, META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES}
+    made = {*names, *_MADE}
     if not partial.is_symlink() and not partial.exists():
         return
     if partial.is_symlink() or not partial.is_dir():
         strange = [partial.name]
     else:
-        found = sorted(entry.name for entry in partial.iterdir())
-        strange = [name for name in found if name not in made and not name.startswith(f"{META_PROPERTIES}.")]
+        found = {entry.name: entry.name for entry in partial.iterdir()}
+        found |= {name: name.rsplit(".", 2)[0] for name in found if is_temporary(name)}
+        strange = sorted(name for name, final in found.items() if final not in made)
     if strange:
         raise PromotionError(
             f"{partial}, where the target would be built, is not what a promotion has left ({strange[0]}): "

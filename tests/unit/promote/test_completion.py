@@ -18,9 +18,11 @@ from oncelog.conformance.batches import batch
 from oncelog.conformance.transactions import Transactional
 from oncelog.conformance.wire import Connection
 from oncelog.errors import StorageError
+from oncelog.log import checkpoints
 from oncelog.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint
 from oncelog.promote import promotion
 from oncelog.promote.errors import PromotionError
+from oncelog.promote.folders import partial_of
 from oncelog.promote.kraft import read_snapshot
 from oncelog.promote.plan import Addresses, Mode, Plan, planned
 from oncelog.promote.promotion import promote
@@ -172,6 +174,34 @@ def test_a_target_that_lacks_a_marker_is_not_left(
     with pytest.raises(PromotionError, match=r"2 decided transactions could not be completed \(aborted, committed\)"):
         promoted(before.data, tmp_path / "node", mode="move")
     assert list(tmp_path.iterdir()) == []
+    assert digests(before.data) == digest
+
+
+class Killed(BaseException):
+    """Here the process ends."""
+
+
+@pytest.mark.parametrize("step", ["write_clean_shutdown", "Path.rename"])
+def test_a_promotion_killed_after_the_markers_is_begun_again(
+    before: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def kill(*arguments: object) -> None:
+        raise Killed
+
+    digest = digests(before.data)
+    with monkeypatch.context() as patch:
+        if step == "Path.rename":
+            patch.setattr(Path, "rename", kill)
+        else:
+            patch.setattr(checkpoints, step, kill)
+        with pytest.raises(Killed):
+            promoted(before.data, tmp_path / "node")
+    partial = partial_of(tmp_path / "node")
+    assert ends(partial, "t-0") != []
+    (partial / f"{RECOVERY_POINT_CHECKPOINT}.7.tmp").touch()  # or in the middle of writing one
+    promoted(before.data, tmp_path / "node")
+    assert unfinished(tmp_path / "node") == [("open", "Ongoing")]
+    assert [path.name for path in tmp_path.iterdir()] == ["node"]
     assert digests(before.data) == digest
 
 

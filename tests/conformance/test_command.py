@@ -24,6 +24,7 @@ from oncelog.conformance.transactions import Transactional
 from oncelog.conformance.wire import Connection
 from oncelog.errors import Error
 from oncelog.faults.proxy import FaultProxy
+from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
 from tests.support.apache_kafka import ApacheKafka
@@ -80,9 +81,20 @@ def test_nothing_is_left_on_a_single_broker(broker: RunningBroker) -> None:
 
 def open_in_the_topic_of_offsets(address: str) -> set[int]:
     """Producer ids."""
+    return {producer_id for name, producer_id in open_on(address) if name.topic == "__consumer_offsets"}
+
+
+def open_on(address: str) -> set[tuple[TopicPartition, int]]:
+    """Partitions with an open transaction, and the producer ids."""
     with oncelog.Admin(bootstrap_servers=address) as admin:
-        found = admin.describe_producers(admin.partitions("__consumer_offsets"))
-        return {one.producer_id for each in found.values() for one in each if one.transaction_start_offset >= 0}
+        topics = admin.list_topics(internal=True)
+        names = [
+            TopicPartition(one.name, part.partition) for one in admin.describe_topics(topics) for part in one.partitions
+        ]
+        found = admin.describe_producers(names)
+    return {
+        (name, one.producer_id) for name, each in found.items() for one in each if one.transaction_start_offset >= 0
+    }
 
 
 def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(broker: RunningBroker) -> None:
@@ -112,12 +124,25 @@ def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(brok
 
 @pytest.mark.kafka
 @pytest.mark.soak
-def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_taken_back() -> None:
-    with ApacheKafka(version="3.6.2") as kafka:
+@pytest.mark.parametrize("version", ["2.8.2", "3.6.2"])
+def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_taken_back(version: str) -> None:
+    with ApacheKafka(version=version) as kafka:
         report = run_some(kafka.bootstrap_servers, "offsets_without_the_group_in_the_transaction_are_refused")
         assert [result.outcome for result in report.results].count(Outcome.FAILED) == 4
         assert report.left_behind == []
-        assert open_in_the_topic_of_offsets(kafka.bootstrap_servers) == set()
+        assert open_on(kafka.bootstrap_servers) == set()
+
+
+@pytest.mark.kafka
+@pytest.mark.soak
+def test_every_check_on_kafka_2_8_leaves_no_transaction_open_in_any_partition() -> None:
+    with ApacheKafka(version="2.8.2") as kafka:
+        report = run(
+            AdminConfig.from_properties({"bootstrap.servers": kafka.bootstrap_servers}), cases_of(all_checks())
+        )
+        assert [result.outcome for result in report.results].count(Outcome.PASSED) > len(report.results) / 2
+        assert report.left_behind == []
+        assert open_on(kafka.bootstrap_servers) == set()
 
 
 def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
@@ -41,7 +42,17 @@ def make_again(broker: RunningBroker, topic: str, values: Iterable[bytes]) -> No
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.delete_topics([topic])[topic].result(120)
     eventually(lambda: topic in admin.list_topics(timeout=120).topics, False)
-    create_topic(broker.bootstrap_servers, topic)
+
+    def created() -> bool:
+        try:
+            create_topic(broker.bootstrap_servers, topic)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # ZooKeeper still has it
+                raise
+            return False
+        return True
+
+    eventually(created, True)
     produce(broker.bootstrap_servers, topic, values)
 
 
@@ -93,6 +104,25 @@ def test_topic_without_id_that_was_made_again_and_is_longer_than_before_is_notic
     new = goes_on.latestOffset(grown, ReadAllAvailable())
     assert values(lenient, goes_on.partitions(grown, new)) == [b"%d:new" % n for n in range(150)]
     assert StreamReader(lenient, lambda _: cluster).partitions(start, grown) == []
+
+
+@pytest.mark.kafka
+def test_topic_of_kafka_2_8_with_protocol_2_7_that_was_made_again_is_noticed(tmp_path: Path) -> None:
+    with ApacheKafka(tmp_path, {"inter.broker.protocol.version": "2.7"}, version="2.8.2") as kafka:
+        create_topic(kafka.bootstrap_servers, "orders")
+        produce(kafka.bootstrap_servers, "orders", [b"%d:old" % n for n in range(100)], partition=0)
+        strict, lenient = source(kafka, "orders"), source(kafka, "orders", failOnDataLoss="false")
+        stream = StreamReader(strict)
+        start = stream.initialOffset()
+        end = eventually_grown(stream, start, "orders", 100)
+        assert end["orders"].keys() >= {"0", "marks"} and "id" not in end["orders"]
+        assert len(values(strict, stream.partitions(start, end))) == 100
+        make_again(kafka, "orders", [b"%d:new" % n for n in range(150)])
+        with pytest.raises(DataLoss, match="topic orders was deleted and recreated, or its log written again"):
+            StreamReader(strict).latestOffset(end, ReadAllAvailable())
+        goes_on = StreamReader(lenient)
+        new = goes_on.latestOffset(end, ReadAllAvailable())
+        assert values(lenient, goes_on.partitions(end, new)) == [b"%d:new" % n for n in range(150)]
 
 
 def eventually_grown(stream: StreamReader, start: Json, topic: str, end: int) -> Json:

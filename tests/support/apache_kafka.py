@@ -27,6 +27,7 @@ from oncelog.errors import OncelogError
 from oncelog.spark.java import find_java
 from oncelog.spark.maven import KAFKA_VERSION, Module, cache_folder, jars
 from tests.support.children import ends_with_us
+from tests.support.zookeeper import ZooKeeper
 
 CLUSTER_ID = "b25jZWxvZy10ZXN0cy0xMg"
 
@@ -39,12 +40,17 @@ _KAFKA: tuple[Module, ...] = (
 
 
 def _older(version: str) -> tuple[Module, ...]:
-    """Kafka 3.x with KRaft, whose log goes through reload4j."""
+    """Kafka up to 3.9, whose log goes through reload4j; before 3.3, ZooKeeper is among the dependencies."""
     return (
         ("org.apache.kafka", "kafka_2.13", version),
         ("org.apache.kafka", "kafka-tools", version),
         ("org.slf4j", "slf4j-reload4j", "1.7.36"),
     )
+
+
+def _needs_zookeeper(version: str) -> bool:
+    major, minor, *_ = map(int, version.split("."))
+    return (major, minor) < (3, 3)
 
 
 _RELOAD4J = """log4j.rootLogger=WARN, OUT
@@ -62,6 +68,12 @@ rootLogger.appenderRef.out.ref=OUT
 """
 
 
+_FOR_ONE_NODE = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
 JAVA_OPTIONS = "ONCELOG_KAFKA_JAVA_OPTIONS"
 _FORMATTED = f"formatted-{CLUSTER_ID}"
 _FORMATTED_BY = {
@@ -95,7 +107,7 @@ class ApacheKafka:
     :param heap: largest heap of the process, as the JVM writes it.
     :param joins: id of the cluster that it joins, whose ``controller.quorum.bootstrap.servers`` is in ``properties``.
     :param listeners: listeners besides the plain one, by name: their security protocol. :meth:`address` tells where.
-    :param version: Apache Kafka's, from 3.3 on.
+    :param version: Apache Kafka's. Before 3.3 a ZooKeeper beside it replaces the controller.
     """
 
     def __init__(
@@ -120,6 +132,8 @@ class ApacheKafka:
         self._port, self._controller_port, *more = _free_ports(2 + len(self._listeners))
         self._ports = dict(zip(self._listeners, more, strict=True))
         self._process: subprocess.Popen[bytes] | None = None
+        self._by_zookeeper = _needs_zookeeper(version)
+        self._zookeeper: ZooKeeper | None = None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -146,9 +160,19 @@ class ApacheKafka:
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "server.properties"
         config.write_text("".join(f"{name}={value}\n" for name, value in self._all_properties().items()))
-        if not (self.data_folder / "meta.properties").exists():
+        if self._by_zookeeper:
+            self._start_zookeeper(timeout_s)
+        elif not (self.data_folder / "meta.properties").exists():
             self._format(config)
         return self._launch(config, timeout_s)
+
+    def _start_zookeeper(self, timeout_s: float) -> None:
+        zookeeper = self._zookeeper
+        if zookeeper is None:
+            temporary = self.folder if self._temporary else None
+            zookeeper = ZooKeeper(self.folder, self._controller_port, java_command(self._version), temporary)
+            self._zookeeper = zookeeper
+        self._await("ZooKeeper", zookeeper.ended, zookeeper.answers, zookeeper.log_path, timeout_s)
 
     def _format(self, config: Path) -> None:
         """Format with Kafka's tool, or copy what the tool wrote for another single node: one JVM less."""
@@ -200,10 +224,26 @@ class ApacheKafka:
                 start_new_session=True,
             )
         ends_with_us(self._process.pid, self.folder if self._temporary else None)
-        self._await_ready(self._process, timeout_s, answers or (lambda: _answers(self._port)))
+        ready = answers or (lambda: _answers(self._port))
+        self._await("Apache Kafka", self._process.poll, ready, self.log_path, timeout_s)
         return self
 
     def _all_properties(self) -> dict[str, str]:
+        return (self._with_zookeeper() if self._by_zookeeper else self._with_controller()) | self._properties
+
+    def _with_zookeeper(self) -> dict[str, str]:
+        more = [f"{name}://{self.address(name)}" for name in self._listeners]
+        protocols = [f"{name}:{protocol}" for name, protocol in self._listeners.items()]
+        return {
+            "broker.id": "1",
+            "zookeeper.connect": self.controller,
+            "listeners": ",".join([f"PLAINTEXT://{self.bootstrap_servers}", *more]),
+            "listener.security.protocol.map": ",".join(["PLAINTEXT:PLAINTEXT", *protocols]),
+            "log.dirs": str(self.data_folder),
+            **_FOR_ONE_NODE,
+        }
+
+    def _with_controller(self) -> dict[str, str]:
         more = [f"{name}://{self.address(name)}" for name in self._listeners]
         plain = f"PLAINTEXT://127.0.0.1:{self._port}"
         protocols = [f"{name}:{protocol}" for name, protocol in self._listeners.items()]
@@ -220,24 +260,30 @@ class ApacheKafka:
             "advertised.listeners": ",".join([plain, *more]),
             "listener.security.protocol.map": ",".join(["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *protocols]),
             "log.dirs": str(self.data_folder),
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
             "share.coordinator.state.topic.replication.factor": "1",
             "share.coordinator.state.topic.min.isr": "1",
-            "group.initial.rebalance.delay.ms": "0",
-        } | self._properties
+            **_FOR_ONE_NODE,
+        }
 
-    def _await_ready(self, process: subprocess.Popen[bytes], timeout_s: float, answers: Callable[[], bool]) -> None:
+    def _await(
+        self,
+        what: str,
+        ended: Callable[[], int | None],
+        answers: Callable[[], bool],
+        log_path: Path,
+        timeout_s: float,
+    ) -> None:
+        """Return when it answers; otherwise everything that was started is ended."""
         deadline = time.monotonic() + timeout_s
         while not answers():
-            if process.poll() is not None:
-                self._process = None
-                raise KafkaFailed(f"Apache Kafka ended with {process.returncode} at its start:\n{self.log_tail()}")
-            if time.monotonic() > deadline:
-                self.kill()
-                raise KafkaFailed(f"Apache Kafka did not answer within {timeout_s} s:\n{self.log_tail()}")
-            time.sleep(0.05)
+            status = ended()
+            if status is None and time.monotonic() <= deadline:
+                time.sleep(0.05)
+                continue
+            self.kill()
+            self._end_zookeeper()
+            how = f"did not answer within {timeout_s} s" if status is None else f"ended with {status} at its start"
+            raise KafkaFailed(f"{what} {how}:\n{log_path.read_text(errors='replace')[-2000:]}")
 
     def log_tail(self, size: int = 2000) -> str:
         return self.log_path.read_text(errors="replace")[-size:] if self.log_path.exists() else ""
@@ -261,6 +307,11 @@ class ApacheKafka:
             process.kill()
             process.wait()
 
+    def _end_zookeeper(self) -> None:
+        zookeeper, self._zookeeper = self._zookeeper, None
+        if zookeeper is not None:
+            zookeeper.kill()
+
     def restart(self, properties: Mapping[str, str] | None = None) -> None:
         """Stop cleanly and start on the same address and data."""
         self.stop()
@@ -276,6 +327,7 @@ class ApacheKafka:
     def close(self) -> None:
         """Stop, and remove the folder if it is a temporary one."""
         self.stop()
+        self._end_zookeeper()
         if self._temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 

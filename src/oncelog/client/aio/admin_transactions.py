@@ -30,6 +30,8 @@ from oncelog.protocol.generated.write_txn_markers_request import (
 T = TypeVar("T")
 
 LIST_TRANSACTIONS = Api(ApiKey.LIST_TRANSACTIONS, 0, 2)
+LIST_TRANSACTIONS_BY_AGE = Api(ApiKey.LIST_TRANSACTIONS, 1, 2)
+"""Version 0 has no filter by age (KIP-994)."""
 DESCRIBE_TRANSACTIONS = Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0)
 DESCRIBE_PRODUCERS = Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
 WRITE_TXN_MARKERS = Api(ApiKey.WRITE_TXN_MARKERS, 1, 1)
@@ -52,6 +54,8 @@ class TransactionsAdmin(AdminConnection):
         producers = arguments.wholes(producer_ids, "producer ids")
         longer_ms = arguments.whole(running_longer_than_ms, "running_longer_than_ms")
 
+        api = LIST_TRANSACTIONS if longer_ms < 0 else LIST_TRANSACTIONS_BY_AGE
+
         def build(version: int) -> ListTransactionsRequest:
             return ListTransactionsRequest(
                 state_filters=wanted,
@@ -61,7 +65,7 @@ class TransactionsAdmin(AdminConnection):
 
         async def attempt() -> list[TransactionListing]:
             found: dict[str, TransactionListing] = {}
-            for node, answer in await self.cluster.ask_all(LIST_TRANSACTIONS, build):
+            for node, answer in await self.cluster.ask_all(api, build):
                 check(answer.error_code, f"node {node} did not list its transactions")
                 for item in answer.transaction_states:
                     found[item.transactional_id] = TransactionListing(

@@ -20,6 +20,7 @@ from oncelog.client.aio.handshake import looks_like_tls, refusal, silence
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.metrics import NetworkMetrics
+from oncelog.client.core.releases import OLDEST, first_with, is_too_old
 from oncelog.client.core.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.errors import ProtocolError
@@ -238,12 +239,21 @@ class Connection(asyncio.BufferedProtocol):
             answer: ApiVersionsResponse = await self.ask(API_VERSIONS, ApiVersionsRequest("oncelog", "0.1.0"), version)
             error = error_of(answer.error_code)
             if error is Error.NONE:
-                self._ranges = {item.api_key: (item.min_version, item.max_version) for item in answer.api_keys}
+                offered = {item.api_key: (item.min_version, item.max_version) for item in answer.api_keys}
+                if is_too_old(offered):
+                    raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, self._too_old())
+                self._ranges = offered
                 self._owner.learn_features(answer)
                 return
             if error is not Error.UNSUPPORTED_VERSION:
                 raise error_for(error, f"{self.address} refused ApiVersions")
         raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, f"{self.address} speaks no ApiVersions we know")
+
+    def _too_old(self) -> str:
+        return (
+            f"{self.address} is older than Apache Kafka {OLDEST}, the first that refuses the offsets of a group's "
+            f"former member in a transaction: upgrade the brokers to {OLDEST} or newer"
+        )
 
     async def ask(self, api: Api, message: Message, version: int) -> Any:
         """Send a request of the opening handshake, in a fixed version."""
@@ -343,12 +353,18 @@ class Connection(asyncio.BufferedProtocol):
             self._write(request, version)
 
     def _not_offered(self, request: Request) -> str:
-        offered = self._ranges.get(request.api.key)
-        has = "does not offer it" if offered is None else f"offers versions {offered[0]} to {offered[1]}"
-        return (
-            f"{self.address} {has}, but {request.api.name} is needed in a version from {request.api.lowest} to "
-            f"{min(request.api.highest, request.highest)}"
-        )
+        api = request.api
+        offered = self._ranges.get(api.key)
+        if offered is None:
+            text = f"{self.address} does not offer {api.name}"
+        else:
+            highest = min(api.highest, request.highest)
+            text = (
+                f"{self.address} offers versions {offered[0]} to {offered[1]} of {api.name}, but one from {api.lowest} "
+                f"to {highest} is needed"
+            )
+        release = first_with(api.key, api.lowest)
+        return text if release is None else f"{text}; Apache Kafka has what is asked for since {release}"
 
     def _write(self, request: Request, version: int) -> None:
         if self._transport is None:

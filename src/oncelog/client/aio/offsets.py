@@ -15,7 +15,13 @@ from oncelog.client.core.errors import CommitFailedError, error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.truncation import CONSUMER
-from oncelog.client.core.wire import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, OFFSET_FOR_LEADER_EPOCH
+from oncelog.client.core.wire import (
+    LIST_OFFSETS,
+    LIST_OFFSETS_BY_MAX_TIMESTAMP,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    OFFSET_FOR_LEADER_EPOCH,
+)
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsPartition,
@@ -80,8 +86,10 @@ async def list_offsets(
 ) -> dict[TopicPartition, FoundOffset]:
     """Offsets by timestamp (or ``LATEST``, ``EARLIEST``, ``MAX_TIMESTAMP``), from each partition's leader.
 
-    :raises KafkaError: a partition does not exist, may not be read, or gave no answer in time.
+    :raises KafkaError: a partition does not exist, may not be read, or gave no answer in time; its leader does not know
+        ``MAX_TIMESTAMP``.
     """
+    api = LIST_OFFSETS_BY_MAX_TIMESTAMP if MAX_TIMESTAMP in wanted.values() else LIST_OFFSETS
 
     async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, FoundOffset | KafkaError]:
         topics: dict[str, list[ListOffsetsPartition]] = defaultdict(list)
@@ -96,7 +104,7 @@ async def list_offsets(
                 timeout_ms=cluster.config.request_timeout_ms,
             )
 
-        answer = await cluster.ask(node, LIST_OFFSETS, build, channel=1)
+        answer = await cluster.ask(node, api, build, channel=1)
         results: dict[TopicPartition, FoundOffset | KafkaError] = {}
         for topic in answer.topics:
             for item in topic.partitions:

@@ -40,6 +40,8 @@ PRODUCE = Api(ApiKey.PRODUCE, 3, 12)
 """Version 13 identifies topics by id, which nothing here needs."""
 FETCH = Api(ApiKey.FETCH, 4, 16)
 LIST_OFFSETS = Api(ApiKey.LIST_OFFSETS, 1, 9)
+LIST_OFFSETS_BY_MAX_TIMESTAMP = Api(ApiKey.LIST_OFFSETS, 7, 9)
+"""Before version 7 (KIP-734) brokers look for a record at or after time -3, and find the first of all."""
 METADATA = Api(ApiKey.METADATA, 1, 12)
 OFFSET_COMMIT = Api(ApiKey.OFFSET_COMMIT, 2, 9)
 OFFSET_FETCH = Api(ApiKey.OFFSET_FETCH, 1, 9)

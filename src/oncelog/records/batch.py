@@ -21,7 +21,7 @@ from oncelog.records import native
 from oncelog.records._pure import MAX_BATCH_BYTES, too_large
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress, decompress
 from oncelog.records.crc import Buffer, compiled_crc32c, crc32c
-from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
+from oncelog.records.errors import CorruptBatch, OlderFormat, UnpacksTooLarge
 from oncelog.records.native import RecordArea, decode, encode_pairs
 from oncelog.records.record import Header, Headers, Record, decrement_sequence, increment_sequence
 from oncelog.types import (
@@ -42,6 +42,7 @@ __all__ = [
     "CorruptBatch",
     "Header",
     "Headers",
+    "OlderFormat",
     "Record",
     "TimestampType",
     "decode_records",
@@ -65,6 +66,11 @@ SMALLEST_RECORD_BYTES = 7
 """A length and six empty fields."""
 LOG_OVERHEAD_BYTES = 12
 """Base offset and batch length: the bytes before those that the length counts."""
+
+_START = Struct(">qi4xb")
+"""Offset, length and format: at the same place in every format."""
+_SMALLEST_MESSAGE_BYTES = 14
+"""The length of a message of format 0 without key and value."""
 
 CODEC_MASK = 0x07
 TIMESTAMP_TYPE_BIT = 0x08
@@ -181,15 +187,27 @@ def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
     """The header of the batch at ``position``. Only the header must be complete; the CRC is not checked.
 
     :raises CorruptBatch: too few bytes, a magic other than 2, or a length below a header's.
+    :raises OlderFormat: the bytes are a message of format 0 or 1.
     """
     if len(buf) - position < HEADER_SIZE_BYTES:
+        _refuse_older(buf, position)
         raise CorruptBatch(f"a batch header needs {HEADER_SIZE_BYTES} bytes, {len(buf) - position} are left")
     header: BatchHeader = _header_of(_HEADER.unpack_from(buf, position))
     if header.magic != MAGIC:
+        _refuse_older(buf, position)
         raise CorruptBatch(f"the batch at offset {header.base_offset} has format {header.magic}, only 2 is supported")
     if header.batch_length < HEADER_SIZE_BYTES - LOG_OVERHEAD_BYTES:
         raise CorruptBatch(f"the batch at offset {header.base_offset} claims a length of {header.batch_length} bytes")
     return header
+
+
+def _refuse_older(buf: Buffer, position: int) -> None:
+    """Messages of formats 0 and 1 begin with the same fields, and may be smaller than a batch's header."""
+    if len(buf) - position < _START.size:
+        return
+    offset, length, magic = _START.unpack_from(buf, position)
+    if 0 <= magic < MAGIC and length >= _SMALLEST_MESSAGE_BYTES:
+        raise OlderFormat(offset, magic)
 
 
 def iter_headers(buf: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
@@ -197,6 +215,7 @@ def iter_headers(buf: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHea
     Fetch.
 
     :raises CorruptBatch: as :func:`read_header`, at the batch that is wrong.
+    :raises OlderFormat: as :func:`read_header`.
     """
     end = len(buf)
     while end - position >= HEADER_SIZE_BYTES:
@@ -206,6 +225,7 @@ def iter_headers(buf: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHea
             return
         yield position, header
         position += size_bytes
+    _refuse_older(buf, position)
 
 
 def verify_crc(buf: Buffer, position: int = 0) -> bool:

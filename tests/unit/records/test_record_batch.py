@@ -12,6 +12,7 @@ from aiokafka.record.default_records import DefaultRecordBatch as AiokafkaBatch
 from aiokafka.record.default_records import DefaultRecordBatchBuilder as AiokafkaBuilder
 from kafka.record.default_records import DefaultRecordBatch as KafkaPythonBatch
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBuilder
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
 from kio.records.readers import read_batch as kio_read_batch
 from kio.records.writers import write_batch as kio_write_batch
 
@@ -24,6 +25,7 @@ from oncelog.records.batch import (
     Compression,
     CorruptBatch,
     Headers,
+    OlderFormat,
     Record,
     TimestampType,
     decode_records,
@@ -417,3 +419,24 @@ def test_both_twins_build_the_same_area() -> None:
     assert compiled.to_bytes() == pure.to_bytes()
     for field in ("base_timestamp", "max_timestamp", "count", "size_bytes"):
         assert getattr(compiled, field) == getattr(pure, field)
+
+
+def legacy(magic: int, value: bytes) -> bytes:
+    """A message set of an older format, as kafka-python writes it."""
+    builder = LegacyRecordBatchBuilder(magic=magic, compression_type=0, batch_size=10_000)
+    builder.append(0, T, None, value)
+    return bytes(builder.build())
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("value", [b"", b"x" * 100], ids=["smaller than a header", "larger"])
+def test_an_older_message_format_is_told_from_damage(magic: int, value: bytes) -> None:
+    data = legacy(magic, value)
+    with pytest.raises(OlderFormat, match=f"message format {magic}, of producers before Apache Kafka 0.11"):
+        read_header(data)
+    newer = bytes(build())
+    headers = iter_headers(newer + data)
+    assert next(headers)[0] == 0
+    with pytest.raises(OlderFormat):
+        next(headers)
+    assert list(iter_headers(newer + bytes(40))) == list(iter_headers(newer))

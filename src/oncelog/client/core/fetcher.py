@@ -28,7 +28,7 @@ from oncelog.client.core.wire import FETCH, Answer, Failure, Wire
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.records.batch import BatchHeader, CorruptBatch, iter_headers
+from oncelog.records.batch import BatchHeader, CorruptBatch, OlderFormat, iter_headers
 from oncelog.timers import Timer
 
 AHEAD = 2
@@ -229,6 +229,8 @@ class Fetcher:
             return
         try:
             self._keep(name, state, data)
+        except OlderFormat as older:
+            self._unreadable(name, state, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"{older}, or seek past them")
         except CorruptBatch as corrupt:
             self._damaged(name, state, str(corrupt))
 
@@ -290,12 +292,14 @@ class Fetcher:
         self._back_off(node, now_ms)
 
     def _damaged(self, name: TopicPartition, state: PartitionState, why: str) -> None:
+        self._unreadable(name, state, Error.CORRUPT_MESSAGE, f"{why}; seek past the batch to go on")
+
+    def _unreadable(self, name: TopicPartition, state: PartitionState, error: Error, why: str) -> None:
         """The batch at the fetch position cannot be read."""
         if self._buffered.get(name):
             self._to_drain.add(name)  # a seek past the batch must not skip records fetched before it
             return
-        text = f"{name} cannot be read from offset {state.fetch_position} on: {why}; seek past the batch to go on"
-        self._stop(name, state, KafkaError(Error.CORRUPT_MESSAGE, text))
+        self._stop(name, state, error_for(error, f"{name} cannot be read from offset {state.fetch_position} on: {why}"))
 
     def _stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
         """Stop reading a partition because of an error."""

@@ -350,6 +350,11 @@ class Sender:
                 f"the broker refused a record of {batch.size_bytes} bytes for {batch.partition}: it is larger than the "
                 f"topic's max.message.bytes{said}"
             )
+        if error is Error.UNSUPPORTED_FOR_MESSAGE_FORMAT:
+            said += (
+                "; the topic's message.format.version is older than 0.11, which has no producer ids: raise it, or set "
+                "enable.idempotence=false and repeats are stored twice"
+            )
         return error_for(error, f"records for {batch.partition} were refused{said}")
 
     def _expire(self, now_ms: int) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from oncelog.client.aio.held import HeldRecords
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer_metrics import ConsumerMetrics
-from oncelog.client.core.errors import RecordDeserializationError
+from oncelog.client.core.errors import RecordDeserializationError, UnsupportedForMessageFormatError
 from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.metrics import NetworkMetrics
@@ -306,3 +307,16 @@ def test_damage_is_told_behind_what_was_fetched_before_it_and_can_be_sought_past
     reader.fetcher.poll(reader.wire.now_ms())
     answer_alone(reader, some(3, b"d"))
     assert reader.take() == [(0, 3)]
+
+
+def test_records_of_an_older_format_are_refused_as_such_and_are_not_called_damaged() -> None:
+    """Apache Kafka still serves what producers before 0.11 wrote."""
+    builder = LegacyRecordBatchBuilder(magic=1, compression_type=0, batch_size=10_000)
+    builder.append(0, 1_700_000_000_000, None, b"v")
+    reader = Reader()
+    reader.read(P0)
+    answer_alone(reader, PartitionData(partition_index=0, high_watermark=1, records=bytes(builder.build())))
+    with pytest.raises(UnsupportedForMessageFormatError) as refused:
+        reader.take()
+    assert f"{P0} cannot be read from offset 0 on" in str(refused.value)
+    assert "message format 1" in str(refused.value) and "they are intact" in str(refused.value)

@@ -258,6 +258,14 @@ def test_a_single_record_too_large_fails_and_leaves_no_gap() -> None:
     assert sequence(core.produced()) == (7, 1, 0)
 
 
+def test_a_topic_whose_format_has_no_producer_ids_is_told_what_to_set() -> None:
+    core = ProducerCore().start()
+    core.send(b"v")
+    refuse(core.produced(), Error.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+    told = str(core.outcomes[0].error)
+    assert "message.format.version" in told and "enable.idempotence=false" in told
+
+
 def test_a_new_leader_told_in_the_refusal_is_used_without_asking() -> None:
     core = ProducerCore(enable_idempotence=False)
     core.send(b"v")

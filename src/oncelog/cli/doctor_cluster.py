@@ -12,7 +12,7 @@ from oncelog.cli.findings import Finding, bad, warn
 from oncelog.cli.output import counted
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
-from oncelog.errors import OncelogError
+from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 SHORTEST_OFFSETS_RETENTION_MIN = 7 * 24 * 60
@@ -22,7 +22,6 @@ LONG_TRANSACTION_LIMIT_MS = 60 * 60_000
 OLD_TRANSACTION_S = 300
 MOST_NAMED = 5
 EARLIEST = -2
-GREATEST_TIMESTAMP = -3
 SKEW_MS = 60_000
 UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 
@@ -44,7 +43,17 @@ def findings(admin: Admin, pause_min: int) -> Iterator[Finding]:
         try:
             yield from check()
         except OncelogError as error:
-            yield warn("cluster", f"could not be checked completely: {error}", "use a principal that may describe it")
+            yield warn("cluster", f"could not be checked completely: {error}", _remedy(error))
+
+
+def _remedy(error: OncelogError) -> str:
+    if _not_offered(error):
+        return "upgrade the brokers"
+    return "use a principal that may describe it"
+
+
+def _not_offered(error: OncelogError) -> bool:
+    return isinstance(error, KafkaError) and error.error is Error.UNSUPPORTED_VERSION
 
 
 def _features(admin: Admin) -> Iterator[Finding]:
@@ -76,9 +85,9 @@ def _features(admin: Admin) -> Iterator[Finding]:
 
 def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[Finding]:
     """Find records with future timestamps: a clock is wrong, here or at their producer."""
-    newest = admin.list_offsets(dict.fromkeys(partitions, GREATEST_TIMESTAMP)) if partitions else {}
     now_ms = time.time_ns() // 1_000_000
-    ahead = {name: found.timestamp - now_ms for name, found in newest.items() if found.timestamp > now_ms + SKEW_MS}
+    later = admin.list_offsets(dict.fromkeys(partitions, now_ms + SKEW_MS)) if partitions else {}
+    ahead = {name: found.timestamp - now_ms for name, found in later.items() if found.offset >= 0}
     if ahead:
         most = max(ahead, key=ahead.__getitem__)
         yield warn(
@@ -180,8 +189,16 @@ def _topics(admin: Admin) -> Iterator[Finding]:
 
 
 def _transactions(admin: Admin) -> Iterator[Finding]:
+    partitions = _led(admin.describe_topics(admin.list_topics(internal=True)))
     now_ms = time.time_ns() // 1_000_000
-    listed = [one.transactional_id for one in admin.list_transactions() if one.state in UNFINISHED]
+    try:
+        listed = [one.transactional_id for one in admin.list_transactions() if one.state in UNFINISHED]
+    except OncelogError as error:
+        if not _not_offered(error):
+            raise
+        yield warn("transactions", f"cannot be listed: {error}", _remedy(error))
+        yield from _long_open(admin, partitions, now_ms)
+        return
     yield Finding("transactions", f"{len(listed)} open")
     for one in admin.describe_transactions(listed) if listed else []:
         age_s = (now_ms - one.start_time_ms) / 1000 if one.start_time_ms >= 0 else 0
@@ -191,7 +208,6 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
                 f"{one.transactional_id!r} has been {one.state} for {age_s:.0f} s, in {len(one.partitions)} partitions",
                 "oncelog transactions describe shows it; its producer ends it, or its timeout does",
             )
-    partitions = _led(admin.describe_topics(admin.list_topics()))
     hanging = admin.find_hanging_transactions(partitions) if partitions else []
     for name, producer in hanging[:MOST_NAMED]:
         yield bad(
@@ -200,6 +216,25 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
             "that no coordinator knows: read_committed readers wait there forever",
             f"oncelog transactions abort --topic {name.topic} --partition {name.partition} "
             f"--start-offset {producer.transaction_start_offset}",
+        )
+
+
+def _long_open(admin: Admin, partitions: Sequence[TopicPartition], now_ms: int) -> Iterator[Finding]:
+    """Transactions in which nothing was written for long, where coordinators cannot be asked whether they know them."""
+    described = admin.describe_producers(partitions) if partitions else {}
+    found = [
+        (name, producer, (now_ms - producer.last_timestamp) / 1000)
+        for name, producers in described.items()
+        for producer in producers
+        if producer.transaction_start_offset >= 0 and now_ms - producer.last_timestamp > OLD_TRANSACTION_S * 1000
+    ]
+    for name, producer, age_s in found[:MOST_NAMED]:
+        yield warn(
+            "transactions",
+            f"{name} has a transaction of producer {producer.producer_id} from {producer.transaction_start_offset} on "
+            f"in which nothing was written for {age_s:.0f} s: read_committed readers wait there",
+            "its producer ends it, or its timeout does; if neither has, it hangs: oncelog transactions abort --force "
+            f"--topic {name.topic} --partition {name.partition} --start-offset {producer.transaction_start_offset}",
         )
 
 

@@ -36,12 +36,15 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The state at one moment (``at_s`` is monotonic): ends, last stable offsets, groups' positions."""
+    """The state at one moment (``at_s`` is monotonic): ends, last stable offsets, groups' positions.
+
+    :ivar transactions: None if the cluster's coordinators cannot be asked for theirs.
+    """
 
     at_s: float
     ends: Mapping[TopicPartition, int]
     stable: Mapping[TopicPartition, int]
-    transactions: tuple[Row, ...]
+    transactions: tuple[Row, ...] | None
     groups: Mapping[str, Mapping[TopicPartition, int]]
 
 
@@ -53,6 +56,8 @@ class Look:
 @cluster_options
 def command(cluster: Cluster, interval: float, lines: int, once: bool, internal: bool) -> None:
     """Rates, what open transactions hold back, transactions, and groups' lag, live; end with Ctrl-C.
+
+    A cluster of Apache Kafka before 3.0 lists no transactions; what they hold back is shown.
 
     With --json a line for each picture, and {"trouble": ...} while the cluster does not answer; it is tried again.
 
@@ -147,9 +152,19 @@ def _look(admin: Admin, internal: bool) -> Look:
     stable = (
         {name: found.offset for name, found in admin.list_offsets(asked, read_committed=True).items()} if asked else {}
     )
-    names = [one.transactional_id for one in admin.list_transactions() if one.state in UNFINISHED]
+    groups = {listing.group_id: _positions(admin, listing.group_id) for listing in admin.list_consumer_groups()}
+    return Look(at_s, ends, stable, _unfinished(admin), groups)
+
+
+def _unfinished(admin: Admin) -> tuple[Row, ...] | None:
+    try:
+        names = [one.transactional_id for one in admin.list_transactions() if one.state in UNFINISHED]
+    except KafkaError as error:
+        if error.error is not Error.UNSUPPORTED_VERSION:
+            raise
+        return None
     now_ms = time.time_ns() // 1_000_000
-    transactions: list[Row] = [
+    return tuple(
         {
             "transactional_id": one.transactional_id,
             "state": one.state,
@@ -159,9 +174,7 @@ def _look(admin: Admin, internal: bool) -> Look:
             "partitions": len(one.partitions),
         }
         for one in (admin.describe_transactions(names) if names else [])
-    ]
-    groups = {listing.group_id: _positions(admin, listing.group_id) for listing in admin.list_consumer_groups()}
-    return Look(at_s, ends, stable, tuple(transactions), groups)
+    )
 
 
 def _positions(admin: Admin, group_id: str) -> dict[TopicPartition, int]:
@@ -207,7 +220,9 @@ def picture(before: Look, after: Look, lines: int) -> Row:
         "records_per_s": round(sum(row["records_per_s"] for row in topics.values()), 1),
         "partitions": len(after.ends),
         "topics": sorted(topics.values(), key=lambda row: (-row["records_per_s"], row["topic"]))[:lines],
-        "transactions": sorted(after.transactions, key=lambda row: -(row["age_s"] or 0))[:lines],
+        "transactions": None
+        if after.transactions is None
+        else sorted(after.transactions, key=lambda row: -(row["age_s"] or 0))[:lines],
         "groups": sorted(groups, key=lambda row: (-int(str(row["lag"])), str(row["group"])))[:lines],
     }
 
@@ -223,6 +238,9 @@ def _tables(found: Row) -> Group:
         ("transactions", ("transactional_id", "state", "age_s", "producer_id", "epoch", "partitions")),
         ("groups", ("group", "partitions", "records_per_s", "lag", "stable_lag")),
     ):
+        if found[title] is None:
+            parts.append(Text(f"{title}: not listed by this cluster; Apache Kafka lists them since 3.0"))
+            continue
         table = Table(title=title, title_justify="left", expand=True)
         for number, heading in enumerate(headings):
             table.add_column(heading.replace("_", " "), justify="right" if number else "left")

@@ -19,7 +19,7 @@ from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_par
 if TYPE_CHECKING:
     from oncelog.client import aio
     from oncelog.client.blocking import Admin
-    from oncelog.client.core.admin_types import ProducerState
+    from oncelog.client.core.admin_types import ProducerState, TransactionDescription
     from oncelog.records.batch import Record
 
 Row = dict[str, object]
@@ -220,7 +220,7 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
             open_here = [
                 s for s in admin.describe_producers([name])[name] if s.transaction_start_offset == start_offset
             ]
-            hanging = [state for _, state in admin.find_hanging_transactions([name])]
+            hanging = _hanging(admin, name)
             if any(state not in hanging for state in open_here):
                 raise OncelogError(
                     f"the transaction in {name} at offset {start_offset} does not hang: its coordinator knows it; "
@@ -233,6 +233,18 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
         click.echo(f"aborted the transaction in {name} from offset {start_offset} on")
 
 
+def _hanging(admin: Admin, name: TopicPartition) -> list[ProducerState]:
+    try:
+        return [state for _, state in admin.find_hanging_transactions([name])]
+    except KafkaError as error:
+        if error.error is not Error.UNSUPPORTED_VERSION:
+            raise
+        raise OncelogError(
+            f"nobody can tell whether the transaction in {name} hangs ({error}): if it has been open for longer than "
+            "transaction.max.timeout.ms of the brokers it does, so give --force"
+        ) from error
+
+
 @command.command("fence")
 @click.argument("transactional_ids", nargs=-1, required=True, type=text, shell_complete=complete_transactional_ids)
 @click.option("--force", is_flag=True, help="Abort even a prepared transaction, whatever its database has decided.")
@@ -240,14 +252,15 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> None:
     """Shut out the producers of these ids and abort what they left open.
 
-    An open transaction of two-phase commit is refused: its database may have committed its part.
+    An open transaction of two-phase commit is refused: its database may have committed its part. Coordinators of Apache
+    Kafka before 3.0 describe no transaction: there an id that nobody has used is not refused but created.
 
     \b
     Example:
       oncelog transactions fence load-1
     """
     with cluster.admin() as admin:
-        for item in admin.describe_transactions(transactional_ids):  # fencing an unused id would create it
+        for item in _described(admin, transactional_ids):  # fencing an unused id would create it
             if item.two_phase_commit and item.state == "Ongoing" and not force:
                 raise OncelogError(
                     f"the transaction of {item.transactional_id!r} may be prepared, and its database may have "
@@ -260,6 +273,16 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> 
         for name, (number, epoch) in found.items()
     ]
     show_rows(cluster.as_json, rows, ["transactional_id", "producer_id", "producer_epoch"], "")
+
+
+def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[TransactionDescription]:
+    """None where coordinators cannot be asked; these do not have two-phase commit."""
+    try:
+        return admin.describe_transactions(transactional_ids)
+    except KafkaError as error:
+        if error.error is not Error.UNSUPPORTED_VERSION:
+            raise
+        return []
 
 
 @command.command("complete")

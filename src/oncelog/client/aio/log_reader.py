@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.cluster import check
+from oncelog.client.core.errors import UnsupportedVersionError
 from oncelog.client.core.read_committed import Aborted, AbortedFilter, control_type_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.wire import Api
@@ -307,7 +308,10 @@ _OUTCOMES = {ControlType.COMMIT: Fate.COMMITTED, ControlType.ABORT: Fate.ABORTED
 
 
 class Producers:
-    """Transactional ids by producer id, looked up when a producer is first met. Coordinators forget old ones."""
+    """Transactional ids by producer id, looked up when a producer is first met.
+
+    Coordinators forget old ones, and those of old brokers tell none.
+    """
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
@@ -322,7 +326,10 @@ class Producers:
         wanted = sorted({header.producer_id for header in headers if header.is_transactional})
         unknown = [producer_id for producer_id in wanted if producer_id not in self._names]
         if unknown:
-            listed = await self._admin.list_transactions(producer_ids=unknown)
+            try:
+                listed = await self._admin.list_transactions(producer_ids=unknown)
+            except UnsupportedVersionError:  # before Apache Kafka 3.0 coordinators cannot be asked
+                listed = []
             found = {item.producer_id: item.transactional_id for item in listed}
             self._names.update((producer_id, found.get(producer_id)) for producer_id in unknown)
         return {producer_id: self._names[producer_id] for producer_id in wanted}

@@ -97,6 +97,18 @@ class PartitionMap:
         return gone
 
 
+NO_ID = bytes(16).hex()
+"""The id of every topic where the cluster gives none: Apache Kafka at inter.broker.protocol.version 2.7 or older."""
+
+
+def is_replaced(known_id: str, topic_id: str) -> bool:
+    """Whether a topic is another one than that of the id known before.
+
+    A cluster that is upgraded gives ids to the topics that it has: an id in the place of none says nothing.
+    """
+    return known_id != topic_id and NO_ID not in (known_id, topic_id)
+
+
 @dataclass(slots=True)
 class Position:
     """How far a partition is mirrored, and the ids of both topics."""
@@ -104,6 +116,15 @@ class Position:
     offset: int
     source_id: str
     target_id: str
+
+    def take_ids(self, source_id: str, target_id: str) -> bool:
+        """Note ids that the clusters did not give before; returns whether there were any."""
+        before = self.source_id, self.target_id
+        if self.source_id == NO_ID:
+            self.source_id = source_id
+        if self.target_id == NO_ID:
+            self.target_id = target_id
+        return before != (self.source_id, self.target_id)
 
 
 @dataclass(slots=True)

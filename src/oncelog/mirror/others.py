@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Fate, FateReader
 from oncelog.client.aio.offsets import EARLIEST, LATEST
-from oncelog.mirror.offset_map import MirrorState, Position
+from oncelog.mirror.offset_map import MirrorState, Position, is_replaced
 from oncelog.mirror.topics import MAP_PREFIX
 from oncelog.types import TopicPartition
 
@@ -81,7 +81,7 @@ def clashing(
 
 def _writes(state: MirrorState, name: TopicPartition, topic_id: str) -> bool:
     position = state.positions.get(name)
-    return position is not None and position.target_id == topic_id
+    return position is not None and bool(position.target_id) and not is_replaced(position.target_id, topic_id)
 
 
 __all__ = ["clashing", "holding_others", "mirrors_into"]

@@ -29,6 +29,7 @@ from oncelog.mirror.offset_map import (
     Position,
     Run,
     group_record,
+    is_replaced,
     mirror_record,
     position_record,
     runs_record,
@@ -158,7 +159,7 @@ class Mirror:
     def _is_the_same(self, name: str, topic: TopicDescription) -> bool:
         """Whether a topic is the one mirrored before under its name; if not, mirroring it stops."""
         known = self._state.positions.get(TopicPartition(name, 0))
-        if known is None or known.source_id == topic.topic_id.hex():
+        if known is None or not is_replaced(known.source_id, topic.topic_id.hex()):
             return True
         self._stop(
             name,
@@ -188,10 +189,11 @@ class Mirror:
             for partition in description.partitions:
                 name = TopicPartition(topic, partition.partition)
                 known = self._state.positions.get(name)
-                if known is not None and known.target_id != target_id:
+                if known is not None and is_replaced(known.target_id, target_id):
                     raise MirrorRefused(
                         f"topic {topic!r} was deleted and recreated on the target since it was mirrored: delete it "
                         "there and mirror it under another --name"
+        named: dict[TopicPartition, Position] = {}
                     )
                 if known is None:
                     new[name] = Position(0, description.topic_id.hex(), target_id)
@@ -204,6 +206,9 @@ class Mirror:
                 continue
             self._topics[topic] = description
             for partition in description.partitions:
+                elif known.take_ids(description.topic_id.hex(), target_id):
+                    named[name] = known
+        await self._write_named(named)
                 name = TopicPartition(topic, partition.partition)
                 if name not in self._views:
                     self._views[name] = PartitionView(name, self._state.positions[name].offset)
@@ -217,6 +222,12 @@ class Mirror:
 
     async def _begin_at(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
         """Write where the mirroring of new partitions begins: at their current first offset.
+    async def _write_named(self, named: Mapping[TopicPartition, Position]) -> None:
+        """Keep the ids that topics have only now, so that one that is recreated from here on is noticed."""
+        if named:
+            await self._target.write_map([position_record(name, position) for name, position in sorted(named.items())])
+            await self._target.transactions.end(commit=True)
+
 
         Only then look for other mirrors, so that of two that begin at the same time at least one sees the other.
         """
@@ -258,9 +269,13 @@ class Mirror:
             return
         source_id = topic.topic_id.hex()
         known = self._state.positions.get(names[0])
-        if known is not None and known.source_id != source_id:
+        if known is not None and is_replaced(known.source_id, source_id):
             raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was recreated: mirror under another --name")
-        new = {name: Position(0, source_id, "") for name in names if name not in self._state.positions}
+        positions = self._state.positions
+        await self._write_named(
+            {n: positions[n] for n in names if n in positions and positions[n].take_ids(source_id, "")}
+        )
+        new = {name: Position(0, source_id, "") for name in names if name not in positions}
         await self._begin_at(new, first=False)
         for name in names:
             self._views[name] = PartitionView(name, self._state.positions[name].offset)

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from oncelog.mirror.offset_map import (
     CHAPTER,
+    NO_ID,
     MapError,
     MirrorState,
     PartitionMap,
     Position,
     Run,
     group_record,
+    is_replaced,
     mirror_record,
     position_record,
     runs_record,
@@ -89,3 +91,16 @@ def test_state_comes_back_from_its_records() -> None:
 def test_record_of_somebody_else_is_refused(record: tuple[bytes | None, bytes]) -> None:
     with pytest.raises(MapError, match="no mirror has written"):
         MirrorState().apply(*record)
+
+
+def test_an_id_in_the_place_of_none_says_nothing_and_is_kept() -> None:
+    """A cluster that is upgraded gives ids to the topics that it has."""
+    first, second = "0a" * 16, "0b" * 16
+    assert not is_replaced(NO_ID, first)
+    assert not is_replaced(first, NO_ID)
+    assert is_replaced(first, second)
+    position = Position(5, NO_ID, NO_ID)
+    assert position.take_ids(first, second)
+    assert (position.source_id, position.target_id) == (first, second)
+    assert not position.take_ids(second, first)
+    assert (position.source_id, position.target_id) == (first, second)

@@ -6,7 +6,8 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,12 +17,18 @@ from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permissio
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 from oncelog.client.blocking import Admin as BlockingAdmin
+from oncelog.client.core.admin_types import TopicDescription
+from oncelog.conformance.batches import TRANSACTIONAL, batch
+from oncelog.conformance.transactions import new_pid
+from oncelog.conformance.wire import Connection
 from oncelog.mirror.errors import MirrorRefused
 from oncelog.mirror.run import Mirror
 from oncelog.mirror.settings import Settings
 from oncelog.mirror.topics import Selection
+from oncelog.mirror.waiting import PATIENCE_S as PATIENCE_BEFORE_A_WORD_S
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.cli.conftest import call
+from tests.support.hanging import SETTINGS as HANGING
 from tests.support.mirror_world import committed, without_offsets
 
 PATIENCE_S = 120.0
@@ -263,6 +270,77 @@ def test_topic_recreated_on_the_source_is_stopped_and_others_go_on(play: Callabl
         assert any("recreated on the source" in text for text in made.said)
 
     play(flow)
+
+
+async def without_ids(admin: Admin, topics: Sequence[str] | None = None) -> list[TopicDescription]:
+    """What Apache Kafka describes at inter.broker.protocol.version 2.7 or older."""
+    return [replace(topic, topic_id=bytes(16)) for topic in await Admin.describe_topics(admin, topics)]
+
+
+def test_topics_that_get_ids_in_an_upgrade_are_mirrored_on_and_known_by_them_from_then_on(
+    play: Callable[[Flow], None],
+) -> None:
+    async def flow(made: Clusters) -> None:
+        with pytest.MonkeyPatch.context() as before:
+            for admin in (made.source, made.target):
+                before.setattr(admin, "describe_topics", partial(without_ids, admin))
+            await made.write(b"one")
+            old = await made.mirrored()
+            await old.close()
+        made.said.clear()
+        await made.write(b"two")
+        mirror = await made.mirrored()
+        assert (await made.values(), made.said) == ([b"one", b"two"], [])
+        await mirror.close()
+        await made.source.delete_topics([made.topic])
+        await made.source.create_topics([NewTopic(made.topic, 2, 1)])
+        await made.write(b"again")
+        await (await made.started()).round()
+        assert await made.values() == [b"one", b"two"]
+        assert any("recreated on the source" in text for text in made.said)
+
+    play(flow)
+
+
+def test_what_keeps_a_mirror_from_its_end_is_told_once(unique_name: str) -> None:
+    """The producer hangs in one partition; what it has ended in the other one, in the same epoch, cannot be told apart
+    from what may belong to the open transaction.
+    """
+
+    async def flow(made: Clusters) -> None:
+        pid = hang_in_the_first_of_two(made)
+        mirror = await made.started()
+        ends = await mirror.stable_ends()
+        for _ in range(3):
+            await mirror.round()
+        assert not mirror.has_reached(ends)
+        assert mirror.held_back_by(100.0) is None
+        told = mirror.held_back_by(100.0 + PATIENCE_BEFORE_A_WORD_S)
+        assert told is not None and f"producer {pid} in {made.names[0]} from offset 0 on" in told
+        assert mirror.held_back_by(1000.0) is None
+        await made.source.abort_transaction(made.names[0], start_offset=0)
+        await caught_up(mirror)
+        assert mirror.has_reached(ends)
+
+    async def main() -> None:
+        with Broker(settings=HANGING) as source, Broker() as target:
+            async with clusters((source.bootstrap_servers, target.bootstrap_servers), unique_name) as made:
+                await flow(made)
+
+    asyncio.run(main())
+
+
+def hang_in_the_first_of_two(made: Clusters) -> int:
+    """A producer with an open transaction in partition 0 that no coordinator knows, and an ended one in partition 1."""
+    with Connection(made.addresses[0]) as connection:
+        pid = new_pid(connection)
+        for name in made.names:
+            data = batch(b"hangs", pid=pid, epoch=0, sequence=0, attributes=TRANSACTIONAL)
+            stored = connection.produce(name.topic, data, partition=name.partition, transactional_id="t", version=9)
+            assert stored.error == 0
+    with BlockingAdmin(bootstrap_servers=made.addresses[0]) as admin:
+        admin.abort_transaction(made.names[1], start_offset=0)
+    return pid
 
 
 @pytest.mark.parametrize("asked_before", range(3), ids=["at the start", "at the first look", "after it"])

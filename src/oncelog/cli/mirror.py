@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -222,6 +223,9 @@ async def _rounds(
                 remark(f"mirrored {counted(records, 'record')}, {size_bytes / MIB:.1f} MiB")
             return True
         if not told.records:
+            waits_for = mirror.held_back_by(time.monotonic()) if once or switch_over else None
+            if waits_for is not None:
+                remark(waits_for)
             try:
                 await asyncio.wait_for(stop.wait(), settings.interval_s)
             except TimeoutError:

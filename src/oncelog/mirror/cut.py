@@ -132,6 +132,10 @@ class PartitionView:
                 current.marker = max(current.last, last_stable_offset - 1)
                 del self._open[producer_id]
 
+    def open_transactions(self) -> Iterable[Transaction]:
+        """Those without a marker up to where it was scanned."""
+        return self._open.values()
+
     def boundary(self, size_bytes: int) -> int:
         """The end of a batch about ``size_bytes`` further on, or the end of the scanned part if there is less."""
         begin = bisect_left(self._sizes, (self.position + 1, 0))

@@ -39,6 +39,7 @@ from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, offset
 from oncelog.mirror.settings import Progress, Settings
 from oncelog.mirror.target import Target
 from oncelog.mirror.topics import largest_batches, make_alike
+from oncelog.mirror.waiting import OpenTransactions
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 _AT_ONCE = 16
@@ -72,6 +73,7 @@ class Mirror:
         self._largest: dict[str, int] = {}
         self._samples: deque[Sample] = deque(maxlen=64)
         self._ends: dict[TopicPartition, int] = {}
+        self._open_transactions = OpenTransactions()
         self._reads_offsets = True
         self._target_cluster = ""
         self._late = LateOffsets({}, {})
@@ -124,6 +126,13 @@ class Mirror:
     def has_reached(self, ends: Mapping[TopicPartition, int]) -> bool:
         """Whether B has everything before ``ends``, in partitions that are still mirrored."""
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
+
+    def held_back_by(self, now_s: float) -> str | None:
+        """What keeps B from having everything, once that has lasted; each reason is given once.
+
+        :param now_s: a monotonic time.
+        """
+        return self._open_transactions.describe(self._views.values(), now_s)
 
     def check_complete(self) -> None:
         """Must be called before waiting for B to be complete, and before reporting that it is.
@@ -184,6 +193,7 @@ class Mirror:
             {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
         )
         new: dict[TopicPartition, Position] = {}
+        named: dict[TopicPartition, Position] = {}
         for topic, description in chosen.items():
             target_id = there[topic].topic_id.hex()
             for partition in description.partitions:
@@ -193,10 +203,12 @@ class Mirror:
                     raise MirrorRefused(
                         f"topic {topic!r} was deleted and recreated on the target since it was mirrored: delete it "
                         "there and mirror it under another --name"
-        named: dict[TopicPartition, Position] = {}
                     )
                 if known is None:
                     new[name] = Position(0, description.topic_id.hex(), target_id)
+                elif known.take_ids(description.topic_id.hex(), target_id):
+                    named[name] = known
+        await self._write_named(named)
         if not self._settings.into_existing:
             self._leave_out(await holding_others(self._target.admin, new), first=first)
         new = {name: position for name, position in new.items() if name.topic not in self._stopped}
@@ -206,12 +218,15 @@ class Mirror:
                 continue
             self._topics[topic] = description
             for partition in description.partitions:
-                elif known.take_ids(description.topic_id.hex(), target_id):
-                    named[name] = known
-        await self._write_named(named)
                 name = TopicPartition(topic, partition.partition)
                 if name not in self._views:
                     self._views[name] = PartitionView(name, self._state.positions[name].offset)
+
+    async def _write_named(self, named: Mapping[TopicPartition, Position]) -> None:
+        """Keep the ids that topics have only now, so that one that is recreated from here on is noticed."""
+        if named:
+            await self._target.write_map([position_record(name, position) for name, position in sorted(named.items())])
+            await self._target.transactions.end(commit=True)
 
     def _leave_out(self, reasons: Mapping[str, str], *, first: bool) -> None:
         """Handle topics that must not be mirrored: at a start the mirror is refused, later those topics are stopped."""
@@ -222,12 +237,6 @@ class Mirror:
 
     async def _begin_at(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
         """Write where the mirroring of new partitions begins: at their current first offset.
-    async def _write_named(self, named: Mapping[TopicPartition, Position]) -> None:
-        """Keep the ids that topics have only now, so that one that is recreated from here on is noticed."""
-        if named:
-            await self._target.write_map([position_record(name, position) for name, position in sorted(named.items())])
-            await self._target.transactions.end(commit=True)
-
 
         Only then look for other mirrors, so that of two that begin at the same time at least one sees the other.
         """

@@ -276,7 +276,7 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> 
 
 
 def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[TransactionDescription]:
-    """None where coordinators cannot be asked; these do not have two-phase commit."""
+    """Empty if coordinators cannot be asked; such brokers do not have two-phase commit."""
     try:
         return admin.describe_transactions(transactional_ids)
     except KafkaError as error:

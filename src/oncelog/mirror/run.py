@@ -189,26 +189,7 @@ class Mirror:
 
     async def _adopt(self, chosen: Mapping[str, TopicDescription], *, first: bool) -> None:
         """Open a view of every partition; new ones get their position on B before anything is copied."""
-        there = (
-            {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
-        )
-        new: dict[TopicPartition, Position] = {}
-        named: dict[TopicPartition, Position] = {}
-        for topic, description in chosen.items():
-            target_id = there[topic].topic_id.hex()
-            for partition in description.partitions:
-                name = TopicPartition(topic, partition.partition)
-                known = self._state.positions.get(name)
-                if known is not None and is_replaced(known.target_id, target_id):
-                    raise MirrorRefused(
-                        f"topic {topic!r} was deleted and recreated on the target since it was mirrored: delete it "
-                        "there and mirror it under another --name"
-                    )
-                if known is None:
-                    new[name] = Position(0, description.topic_id.hex(), target_id)
-                elif known.take_ids(description.topic_id.hex(), target_id):
-                    named[name] = known
-        await self._write_named(named)
+        new = await self._compare_ids(chosen)
         if not self._settings.into_existing:
             self._leave_out(await holding_others(self._target.admin, new), first=first)
         new = {name: position for name, position in new.items() if name.topic not in self._stopped}
@@ -221,6 +202,33 @@ class Mirror:
                 name = TopicPartition(topic, partition.partition)
                 if name not in self._views:
                     self._views[name] = PartitionView(name, self._state.positions[name].offset)
+
+    async def _compare_ids(self, chosen: Mapping[str, TopicDescription]) -> dict[TopicPartition, Position]:
+        """Positions for partitions that have none yet.
+
+        :raises MirrorRefused: a topic of B is not the one that was written before.
+        """
+        there = (
+            {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
+        )
+        new: dict[TopicPartition, Position] = {}
+        named: dict[TopicPartition, Position] = {}
+        for topic, description in chosen.items():
+            source_id, target_id = description.topic_id.hex(), there[topic].topic_id.hex()
+            for partition in description.partitions:
+                name = TopicPartition(topic, partition.partition)
+                known = self._state.positions.get(name)
+                if known is None:
+                    new[name] = Position(0, source_id, target_id)
+                elif is_replaced(known.target_id, target_id):
+                    raise MirrorRefused(
+                        f"topic {topic!r} was deleted and recreated on the target since it was mirrored: delete it "
+                        "there and mirror it under another --name"
+                    )
+                elif known.take_ids(source_id, target_id):
+                    named[name] = known
+        await self._write_named(named)
+        return new
 
     async def _write_named(self, named: Mapping[TopicPartition, Position]) -> None:
         """Keep the ids that topics have only now, so that one that is recreated from here on is noticed."""

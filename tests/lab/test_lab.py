@@ -18,10 +18,11 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.lab.diagram import PHONE, WIDE, draw
 from oncelog.lab.flows import FLOWS, run
 from oncelog.lab.page import render
-from oncelog.lab.stage import LabError
+from oncelog.lab.stage import LabError, Stage
 from oncelog.lab.story import Entry, Event, Fate, Kind, Promise, Story, as_lines
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
+from tests.support.older_broker import older_broker
 from tools.draw_lab import DRAWN, FOLDER
 
 NEEDS_OUR_BROKER = {"coordinator-dies", "hanging"}
@@ -55,6 +56,29 @@ def test_a_flow_on_a_cluster(broker: RunningBroker, name: str) -> None:
 def test_what_cannot_be_done_to_a_cluster_is_refused(broker: RunningBroker, name: str) -> None:
     with pytest.raises(LabError, match="leave --bootstrap-server out"):
         run(FLOWS[name], settings_for(broker.bootstrap_servers))
+
+
+def test_flows_on_an_older_broker_are_shown_or_left_out_with_the_reason(tmp_path: Path) -> None:
+    """Apache Kafka 2.8 does not take the newest Produce, and cannot be asked for the state of a transaction."""
+    with older_broker() as broker:
+        told = call(
+            "lab", "all", "--html", tmp_path / "lab.html", "--json", "--bootstrap-server", broker.bootstrap_servers
+        )
+        with pytest.raises(
+            LabError, match="does not offer DescribeTransactions; Apache Kafka has what is asked for since"
+        ):
+            run(FLOWS["commit"], settings_for(broker.bootstrap_servers))
+    assert told.code == 0
+    shown = [story["flow"] for story in told.json["flows"]]
+    assert shown == ["acknowledged", "acks-lost", "batch-lost", "cache-overrun", "new-pid"]
+    left_out = told.err.splitlines()
+    assert {line.split()[0] for line in left_out if "is left out" in line} == FLOWS.keys() - set(shown)
+
+
+def test_a_broker_that_has_no_setting_for_verification_is_not_said_to_verify(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Apache Kafka before 3.6."""
+    monkeypatch.setattr(Stage, "setting_of_broker", lambda *_: None)
+    assert run(FLOWS["hanging"]).held
 
 
 @pytest.mark.parametrize("name", ["acks-lost", "cache-overrun", "zombie"])

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oncelog.client.core.config import AdminConfig
+from oncelog.client.core.errors import UnsupportedVersionError
+from oncelog.conformance.expect import NotOffered
 from oncelog.lab import sequences, transactions
-from oncelog.lab.stage import VERIFICATION, Stage, set_up
+from oncelog.lab.stage import VERIFICATION, LabError, Stage, set_up
 from oncelog.lab.story import BROKER, Story
 
 
@@ -141,6 +143,13 @@ def run(flow: Flow, cluster: AdminConfig | None = None) -> Story:
 
     :raises LabError: it cannot be run there.
     """
+    try:
+        return _run(flow, cluster)
+    except (NotOffered, UnsupportedVersionError) as error:
+        raise LabError(f"this cluster cannot show it: {error}; leave --bootstrap-server out") from error
+
+
+def _run(flow: Flow, cluster: AdminConfig | None) -> Story:
     apart = BROKER not in flow.lanes
     with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as stage:
         flow.play(stage)

@@ -61,6 +61,8 @@ class Stage:
         self.promises: list[Promise] = []
         self._inside = inside
         self._world = world
+        self._spoken = World(world.node_id, 1, world.offered)
+        """What raw clients may send; all of it to the proxy."""
         self._seen = 0
         self._ids: dict[str, str] = {}
         self._told: set[tuple[str, int]] = set()
@@ -68,7 +70,7 @@ class Stage:
         own = "" if inside is not None else f"oncelog-lab-{uuid.uuid4().hex[:8]}-"
         self.topic = own + _TOPIC
         self._prefix = own
-        watcher = Connection(self._aside, client_id="lab", timeout_s=_PATIENCE_S, login=world.login)
+        watcher = Connection(self._aside, client_id="lab", timeout_s=_PATIENCE_S, world=self._spoken, login=world.login)
         self._watcher = self._closing.enter_context(watcher)
         asking = Admin(bootstrap_servers=self._aside, client_id="lab", **_keywords(world.login))
         self._admin = self._closing.enter_context(asking)
@@ -144,7 +146,7 @@ class Stage:
 
     def _connection(self, actor: str) -> Connection:
         login = self.proxy.client_properties
-        return Connection(self.servers, client_id=actor, timeout_s=_PATIENCE_S, login=login)
+        return Connection(self.servers, client_id=actor, timeout_s=_PATIENCE_S, world=self._spoken, login=login)
 
     def raw(self, actor: str) -> Connection:
         """A raw client, which also does things that a correct client would not do."""

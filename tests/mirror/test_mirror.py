@@ -28,6 +28,7 @@ from oncelog.mirror.topics import Selection
 from oncelog.mirror.waiting import PATIENCE_S as PATIENCE_BEFORE_A_WORD_S
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.cli.conftest import call
+from tests.support.apache_kafka import ApacheKafka
 from tests.support.hanging import SETTINGS as HANGING
 from tests.support.mirror_world import committed, without_offsets
 
@@ -300,6 +301,28 @@ def test_topics_that_get_ids_in_an_upgrade_are_mirrored_on_and_known_by_them_fro
         assert any("recreated on the source" in text for text in made.said)
 
     play(flow)
+
+
+@pytest.mark.kafka
+@pytest.mark.soak
+def test_a_cluster_that_is_upgraded_is_mirrored_on(unique_name: str) -> None:
+    async def mirrored(addresses: tuple[str, str], before: list[bytes], value: bytes) -> None:
+        async with Admin(bootstrap_servers=addresses[0]) as source, Admin(bootstrap_servers=addresses[1]) as target:
+            if not before:
+                await source.create_topics([NewTopic(unique_name, 2, 1)])
+            made = Clusters(source, target, unique_name, addresses)
+            await made.write(value)
+            (topic,) = await source.describe_topics([unique_name])
+            assert any(topic.topic_id) == bool(before)
+            mirror = await made.mirrored()
+            assert (await made.values(), made.said) == ([*before, value], [])
+            await mirror.close()
+
+    with ApacheKafka(version="2.8.2", properties={"inter.broker.protocol.version": "2.7"}) as kafka, Broker() as target:
+        addresses = kafka.bootstrap_servers, target.bootstrap_servers
+        asyncio.run(mirrored(addresses, [], b"one"))
+        kafka.restart({"inter.broker.protocol.version": "2.8"})
+        asyncio.run(mirrored(addresses, [b"one"], b"two"))
 
 
 def test_what_keeps_a_mirror_from_its_end_is_told_once(unique_name: str) -> None:

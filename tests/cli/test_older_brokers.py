@@ -12,6 +12,7 @@ import oncelog
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.errors import UnsupportedVersionError
 from tests.cli.conftest import call
+from tests.support.apache_kafka import ApacheKafka
 from tests.support.hanging import SETTINGS, leave_hanging
 from tests.support.older_broker import KAFKA_2_4, older_broker
 
@@ -38,6 +39,14 @@ def findings(servers: str, check: str) -> list[dict[str, Any]]:
 def test_a_broker_before_2_5_is_refused_by_its_name() -> None:
     with older_broker(KAFKA_2_4) as broker:
         refused = call("topics", "list", "--bootstrap-server", broker.bootstrap_servers).sentence()
+    assert "is older than Apache Kafka 2.5" in refused
+
+
+@pytest.mark.kafka
+@pytest.mark.soak
+def test_apache_kafka_2_4_is_refused_by_its_name() -> None:
+    with ApacheKafka(version="2.4.1") as kafka:
+        refused = call("topics", "list", "--bootstrap-server", kafka.bootstrap_servers).sentence()
     assert "is older than Apache Kafka 2.5" in refused
 
 

@@ -40,17 +40,20 @@ _KAFKA: tuple[Module, ...] = (
 
 
 def _older(version: str) -> tuple[Module, ...]:
-    """Kafka up to 3.9, whose log goes through reload4j; before 3.3, ZooKeeper is among the dependencies."""
+    """Kafka up to 3.9. Releases before 3.0 bring log4j, to the later ones reload4j is added; before 3.3, ZooKeeper is
+    among the dependencies.
+    """
+    reload4j: tuple[Module, ...] = (("org.slf4j", "slf4j-reload4j", "1.7.36"),)
     return (
         ("org.apache.kafka", "kafka_2.13", version),
         ("org.apache.kafka", "kafka-tools", version),
-        ("org.slf4j", "slf4j-reload4j", "1.7.36"),
+        *(() if _release(version) < (3, 0) else reload4j),
     )
 
 
-def _needs_zookeeper(version: str) -> bool:
+def _release(version: str) -> tuple[int, int]:
     major, minor, *_ = map(int, version.split("."))
-    return (major, minor) < (3, 3)
+    return major, minor
 
 
 _RELOAD4J = """log4j.rootLogger=WARN, OUT
@@ -132,7 +135,7 @@ class ApacheKafka:
         self._port, self._controller_port, *more = _free_ports(2 + len(self._listeners))
         self._ports = dict(zip(self._listeners, more, strict=True))
         self._process: subprocess.Popen[bytes] | None = None
-        self._by_zookeeper = _needs_zookeeper(version)
+        self._by_zookeeper = _release(version) < (3, 3)
         self._zookeeper: ZooKeeper | None = None
 
     @property

@@ -119,6 +119,8 @@ def _transaction(admin: Admin, transactional_id: str) -> str:
     try:
         state = admin.describe_transactions([transactional_id])[0].state
     except KafkaError as error:
+        if error.error is Error.UNSUPPORTED_VERSION:
+            return "not told by this cluster (the next start aborts an open one)"
         if error.error is not Error.TRANSACTIONAL_ID_NOT_FOUND:
             raise
         return "none known"

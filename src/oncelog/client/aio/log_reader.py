@@ -323,7 +323,11 @@ class Producers:
 
     async def names(self, headers: Iterable[BatchHeader]) -> dict[int, str | None]:
         """The transactional ids of the transactional batches among ``headers``, by producer id; one request at most."""
-        wanted = sorted({header.producer_id for header in headers if header.is_transactional})
+        return await self.by_id(header.producer_id for header in headers if header.is_transactional)
+
+    async def by_id(self, producer_ids: Iterable[int]) -> dict[int, str | None]:
+        """The transactional id of each producer id; None if it has none or is no longer known."""
+        wanted = sorted(set(producer_ids))
         unknown = [producer_id for producer_id in wanted if producer_id not in self._names]
         if unknown:
             try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import stored_batches
+from oncelog.client.aio.log_reader import Producers, stored_batches
 from oncelog.client.core.admin_types import ProducerState, TransactionDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.reading import Ends, ends_of, led
@@ -234,12 +234,10 @@ async def producers(visit: Visit) -> Response:
     admin = await visit.admin()
     name = TopicPartition(visit.name("topic", "topic"), visit.number("partition", 0, 0, 2**31 - 1))
     states = (await admin.describe_producers([name]))[name]
-    ids = [state.producer_id for state in states]
-    listed = await admin.list_transactions(producer_ids=ids) if ids else []
     return visit.page(
         "producers.html",
         name=name,
         states=sorted(states, key=lambda state: (state.transaction_start_offset < 0, state.producer_id))[:1000],
         count=len(states),
-        names={item.producer_id: item.transactional_id for item in listed},
+        names=await Producers(admin).by_id(state.producer_id for state in states),
     )

@@ -47,7 +47,8 @@ def allow(user: str, kind: Kind, name: str, operation: Operation) -> Rule:
 
 @pytest.fixture(scope="module")
 def side() -> Iterator[Side]:
-    with oncelog_side({"connection.failed.authentication.delay.ms": "0"}) as found:
+    settings = {"connection.failed.authentication.delay.ms": "0", "connections.max.reauth.ms": "600000"}
+    with oncelog_side(settings) as found:
         yield found
 
 

@@ -1,8 +1,9 @@
 """The login of one connection: before it is done, only ApiVersions, SaslHandshake and SaslAuthenticate pass.
 
 Called by ``Broker.receive`` with every frame of a connection whose listener requires a login. Pure: it answers on the
-channel and closes it. After a login, a SaslHandshake begins the next one (KIP-368): until that has succeeded no other
-request passes, and the principal must not change; if a session has expired, the next request closes its connection.
+channel and closes it. A SaslHandshake begins the next login of a session that expires (KIP-368): until that has
+succeeded no other request passes, and the principal must not change; if the session has expired, the next request
+closes its connection.
 Source: Kafka's ``SaslServerAuthenticator``.
 
 With SaslHandshake 0 the exchange consists of bare tokens; from 1 on tokens are in SaslAuthenticate requests (KIP-152).
@@ -137,6 +138,8 @@ class SaslGate:
         return True
 
     def _may_renew(self, now_ms: int) -> bool:
+        if self._session_ends_ms is None:
+            return False
         return self._renewal_begun_ms is None or now_ms - self._renewal_begun_ms >= SHORTEST_SESSION_MS
 
     def _take_request(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
@@ -193,7 +196,8 @@ class SaslGate:
             answer = SaslHandshakeResponse(error_code=Error.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(enabled))
             # A name that is no mechanism's (RFC 4422) may be anything from a client out of step, even a password.
             told = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
-            self._end(broker, channel, now_ms, f"the SASL mechanism {told} is not enabled", (slot, header, answer))
+            reason = f"the SASL mechanism {told} is not enabled"
+            self._end(broker, channel, now_ms, reason, None if self._is_renewal else (slot, header, answer))
             return
         if self._is_renewal and name != self._name:
             # Answer the handshake; the next request closes the connection, as in Kafka.
@@ -229,7 +233,7 @@ class SaslGate:
             self._end(broker, channel, now_ms, refusal.reason, (slot, header, response))
             return
         lifetime = 0 if self._session_ends_ms is None or not self.is_open else self._session_ends_ms - now_ms
-        response = SaslAuthenticateResponse(error_code=Error.NONE, error_message=None, auth_bytes=answer)
+        response = SaslAuthenticateResponse(error_code=Error.NONE, error_message="", auth_bytes=answer)
         if header.api_version >= 1:
             response.session_lifetime_ms = lifetime
         _answer(channel, slot, header, response)

@@ -1,13 +1,20 @@
-"""The end of a session, which changes of the wall clock do not move."""
+"""The login of a connection: what is in its place, how a session begins again, and when it ends."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from oncelog.broker.security.sasl_gate import Login, SaslGate
 from oncelog.broker.security.sasl_mechanisms import Plain
+from oncelog.errors import Error
+from oncelog.protocol.framing import decode_response_header
+from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
@@ -32,3 +39,80 @@ def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_
     assert gate.lets_pass(begun_ms + LIFETIME_MS)
     assert not gate.lets_pass(begun_ms + LIFETIME_MS + 1)
     broker.stop(NOW_MS)
+
+
+class Client:
+    """A connection to a listener that requires PLAIN, with a gate of its own."""
+
+    def __init__(self, *, session_ms: int = 0, failure_delay_ms: int = 0) -> None:
+        self.broker, self.channel = Admin().broker, RecordingChannel()
+        mechanisms = {"PLAIN": lambda: Plain({"alice": "secret", "bob": "secret"})}
+        gate = SaslGate(Login(mechanisms, {"PLAIN": session_ms}, 1000, failure_delay_ms))
+        self.gate = self.channel.session.gate = gate
+
+    def send(self, message: Message, version: int, *, after_ms: int = 0) -> Any:
+        """The answer; None if there is none."""
+        return self.send_frame(frame(message, version), message.API_KEY, version, after_ms=after_ms)
+
+    def send_frame(self, sent: memoryview, api_key: int, version: int, *, after_ms: int = 0) -> Any:
+        before = len(self.channel.answers)
+        self.broker.receive(self.channel, before, sent, NOW_MS + after_ms)
+        if len(self.channel.answers) == before:
+            return None
+        answer = self.channel.answers[-1]
+        _, header = decode_response_header(answer[4:], api_key, version)
+        return response_type(api_key).decode(answer, version, 4 + header)
+
+    def logged_in(self) -> Client:
+        assert self.send(HELLO, 1).error_code == Error.NONE
+        assert self.send(LOGIN, 2).error_code == Error.NONE
+        return self
+
+    def works(self, *, after_ms: int = 0) -> bool:
+        return self.send(ANY, 4, after_ms=after_ms) is not None and self.channel.closed is None
+
+
+HELLO = SaslHandshakeRequest("PLAIN")
+LOGIN = SaslAuthenticateRequest(b"\0alice\0secret")
+ANY = HeartbeatRequest("group", 1, "nobody")
+
+
+@pytest.fixture
+def client() -> Iterator[Callable[..., Client]]:
+    made: list[Client] = []
+
+    def make(**settings: int) -> Client:
+        made.append(Client(**settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.broker.stop(NOW_MS)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_session_that_does_not_expire_is_not_renewed(client: Callable[..., Client], version: int) -> None:
+    """KafkaChannel.maybeBeginServerReauthentication: without an expiry the handshake is answered as out of place."""
+    one = client().logged_in()
+    answer = one.send(HELLO, version)
+    assert (answer.error_code, answer.mechanisms) == (Error.ILLEGAL_SASL_STATE, [])
+    assert one.works()
+
+
+def test_a_session_that_expires_is_renewed_at_most_once_a_second(client: Callable[..., Client]) -> None:
+    one = client(session_ms=LIFETIME_MS).logged_in()
+    assert one.send(HELLO, 1).error_code == Error.NONE
+    assert one.send(LOGIN, 2).session_lifetime_ms == LIFETIME_MS
+    assert one.send(HELLO, 1, after_ms=999).error_code == Error.ILLEGAL_SASL_STATE
+    assert one.works(after_ms=999)
+    assert one.send(HELLO, 1, after_ms=1000).error_code == Error.NONE
+
+
+def test_a_renewal_with_a_mechanism_that_is_not_enabled_ends_the_connection(client: Callable[..., Client]) -> None:
+    """Unlike at the first login Apache Kafka answers nothing."""
+    one = client(session_ms=LIFETIME_MS).logged_in()
+    assert one.send(SaslHandshakeRequest("NOPE"), 1) is None
+    assert one.channel.closed is not None
+    first = client()
+    assert first.send(SaslHandshakeRequest("NOPE"), 1).error_code == Error.UNSUPPORTED_SASL_MECHANISM
+    assert first.channel.closed is not None

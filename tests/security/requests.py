@@ -12,6 +12,8 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.wire import Message
 
 TOPIC, OTHER, GROUP, TXN_ID = "seen", "hidden", "group", "txn"
+REPLICA = 7
+FIRST_FETCH_BY_ID, FIRST_REPLICA_STATE = 13, 15
 
 
 class Ask(NamedTuple):
@@ -77,6 +79,22 @@ def _fetch(topic_id: bytes) -> Message:
     return request
 
 
+def _fetch_of_replica(topic_id: bytes, version: int) -> Message:
+    """By a node that no partition has as a replica."""
+    request: Any = _fetch_by_id(topic_id) if version >= FIRST_FETCH_BY_ID else _fetch(topic_id)
+    if version >= FIRST_FETCH_BY_ID:
+        request.topics += [F.FetchTopic("", b"unknown-topic-id", request.topics[0].partitions)]
+    else:
+        request.topics[1].partitions[0].current_leader_epoch = 9
+        request.topics += [F.FetchTopic("absent", partitions=request.topics[0].partitions)]
+    if version >= FIRST_REPLICA_STATE:
+        request.replica_state = F.ReplicaState(REPLICA, -1)
+    else:
+        request.replica_id = REPLICA
+    asked: Message = request
+    return asked
+
+
 def _create_topic(topic_id: bytes) -> Message:
     topics = [CT.CreatableTopic(f"new-{name}", 1, 1) for name in PAIR]
     request: Message = CT.CreateTopicsRequest(topics, 5000, True)
@@ -106,6 +124,23 @@ ASKS = (
     Ask("Produce of a transaction", 11, lambda i: _produce(i, 11, TXN_ID)),
     Ask("Fetch", 12, _fetch),
     Ask("Fetch by id", 13, _fetch_by_id),
+    Ask("Fetch of a replica", 12, lambda i: _fetch_of_replica(i, 12)),
+    Ask("Fetch of a replica by id", 14, lambda i: _fetch_of_replica(i, 14)),
+    Ask("Fetch of a replica 17", 17, lambda i: _fetch_of_replica(i, 17)),
+    Ask(
+        "ListOffsets of a replica",
+        7,
+        lambda _: L.ListOffsetsRequest(
+            REPLICA, 0, [L.ListOffsetsTopic(name, [L.ListOffsetsPartition(0, -1, -1)]) for name in PAIR]
+        ),
+    ),
+    Ask(
+        "OffsetForLeaderEpoch of a replica",
+        4,
+        lambda _: OE.OffsetForLeaderEpochRequest(
+            REPLICA, [OE.OffsetForLeaderTopic(name, [OE.OffsetForLeaderPartition(0, -1, 0)]) for name in PAIR]
+        ),
+    ),
     Ask(
         "ListOffsets",
         7,

@@ -65,7 +65,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
     watched = tuple(
         partition.topic_partition
         for key in positions
-        if (partition := partition_of(broker, key)) is not None and may_read(broker, context, key, log=False)
+        if (partition := partition_of(broker, key)) is not None and may_read(broker, context, request, key, log=False)
     )
     if not watched:
         return _respond(broker, session, answers)
@@ -152,7 +152,14 @@ class _Waiting:
         key = self._keys[woken]
         left = min(self._request.max_bytes, self._broker.config.fetch_max_bytes)
         answer = read_partition(
-            self._broker, self._context, key, self._positions[key], self._isolation, left, at_least_one_batch=True
+            self._broker,
+            self._context,
+            self._request,
+            key,
+            self._positions[key],
+            self._isolation,
+            left,
+            at_least_one_batch=True,
         )
         self.total += answer.size_bytes - self._sizes.get(key, 0)
         self._sizes[key] = answer.size_bytes
@@ -242,7 +249,7 @@ class _WideFetch:
         watched: list[TopicPartition] = []
         for answer in answers:
             partition = partition_of(self._broker, answer.key)
-            if partition is None or not may_read(self._broker, self._context, answer.key, log=False):
+            if partition is None or not may_read(self._broker, self._context, self._request, answer.key, log=False):
                 continue
             data, log, topic_partition = answer.data, partition.log, partition.topic_partition
             watched.append(topic_partition)

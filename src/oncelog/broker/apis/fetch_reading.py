@@ -9,7 +9,7 @@ from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.fetch_sessions import FetchPosition, PartitionKey
 from oncelog.broker.partition import Partition
-from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.protocol.fetch_fast import set_slices
 from oncelog.protocol.generated.fetch_request import FetchRequest
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 FIRST_WITH_LEADERS = 16
-"""From this version on NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH come with the current leader (KIP-951)."""
+TOLD_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
+"""From version 16 on these come with the current leader (KIP-951)."""
 
 
 class Answer(NamedTuple):
@@ -45,9 +46,20 @@ def partition_of(broker: Broker, key: PartitionKey) -> Partition | None:
     return partition
 
 
-def may_read(broker: Broker, context: RequestContext, key: PartitionKey, *, log: bool = True) -> bool:
+def is_from_replica(request: FetchRequest) -> bool:
+    """Whether a node copies the log, as Kafka's followers do; from version 15 on the id is in ``replica_state``."""
+    return request.replica_id >= 0 or request.replica_state.replica_id >= 0
+
+
+def may_read(
+    broker: Broker, context: RequestContext, request: FetchRequest, key: PartitionKey, *, log: bool = True
+) -> bool:
+    if broker.authorizer is None:
+        return True
+    if is_from_replica(request):
+        return allows_cluster(broker, context, Operation.CLUSTER_ACTION, log=log)
     name = key[0]
-    return broker.authorizer is None or not name or allows(broker, context, Operation.READ, TOPIC, name, log=log)
+    return not name or allows(broker, context, Operation.READ, TOPIC, name, log=log)
 
 
 def read_all(
@@ -61,7 +73,7 @@ def read_all(
     left = min(request.max_bytes, broker.config.fetch_max_bytes)
     at_least_one_batch = True
     for key, position in positions.items():
-        answer = read_partition(broker, context, key, position, isolation, left, at_least_one_batch)
+        answer = read_partition(broker, context, request, key, position, isolation, left, at_least_one_batch)
         if answer.size_bytes:
             at_least_one_batch = False
             left = max(0, left - answer.size_bytes)
@@ -71,13 +83,14 @@ def read_all(
 def read_partition(
     broker: Broker,
     context: RequestContext,
+    request: FetchRequest,
     key: PartitionKey,
     position: FetchPosition,
     isolation: IsolationLevel,
     left: int,
     at_least_one_batch: bool,
 ) -> Answer:
-    if not may_read(broker, context, key):
+    if not may_read(broker, context, request, key):
         return _not_asked(key, Error.TOPIC_AUTHORIZATION_FAILED)
     partition = partition_of(broker, key)
     if (
@@ -97,9 +110,11 @@ def read_partition(
         partition.failed_reads += 1
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(max(position.current_leader_epoch, -1))  # a negative epoch asks for no check
+    if error is Error.NONE and is_from_replica(request):
+        error = Error.NOT_LEADER_OR_FOLLOWER  # nobody is: no node copies another one's log by Fetch
     if error is not Error.NONE:
         leader = LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
-        is_told = error is Error.FENCED_LEADER_EPOCH and context.api_version >= FIRST_WITH_LEADERS
+        is_told = error in TOLD_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
         return _error(key, error, leader if is_told else None)
     data = PartitionData(
         partition_index=key[2],

@@ -186,7 +186,8 @@ def test_who_logs_in_again_writes_nothing_until_that_is_done(side: Side) -> None
 
         assert eventually(login_begins)
         records = batch(b"between")
-        connection.send_produce({("relogin", 0): records})
+        sent = connection.send_produce({("relogin", 0): records})
+        assert connection.receive_produce(sent)["relogin", 0].error == ILLEGAL_SASL_STATE
         with pytest.raises(ConnectionClosed):
             connection.receive_frame()
         assert values(side, "relogin") == [b"may", b"may"]

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
+from oncelog.broker.apis.registry import SERVED
 from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from oncelog.protocol.messages import TITLES, request_type, response_type
 from oncelog.protocol.wire import Message
+from tests.security.requests import ASKS, Ask
 from tests.security.sides import PASSWORD, Side, kafka_side, oncelog_side
 from tests.support.frames import encode_request
 
@@ -28,6 +34,8 @@ SETTINGS = {
     ),
 }
 CLOSED = "closed"
+DESCRIBE_ACLS = DescribeAclsRequest(2, None, 1, None, None, 1, 1)
+"""An empty one cannot be read: it would ask for unknown kinds of resources."""
 
 
 def frame(message: Message, version: int) -> bytes:
@@ -58,6 +66,8 @@ SENT = {
     "versions of nobody": frame(ApiVersionsRequest("", ""), 3),
     "request": frame(HeartbeatRequest("group", 1, "nobody"), 4),
     "request 99": unchecked(ApiKey.HEARTBEAT, 99),
+    "unreadable": unchecked(ApiKey.HEARTBEAT, 4, b"\xff\xff\xff\xff\x7f"),
+    "more than asked": unchecked(ApiKey.HEARTBEAT, 4, HeartbeatRequest("group", 1, "nobody").encode(4) + b"and more"),
     "unknown API": unchecked(999, 0),
 }
 
@@ -98,8 +108,74 @@ def answers(side: Side, frames: Sequence[bytes]) -> list[bytes | str]:
         "handshake, login, handshake, login of bob, request",
         "handshake, login, handshake, wrong login, request",
         "handshake, login, login, request",
+        "handshake, login, handshake, request",
+        "handshake, login, handshake, versions of nobody",
     ],
 )
 def test_a_handshake_after_a_login_renews_only_a_session_that_expires(sides: tuple[Side, Side], order: str) -> None:
     ours, theirs = (answers(side, [SENT[name] for name in order.split(", ")]) for side in sides)
     assert ours == theirs
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    "order",
+    [
+        *("request", "request 99", "login", "unknown API", "handshake 9", "handshake for nothing known"),
+        *("versions of nobody, versions 99, versions of nobody, handshake", "versions 99, request"),
+        *("handshake, handshake", "handshake, handshake 0", "handshake, handshake 9", "handshake, login 9"),
+        *("handshake, versions", "handshake, versions 99", "handshake, versions of nobody"),
+        *("handshake, request", "handshake, request 99", "handshake, unreadable", "handshake, more than asked"),
+        *("handshake 0, handshake 0", "handshake 0, request", "handshake 0, login"),
+    ],
+)
+def test_what_comes_before_a_login(sides: tuple[Side, Side], order: str) -> None:
+    ours, theirs = (answers(side, [SENT[name] for name in order.split(", ")]) for side in sides)
+    assert ours == theirs
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("order", ["versions, versions", "versions, request", "versions, versions 99"])
+def test_after_the_versions_only_a_handshake_is_in_place(sides: tuple[Side, Side], order: str) -> None:
+    for side in sides:
+        (versions, end) = answers(side, [SENT[name] for name in order.split(", ")])
+        assert (len(versions) > 0, end) == (True, CLOSED)
+
+
+def in_place_of_a_login() -> Iterator[Ask]:
+    """Every API in every version, empty, and with what the matrix of rights requests."""
+    for key, served in SERVED.items():
+        kind = request_type(key)
+        for version in range(served.low, served.high + 1):
+            request = DESCRIBE_ACLS if key == ApiKey.DESCRIBE_ACLS else kind()
+            yield Ask(f"{TITLES[key]} {version}", version, lambda _, request=request: request)
+    yield from ASKS
+
+
+@pytest.mark.kafka
+def test_every_request_in_place_of_a_login_gets_its_own_error(sides: tuple[Side, Side]) -> None:
+    found: dict[str, dict[str, list[Any]]] = {}
+    for side in sides:
+        for asked in in_place_of_a_login():
+            request = asked.build(b"id-of-some-topic")
+            early = answers(side, [SENT["handshake"], frame(request, asked.version)])[1:]
+            found.setdefault(asked.name, {})[side.name] = [
+                told(answer, request.API_KEY, asked.version) for answer in early
+            ]
+    differing = {name: both for name, both in found.items() if both["oncelog"] != both["kafka"]}
+    assert not differing, "\n".join(f"{name}: {both}" for name, both in differing.items())
+
+
+def told(answer: bytes | str, api_key: int, version: int) -> Any:
+    """All fields of an answer; some of Apache Kafka's are in the order of a hash map."""
+    if isinstance(answer, str):
+        return answer
+    _, position = decode_response_header(answer, api_key, version)
+    return fields(response_type(api_key).decode(answer, version, position))
+
+
+def fields(value: Any) -> Any:
+    if isinstance(value, list):
+        return sorted(map(fields, value), key=repr)
+    slots = getattr(type(value), "__slots__", None)
+    return {slot: fields(getattr(value, slot)) for slot in slots} if slots else value

@@ -1,21 +1,20 @@
-"""Answers for callers that may not make a request at all: the error in each place where the API has one.
+"""Answers for requests that are not carried out at all: the error in each place where the API has one.
 
-Called by ``request_rules``. Source: the ``getErrorResponse`` of Kafka's requests.
+Called by ``request_rules`` for callers without the permission, and by ``sasl_gate`` for requests out of place in a
+login. Source: the ``getErrorResponse`` of Kafka's requests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any, Final, NamedTuple, TypeVar
 
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
-
-if TYPE_CHECKING:
-    from oncelog.broker.context import RequestContext
 
 MESSAGES = {
     Error.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
@@ -25,217 +24,267 @@ MESSAGES = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
     Error.INVALID_REQUEST: "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
+    Error.ILLEGAL_SASL_STATE: "Request is not valid given the current SASL state.",
 }
 """Kafka's default message for an error."""
-FIRST_ADD_PARTITIONS_FROM_BROKERS = 4
-FIRST_JOIN_WITH_NULL_PROTOCOL = 7
+WITHOUT_MESSAGE: Final = frozenset(
+    {
+        *(ApiKey.DELETE_TOPICS, ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_PRODUCERS),
+        *(ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE),
+    }
+)
+WITH_DEFAULT_MESSAGE: Final = frozenset(
+    {ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.DESCRIBE_QUORUM}
+)
+"""For these Kafka takes the message of the error, for all others that of the exception."""
+T = TypeVar("T")
+ITSELF = ""
 
 
-def refusal(context: RequestContext, request: Any, error: Error) -> Message:
-    """The answer of the request's API with only ``error``."""
-    api_key = ApiKey(context.api_key)
-    responses = import_module(f"oncelog.protocol.generated.{api_key.name.lower()}_response")
-    build = _SHAPES.get(api_key)
-    if build is not None:
-        built: Message = build(responses, context, request, error)
-        return built
-    kind = response_type(api_key)
-    fields = kind.__slots__
-    values: dict[str, Any] = {"error_code": error}
-    if "error_message" in fields:
-        values["error_message"] = MESSAGES[error]
+class Each(NamedTuple):
+    """The answer has one entry for each of the request's.
+
+    :ivar field: the answer's list, and ``kind`` the class of its entries.
+    :ivar asked: the request's list, or what makes it of the request.
+    :ivar same: fields with the value of the request's entry, by name: that of the request's field, or ``ITSELF``.
+    :ivar fixed: fields with one value.
+    """
+
+    field: str
+    kind: str
+    asked: str | Callable[[Any], Iterable[Any]]
+    same: Mapping[str, str]
+    inner: Each | None = None
+    fixed: Mapping[str, Any] = {}
+
+
+def refusal(api_key: int, version: int, request: Any, error: Error, message: str | None = None) -> Message | None:
+    """The answer of the request's API with only ``error``; None if the request wants no answer.
+
+    :param message: what the error says where the API tells more than its default message.
+    """
+    key = ApiKey(api_key)
+    if key == ApiKey.PRODUCE and request.acks == 0:
+        return None
+    default = MESSAGES[error]
+    told = None if key in WITHOUT_MESSAGE else default if key in WITH_DEFAULT_MESSAGE else message or default
+    kind = response_type(key)
+    values = {**_errors(kind, error, told), **(_of_version(_FIXED.get(key, ()), version) or {})}
+    each = _of_version(_ENTRIES.get(key, ()), version)
+    if each is not None:
+        responses = import_module(f"oncelog.protocol.generated.{key.name.lower()}_response")
+        values[each.field] = _entries(responses, each, request, error, told)
     return kind(**values)
 
 
-def _offset_commit(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.OffsetCommitResponse(
-        topics=[
-            responses.OffsetCommitResponseTopic(
-                topic.name,
-                topic.topic_id,
-                [responses.OffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+def _of_version(rows: Sequence[tuple[int, T]], version: int) -> T | None:
+    """The last row that holds for the version."""
+    return next((row for first, row in reversed(rows) if version >= first), None)
 
 
-def _txn_offset_commit(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.TxnOffsetCommitResponse(
-        topics=[
-            responses.TxnOffsetCommitResponseTopic(
-                topic.name,
-                [responses.TxnOffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+def _errors(kind: type, error: Error, told: str | None) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for field in getattr(kind, "__slots__", ()):
+        if field in ("error_code", "partition_error_code"):
+            values[field] = error
+        elif field == "error_message":
+            values[field] = told
+    return values
 
 
-def _join_group(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    name = None if context.api_version >= FIRST_JOIN_WITH_NULL_PROTOCOL else ""
-    return responses.JoinGroupResponse(error_code=error, protocol_name=name)
+def _entries(responses: ModuleType, each: Each, request: Any, error: Error, told: str | None) -> list[Any]:
+    kind = getattr(responses, each.kind)
+    always = {**_errors(kind, error, told), **each.fixed}
+    made = []
+    for asked in (each.asked(request) if callable(each.asked) else getattr(request, each.asked)) or ():
+        values = always | {
+            field: asked if name == ITSELF else getattr(asked, name) for field, name in each.same.items()
+        }
+        if each.inner is not None:
+            values[each.inner.field] = _entries(responses, each.inner, asked, error, told)
+        made.append(kind(**values))
+    return made
 
 
-def _init_producer_id(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=0)
+def _named(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
 
 
-def _add_partitions(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    if context.api_version >= FIRST_ADD_PARTITIONS_FROM_BROKERS:
-        return responses.AddPartitionsToTxnResponse(error_code=error)
-    return responses.AddPartitionsToTxnResponse(
-        results_by_topic_v3_and_below=[
-            responses.AddPartitionsToTxnTopicResult(
-                name=topic.name,
-                results_by_partition=[
-                    responses.AddPartitionsToTxnPartitionResult(index, error) for index in topic.partitions
-                ],
-            )
-            for topic in request.v3_and_below_topics
-        ]
-    )
+def _topics(kind: str, inner: Each | None = None, same: Mapping[str, str] | None = None) -> Each:
+    return Each("topics", kind, "topics", same or _named("name"), inner)
 
 
-def _write_markers(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.WriteTxnMarkersResponse(
-        markers=[
-            responses.WritableTxnMarkerResult(
-                producer_id=marker.producer_id,
-                topics=[
-                    responses.WritableTxnMarkerTopicResult(
-                        name=topic.name,
-                        partitions=[
-                            responses.WritableTxnMarkerPartitionResult(index, error)
-                            for index in topic.partition_indexes
-                        ],
-                    )
-                    for topic in marker.topics
-                ],
-            )
-            for marker in request.markers
-        ]
-    )
+def _partitions(kind: str, name: str = "partition_index", **fixed: Any) -> Each:
+    """One entry for each partition, which both sides call ``name``."""
+    return Each("partitions", kind, "partitions", _named(name), fixed=fixed)
 
 
-def _create_acls(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.CreateAclsResponse(
-        results=[responses.AclCreationResult(error, MESSAGES[error]) for _ in request.creations]
-    )
+def _indexes(kind: str, asked: str, **fixed: Any) -> Each:
+    """One entry for each partition, of which the request has only the number."""
+    return Each("partitions", kind, asked, {"partition_index": ITSELF}, fixed=fixed)
 
 
-def _delete_acls(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.DeleteAclsResponse(
-        filter_results=[responses.DeleteAclsFilterResult(error, MESSAGES[error]) for _ in request.filters]
-    )
+class _Topic(NamedTuple):
+    name: str
+    topic_id: bytes
 
 
-def _alter_replica_log_dirs(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
+def _metadata_topics(request: Any) -> list[_Topic]:
+    return [_Topic(topic.name or "", topic.topic_id) for topic in request.topics or ()]
+
+
+class _Moved(NamedTuple):
+    topic: str
+    partitions: list[int]
+
+
+def _moved(request: Any) -> list[_Moved]:
     names: dict[str, list[int]] = {}
     for folder in request.dirs:
         for topic in folder.topics:
             names.setdefault(topic.name, []).extend(topic.partitions)
-    return responses.AlterReplicaLogDirsResponse(
-        results=[
-            responses.AlterReplicaLogDirTopicResult(
-                topic_name=name,
-                partitions=[responses.AlterReplicaLogDirPartitionResult(index, error) for index in indexes],
-            )
-            for name, indexes in names.items()
-        ]
-    )
+    return [_Moved(name, partitions) for name, partitions in names.items()]
 
 
-def _elect_leaders(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.ElectLeadersResponse(
-        error_code=error if context.api_version >= 1 else Error.NONE,
-        replica_election_results=[
-            responses.ReplicaElectionResult(
-                topic.topic, [responses.PartitionResult(index, error, MESSAGES[error]) for index in topic.partitions]
-            )
-            for topic in request.topic_partitions or ()
-        ],
-    )
+def _changed_users(request: Any) -> list[str]:
+    return sorted({change.name for change in (*request.deletions, *request.upsertions)})
 
 
-def _alter_partition_reassignments(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.AlterPartitionReassignmentsResponse(
-        error_code=error,
-        error_message=MESSAGES[error],
-        responses=[
-            responses.ReassignableTopicResponse(
-                topic.name,
-                [
-                    responses.ReassignablePartitionResponse(asked.partition_index, error, MESSAGES[error])
-                    for asked in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ],
-    )
-
-
-def _list_partition_reassignments(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.ListPartitionReassignmentsResponse(
-        error_code=error,
-        error_message=MESSAGES[error],
-        topics=[
-            responses.OngoingTopicReassignment(
-                topic.name, [responses.OngoingPartitionReassignment(index) for index in topic.partition_indexes]
-            )
-            for topic in request.topics or ()
-        ],
-    )
-
-
-def _describe_client_quotas(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.DescribeClientQuotasResponse(error_code=error, error_message=MESSAGES[error], entries=None)
-
-
-def _alter_client_quotas(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.AlterClientQuotasResponse(
-        entries=[
-            responses.EntryData(
-                error,
-                MESSAGES[error],
-                [responses.EntityData(part.entity_type, part.entity_name) for part in entry.entity],
-            )
-            for entry in request.entries
-        ]
-    )
-
-
-def _describe_users(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    return responses.DescribeUserScramCredentialsResponse(
-        error_code=error,
-        error_message=MESSAGES[error],
-        results=[responses.DescribeUserScramCredentialsResult("", error, MESSAGES[error]) for _ in request.users or ()],
-    )
-
-
-def _alter_users(responses: Any, context: RequestContext, request: Any, error: Error) -> Any:
-    users = sorted({change.name for change in (*request.deletions, *request.upsertions)})
-    return responses.AlterUserScramCredentialsResponse(
-        results=[responses.AlterUserScramCredentialsResult(user, error, MESSAGES[error]) for user in users]
-    )
-
-
-_SHAPES: dict[ApiKey, Callable[[Any, RequestContext, Any, Error], Any]] = {
-    ApiKey.OFFSET_COMMIT: _offset_commit,
-    ApiKey.TXN_OFFSET_COMMIT: _txn_offset_commit,
-    ApiKey.JOIN_GROUP: _join_group,
-    ApiKey.INIT_PRODUCER_ID: _init_producer_id,
-    ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions,
-    ApiKey.WRITE_TXN_MARKERS: _write_markers,
-    ApiKey.CREATE_ACLS: _create_acls,
-    ApiKey.DELETE_ACLS: _delete_acls,
-    ApiKey.ALTER_REPLICA_LOG_DIRS: _alter_replica_log_dirs,
-    ApiKey.ELECT_LEADERS: _elect_leaders,
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
-    ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
-    ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
-    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _describe_users,
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_users,
+_RESOURCE: Final = _named("resource_type", "resource_name")
+_NOBODY: Final = {"principal_type": "User", "principal_name": "ANONYMOUS"}
+"""The caller of a request that no login precedes."""
+_NO_RECORDS: Final = {"high_watermark": -1, "records": b""}
+_NO_TOKEN: Final = {**_NOBODY, **dict.fromkeys(("issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms"), -1)}
+_FIXED: Mapping[ApiKey, tuple[tuple[int, Mapping[str, Any]], ...]] = {
+    ApiKey.FIND_COORDINATOR: (
+        (0, {"node_id": -1, "port": -1}),
+        (4, {"error_code": Error.NONE, "error_message": ""}),
+    ),
+    ApiKey.JOIN_GROUP: ((7, {"protocol_name": None}),),
+    ApiKey.INIT_PRODUCER_ID: ((0, {"producer_epoch": -1}),),
+    ApiKey.ELECT_LEADERS: ((0, {"error_code": Error.NONE}), (1, {})),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: ((0, {"entries": None}),),
+    ApiKey.CREATE_DELEGATION_TOKEN: (
+        (0, _NO_TOKEN),
+        (3, _NO_TOKEN | {f"token_requester_{field}": value for field, value in _NOBODY.items()}),
+    ),
 }
-"""For APIs whose error is not only one for the whole answer."""
+"""Fields of the answer with one value, from a version on."""
+_FETCHED: Final = Each("partitions", "PartitionData", "partitions", {"partition_index": "partition"}, fixed=_NO_RECORDS)
+_PRODUCED: Final = Each(
+    "partition_responses", "PartitionProduceResponse", "partition_data", _named("index"), fixed={"base_offset": -1}
+)
+_MARKED: Final = _topics(
+    "WritableTxnMarkerTopicResult", _indexes("WritableTxnMarkerPartitionResult", "partition_indexes")
+)
+_ONE_PER_ENTRY: Mapping[ApiKey, Each] = {
+    ApiKey.PRODUCE: Each("responses", "TopicProduceResponse", "topic_data", _named("name", "topic_id"), _PRODUCED),
+    ApiKey.LIST_OFFSETS: _topics("ListOffsetsTopicResponse", _partitions("ListOffsetsPartitionResponse")),
+    ApiKey.METADATA: Each("topics", "MetadataResponseTopic", _metadata_topics, _named("name", "topic_id")),
+    ApiKey.OFFSET_COMMIT: _topics(
+        "OffsetCommitResponseTopic", _partitions("OffsetCommitResponsePartition"), _named("name", "topic_id")
+    ),
+    ApiKey.DESCRIBE_GROUPS: Each("groups", "DescribedGroup", "groups", {"group_id": ITSELF}),
+    ApiKey.DELETE_GROUPS: Each("results", "DeletableGroupResult", "groups_names", {"group_id": ITSELF}),
+    ApiKey.CREATE_TOPICS: _topics("CreatableTopicResult"),
+    ApiKey.DELETE_RECORDS: _topics(
+        "DeleteRecordsTopicResult", _partitions("DeleteRecordsPartitionResult", low_watermark=-1)
+    ),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: _topics(
+        "OffsetForLeaderTopicResult", _partitions("EpochEndOffset", "partition"), _named("topic")
+    ),
+    ApiKey.WRITE_TXN_MARKERS: Each("markers", "WritableTxnMarkerResult", "markers", _named("producer_id"), _MARKED),
+    ApiKey.TXN_OFFSET_COMMIT: _topics("TxnOffsetCommitResponseTopic", _partitions("TxnOffsetCommitResponsePartition")),
+    ApiKey.CREATE_ACLS: Each("results", "AclCreationResult", "creations", {}),
+    ApiKey.DELETE_ACLS: Each("filter_results", "DeleteAclsFilterResult", "filters", {}),
+    ApiKey.DESCRIBE_CONFIGS: Each("results", "DescribeConfigsResult", "resources", _RESOURCE),
+    ApiKey.ALTER_CONFIGS: Each("responses", "AlterConfigsResourceResponse", "resources", _RESOURCE),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Each("responses", "AlterConfigsResourceResponse", "resources", _RESOURCE),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: Each(
+        "results",
+        "AlterReplicaLogDirTopicResult",
+        _moved,
+        {"topic_name": "topic"},
+        _indexes("AlterReplicaLogDirPartitionResult", "partitions"),
+    ),
+    ApiKey.CREATE_PARTITIONS: Each("results", "CreatePartitionsTopicResult", "topics", _named("name")),
+    ApiKey.ELECT_LEADERS: Each(
+        "replica_election_results",
+        "ReplicaElectionResult",
+        "topic_partitions",
+        _named("topic"),
+        Each("partition_result", "PartitionResult", "partitions", {"partition_id": ITSELF}),
+    ),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Each(
+        "responses",
+        "ReassignableTopicResponse",
+        "topics",
+        _named("name"),
+        _partitions("ReassignablePartitionResponse"),
+    ),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _topics(
+        "OngoingTopicReassignment", _indexes("OngoingPartitionReassignment", "partition_indexes")
+    ),
+    ApiKey.ALTER_CLIENT_QUOTAS: Each(
+        "entries",
+        "EntryData",
+        "entries",
+        {},
+        Each("entity", "EntityData", "entity", _named("entity_type", "entity_name")),
+    ),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Each("results", "DescribeUserScramCredentialsResult", "users", {}),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Each(
+        "results", "AlterUserScramCredentialsResult", _changed_users, {"user": ITSELF}
+    ),
+    ApiKey.DESCRIBE_PRODUCERS: _topics("TopicResponse", _indexes("PartitionResponse", "partition_indexes")),
+    ApiKey.DESCRIBE_TRANSACTIONS: Each(
+        "transaction_states", "TransactionState", "transactional_ids", {"transactional_id": ITSELF}
+    ),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Each("groups", "DescribedGroup", "group_ids", {"group_id": ITSELF}),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: _topics("DescribeTopicPartitionsResponseTopic"),
+}
+_ENTRIES: Mapping[ApiKey, tuple[tuple[int, Each | None], ...]] = {
+    **{key: ((0, each),) for key, each in _ONE_PER_ENTRY.items()},
+    ApiKey.FETCH: ((0, Each("responses", "FetchableTopicResponse", "topics", _named("topic"), _FETCHED)), (13, None)),
+    ApiKey.OFFSET_FETCH: (
+        (
+            0,
+            _topics(
+                "OffsetFetchResponseTopic",
+                _indexes("OffsetFetchResponsePartition", "partition_indexes", committed_offset=-1),
+            ),
+        ),
+        (2, None),
+        (8, Each("groups", "OffsetFetchResponseGroup", "groups", _named("group_id"))),
+    ),
+    ApiKey.FIND_COORDINATOR: (
+        (0, None),
+        (
+            4,
+            Each("coordinators", "Coordinator", "coordinator_keys", {"key": ITSELF}, fixed={"node_id": -1, "port": -1}),
+        ),
+    ),
+    ApiKey.DELETE_TOPICS: (
+        (0, Each("responses", "DeletableTopicResult", "topic_names", {"name": ITSELF})),
+        (6, Each("responses", "DeletableTopicResult", "topics", _named("name", "topic_id"))),
+    ),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (
+        (
+            0,
+            Each(
+                "results_by_topic_v3_and_below",
+                "AddPartitionsToTxnTopicResult",
+                "v3_and_below_topics",
+                _named("name"),
+                Each(
+                    "results_by_partition",
+                    "AddPartitionsToTxnPartitionResult",
+                    "partitions",
+                    {"partition_index": ITSELF},
+                ),
+            ),
+        ),
+        (4, None),
+    ),
+}
+"""Entries from a version on, for APIs whose error is not only one for the whole answer."""

@@ -102,5 +102,5 @@ def refused_request(broker: Broker, context: RequestContext, request: Any, right
     for right in rights:
         error = right(broker, context, request)
         if error is not Error.NONE:
-            return refusal(context, request, error)
+            return refusal(context.api_key, context.api_version, request, error)
     return None

@@ -6,6 +6,7 @@ succeeded no other request passes, and the principal must not change; if the ses
 closes its connection.
 Source: Kafka's ``SaslServerAuthenticator``.
 
+A request out of place ends the connection; where a SaslAuthenticate is due it is first answered with its own error.
 With SaslHandshake 0 the exchange consists of bare tokens; from 1 on tokens are in SaslAuthenticate requests (KIP-152).
 """
 
@@ -20,16 +21,19 @@ from typing import TYPE_CHECKING
 from oncelog.broker.apis import api_versions
 from oncelog.broker.apis.registry import SERVED
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.refusals import refusal
 from oncelog.broker.security.sasl_mechanisms import LoginRefused, Mechanism
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_authenticate_response import SaslAuthenticateResponse
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.generated.sasl_handshake_response import SaslHandshakeResponse
+from oncelog.protocol.messages import request_type
 from oncelog.protocol.wire import Message
 
 if TYPE_CHECKING:
@@ -39,6 +43,9 @@ if TYPE_CHECKING:
 SHORTEST_SESSION_MS = 1000
 """A login may begin again only this long after the last one, except for the first time (Kafka's
 ``MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
+
+LARGEST_ANSWERED = 16 * 1024
+"""A larger request out of place gets no answer: the broker reads little for clients that have not logged in."""
 
 _MECHANISM = re.compile(r"[A-Z0-9_-]{1,20}")
 
@@ -152,7 +159,7 @@ class SaslGate:
             State.TOKENS: (ApiKey.SASL_AUTHENTICATE,),
         }[self.state]
         if key not in wanted:
-            self._refuse_request(broker, channel, slot, header, now_ms)
+            self._refuse_request(broker, channel, slot, frame, header, body, now_ms)
             return
         served = SERVED[key]
         if not served.low <= version <= served.high:
@@ -175,17 +182,35 @@ class SaslGate:
             authenticate, _ = SaslAuthenticateRequest.decode_prefix(frame, version, body)
             self._take_token(broker, channel, slot, header, bytes(authenticate.auth_bytes), now_ms)
 
-    def _refuse_request(self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, now_ms: int) -> None:
-        """Refuse a request out of place; only one that should carry a token gets an answer."""
-        known = header.api_key in set(ApiKey)
-        name = ApiKey(header.api_key).name if known else f"of API key {header.api_key}"
-        served = SERVED[ApiKey.SASL_HANDSHAKE]
-        is_handshake = header.api_key == ApiKey.SASL_HANDSHAKE and served.low <= header.api_version <= served.high
-        if is_handshake and self.state is State.TOKENS:
-            answer = SaslHandshakeResponse(error_code=Error.ILLEGAL_SASL_STATE, mechanisms=[])
-            self._end(broker, channel, now_ms, f"an unexpected {name}", (slot, header, answer))
+    def _refuse_request(
+        self,
+        broker: Broker,
+        channel: Channel,
+        slot: int,
+        frame: memoryview,
+        header: RequestHeader,
+        body: int,
+        now_ms: int,
+    ) -> None:
+        """Refuse a request out of place; it gets an answer only where a token is due, as in Apache Kafka."""
+        key, version = header.api_key, header.api_version
+        name = ApiKey(key).name if key in set(ApiKey) else f"of API key {key}"
+        reason = f"a request {name} before the login is done"
+        served = broker.served.get(key)
+        if self.state is not State.TOKENS or served is None or len(frame) > LARGEST_ANSWERED:
+            self._end(broker, channel, now_ms, reason)
+            return
+        error = Error.ILLEGAL_SASL_STATE
+        if served.low <= version <= served.high:
+            request, _ = request_type(key).decode_prefix(frame, version, body)
+            message = f"Unexpected Kafka request of type {name} during SASL authentication."
+            answer = refusal(key, version, request, error, message)
+        elif key == ApiKey.API_VERSIONS:
+            header = RequestHeader(key, 0, header.correlation_id, header.client_id, is_known=True)
+            answer = ApiVersionsResponse(error_code=error)
         else:
-            self._end(broker, channel, now_ms, f"a request {name} before the login is done")
+            answer = None
+        self._end(broker, channel, now_ms, reason, None if answer is None else (slot, header, answer))
 
     def _begin(
         self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, name: str, now_ms: int

@@ -10,8 +10,11 @@ import pytest
 from oncelog.broker.security.sasl_gate import Login, SaslGate
 from oncelog.broker.security.sasl_mechanisms import Plain
 from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
+from oncelog.protocol.generated.produce_request import ProduceRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.messages import response_type
@@ -44,10 +47,10 @@ def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_
 class Client:
     """A connection to a listener that requires PLAIN, with a gate of its own."""
 
-    def __init__(self, *, session_ms: int = 0, failure_delay_ms: int = 0) -> None:
+    def __init__(self, *, session_ms: int = 0, failure_delay_ms: int = 0, largest_token: int = 1000) -> None:
         self.broker, self.channel = Admin().broker, RecordingChannel()
         mechanisms = {"PLAIN": lambda: Plain({"alice": "secret", "bob": "secret"})}
-        gate = SaslGate(Login(mechanisms, {"PLAIN": session_ms}, 1000, failure_delay_ms))
+        gate = SaslGate(Login(mechanisms, {"PLAIN": session_ms}, largest_token, failure_delay_ms))
         self.gate = self.channel.session.gate = gate
 
     def send(self, message: Message, version: int, *, after_ms: int = 0) -> Any:
@@ -88,6 +91,80 @@ def client() -> Iterator[Callable[..., Client]]:
     yield make
     for one in made:
         one.broker.stop(NOW_MS)
+
+
+def test_a_request_in_place_of_a_token_is_answered_with_its_own_error(client: Callable[..., Client]) -> None:
+    """SaslServerAuthenticator.handleSaslToken; a request that cannot be read, or is not served, gets no answer."""
+    one = client()
+    assert one.send(HELLO, 1).error_code == Error.NONE
+    assert one.send(ANY, 4).error_code == Error.ILLEGAL_SASL_STATE
+    assert one.channel.closed is not None
+    for key, version, body in ((12, 99, b""), (999, 0, b""), (12, 4, b"\xff"), (36, 9, b"")):  # 12: Heartbeat
+        other = client()
+        other.send(HELLO, 1)
+        assert other.send_frame(memoryview(encode_request(key, version, 1, "c", body))[4:], 12, 4) is None
+        assert other.channel.closed is not None
+
+
+@pytest.mark.parametrize("version", [0, 3, 99])
+def test_versions_after_the_handshake_are_refused(client: Callable[..., Client], version: int) -> None:
+    """In the form of version 0 if the version is unknown, with no API in it."""
+    one = client()
+    one.send(HELLO, 1)
+    known = version < 99
+    body = ApiVersionsRequest("c", "1").encode(version) if known else b""
+    sent = memoryview(encode_request(ApiKey.API_VERSIONS, version, 1, "c", body))[4:]
+    answer = one.send_frame(sent, ApiKey.API_VERSIONS, version if known else 0)
+    assert (answer.error_code, answer.api_keys) == (Error.ILLEGAL_SASL_STATE, [])
+    assert one.channel.closed is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "version"),
+    [
+        ((), HeartbeatRequest("group", 1, "nobody"), 4),
+        ((), SaslAuthenticateRequest(b"\0alice\0secret"), 2),
+        ((ApiVersionsRequest("c", "1"),), ApiVersionsRequest("c", "1"), 3),
+        ((ApiVersionsRequest("c", "1"),), HeartbeatRequest("group", 1, "nobody"), 4),
+    ],
+)
+def test_before_the_handshake_only_versions_are_asked_for_and_once(
+    client: Callable[..., Client], before: tuple[Message, ...], message: Message, version: int
+) -> None:
+    """What is out of place there gets no answer."""
+    one = client()
+    for asked in before:
+        assert one.send(asked, 3).error_code == Error.NONE
+    assert one.send(message, version) is None
+    assert one.channel.closed is not None
+
+
+def test_a_long_request_in_place_of_a_token_gets_no_answer(client: Callable[..., Client]) -> None:
+    """Unlike Apache Kafka we do not read it for somebody who has not logged in."""
+    one = client(largest_token=100_000)
+    one.send(HELLO, 1)
+    assert one.send(HeartbeatRequest("g" * 20_000, 1, "nobody"), 4) is None
+    assert one.channel.closed is not None
+
+
+def test_a_request_without_an_answer_gets_none_in_place_of_a_token(client: Callable[..., Client]) -> None:
+    one = client()
+    one.send(HELLO, 1)
+    assert one.send(ProduceRequest(None, 0, 1000, []), 9) is None
+    assert one.channel.closed is not None
+
+
+def test_a_refusal_is_delayed_with_its_answer(client: Callable[..., Client]) -> None:
+    """``connection.failed.authentication.delay.ms``: meanwhile nothing else is answered."""
+    one = client(failure_delay_ms=100)
+    one.send(HELLO, 1)
+    assert one.send(ANY, 4) is None
+    assert one.send(LOGIN, 2, after_ms=50) is None
+    one.broker.advance(NOW_MS + 99)
+    assert one.channel.closed is None
+    one.broker.advance(NOW_MS + 100)
+    assert len(one.channel.answers) == 2
+    assert one.channel.closed is not None
 
 
 @pytest.mark.parametrize("version", [0, 1])

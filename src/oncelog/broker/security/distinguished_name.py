@@ -24,8 +24,9 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.25": "DC",
     "0.9.2342.19200300.100.1.1": "UID",
 }
-_ENCODINGS = {0x0C: "utf-8", 0x13: "ascii", 0x14: "latin-1", 0x16: "ascii", 0x1C: "utf-32-be", 0x1E: "utf-16-be"}
-"""Encodings of the string types, by tag."""
+_TEXTS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
+"""Tags of values that Java writes as text, all of them read as UTF-8; any other value is written in hex."""
+_TO_ESCAPE = re.compile(r'[,=+<>#;"\\]')
 _SUBJECT_POSITION = 4
 """Position among a certificate's fields after the optional version: serial number, signature, issuer, validity,
 subject."""
@@ -74,10 +75,10 @@ def _elements(data: bytes) -> Iterator[_Element]:
 def _attribute(element: _Element) -> str:
     oid, value = _elements(element.content)
     number = _oid(oid.content)
-    keyword, encoding = _KEYWORDS.get(number), _ENCODINGS.get(value.tag)
-    if keyword is None or encoding is None:
+    keyword = _KEYWORDS.get(number)
+    if keyword is None or value.tag not in _TEXTS:
         return f"{keyword or number}=#{value.whole.hex()}"
-    return f"{keyword}={_escaped(value.content.decode(encoding))}"
+    return f"{keyword}={_escaped(value.content.decode(errors='replace'))}"
 
 
 def _oid(content: bytes) -> str:
@@ -92,12 +93,15 @@ def _oid(content: bytes) -> str:
 
 
 def _escaped(value: str) -> str:
-    text = re.sub(r'([,+"\\<>;])', r"\\\1", value)
-    if text.startswith(("#", " ")):
-        text = f"\\{text}"
-    if text.endswith(" ") and len(value) > 1:
-        text = f"{text[:-1]}\\ "
-    return text
+    """As in Java's ``AVA.toRFC2253String``, which escapes every space and carriage return at both ends."""
+    text = _TO_ESCAPE.sub(r"\\\g<0>", value).replace("\0", r"\00")
+    middle = text.strip(" \r")
+    start = len(text) - len(text.lstrip(" \r")) if middle else len(text)
+    return _spaces(text[:start]) + middle + _spaces(text[start + len(middle) :])
+
+
+def _spaces(text: str) -> str:
+    return "".join(f"\\{space}" for space in text)
 
 
 DEFAULT_RULE = "DEFAULT"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oncelog.broker.security.sasl_gate import Login, SaslGate
-from oncelog.broker.security.sasl_mechanisms import Plain
+from oncelog.broker.security.sasl_mechanisms import LoggedIn, Plain
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
@@ -44,14 +44,32 @@ def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_
     broker.stop(NOW_MS)
 
 
+class Expiring(Plain):
+    """A user and password that are valid until then."""
+
+    def __init__(self, expires_ms: int | None) -> None:
+        super().__init__({"alice": "secret", "bob": "secret"})
+        self._expires_ms = expires_ms
+
+    def respond(self, token: bytes, now_ms: int) -> bytes:
+        answer = super().respond(token, now_ms)
+        if self.outcome is not None:
+            self.outcome = LoggedIn(self.outcome.user, self._expires_ms)
+        return answer
+
+
 class Client:
     """A connection to a listener that requires PLAIN, with a gate of its own."""
 
-    def __init__(self, *, session_ms: int = 0, failure_delay_ms: int = 0, largest_token: int = 1000) -> None:
+    def __init__(
+        self, *, session_ms: int = 0, failure_delay_ms: int = 0, largest_token: int = 1000, token_ms: int | None = None
+    ) -> None:
+        """:param token_ms: how long what the user logs in with is valid."""
         self.broker, self.channel = Admin().broker, RecordingChannel()
-        mechanisms = {"PLAIN": lambda: Plain({"alice": "secret", "bob": "secret"})}
-        gate = SaslGate(Login(mechanisms, {"PLAIN": session_ms}, largest_token, failure_delay_ms))
-        self.gate = self.channel.session.gate = gate
+        expires_ms = None if token_ms is None else NOW_MS + token_ms
+        mechanisms = {"PLAIN": lambda: Expiring(expires_ms), "OTHER": lambda: Expiring(expires_ms)}
+        self.login = Login(mechanisms, {"PLAIN": session_ms}, largest_token, failure_delay_ms)
+        self.channel.session.gate = SaslGate(self.login)
 
     def send(self, message: Message, version: int, *, after_ms: int = 0) -> Any:
         """The answer; None if there is none."""
@@ -84,7 +102,7 @@ ANY = HeartbeatRequest("group", 1, "nobody")
 def client() -> Iterator[Callable[..., Client]]:
     made: list[Client] = []
 
-    def make(**settings: int) -> Client:
+    def make(**settings: Any) -> Client:
         made.append(Client(**settings))
         return made[-1]
 
@@ -193,3 +211,126 @@ def test_a_renewal_with_a_mechanism_that_is_not_enabled_ends_the_connection(clie
     first = client()
     assert first.send(SaslHandshakeRequest("NOPE"), 1).error_code == Error.UNSUPPORTED_SASL_MECHANISM
     assert first.channel.closed is not None
+
+
+def bare(one: Client, token: bytes, *, after_ms: int = 0) -> bytes | None:
+    """The answer to a token without a request around it; None if there is none."""
+    before = len(one.channel.answers)
+    one.broker.receive(one.channel, before, memoryview(token), NOW_MS + after_ms)
+    return one.channel.answers[-1] if len(one.channel.answers) > before else None
+
+
+def test_after_a_handshake_of_version_0_tokens_come_without_requests(client: Callable[..., Client]) -> None:
+    """The answer too is only a token with its size (KIP-43)."""
+    one = client()
+    assert one.send(HELLO, 0).error_code == Error.NONE
+    assert bare(one, b"\0alice\0secret") == bytes(4)
+    assert one.channel.session.principal == "User:alice"
+    assert one.works()
+
+
+def test_a_bare_token_that_is_wrong_gets_no_answer(client: Callable[..., Client]) -> None:
+    """There is no place for an error."""
+    one = client()
+    one.send(HELLO, 0)
+    assert bare(one, b"\0alice\0wrong") is None
+    assert one.channel.closed is not None
+    assert bare(one, b"\0alice\0secret") is None
+
+
+@pytest.mark.parametrize(("version", "lifetime_ms"), [(0, 0), (1, LIFETIME_MS), (2, LIFETIME_MS)])
+def test_the_length_of_a_session_is_told_from_version_1_on(
+    client: Callable[..., Client], version: int, lifetime_ms: int
+) -> None:
+    one = client(session_ms=LIFETIME_MS)
+    one.send(HELLO, 1)
+    answer = one.send(LOGIN, version)
+    assert (answer.error_code, answer.error_message, answer.session_lifetime_ms) == (Error.NONE, "", lifetime_ms)
+
+
+def test_a_session_that_has_ended_ends_the_connection_at_the_next_request(client: Callable[..., Client]) -> None:
+    one = client(session_ms=LIFETIME_MS).logged_in()
+    assert one.works(after_ms=LIFETIME_MS)
+    assert not one.works(after_ms=LIFETIME_MS + 1)
+
+
+def test_a_session_that_has_ended_may_still_be_renewed(client: Callable[..., Client]) -> None:
+    """``Processor.processCompletedReceives``: only the handshake that begins the next login is not too late."""
+    one = client(session_ms=LIFETIME_MS).logged_in()
+    assert one.send(HELLO, 1, after_ms=LIFETIME_MS + 1).error_code == Error.NONE
+    assert one.send(LOGIN, 2, after_ms=LIFETIME_MS + 1).session_lifetime_ms == LIFETIME_MS
+    assert one.works(after_ms=2 * LIFETIME_MS)
+
+
+@pytest.mark.parametrize(("token_ms", "ends_ms"), [(1000, 1000), (2 * LIFETIME_MS, LIFETIME_MS)])
+def test_a_session_ends_with_its_token_or_before(client: Callable[..., Client], token_ms: int, ends_ms: int) -> None:
+    """The earlier of the token's expiry and ``connections.max.reauth.ms``."""
+    one = client(session_ms=LIFETIME_MS, token_ms=token_ms).logged_in()
+    assert one.works(after_ms=ends_ms)
+    assert not one.works(after_ms=ends_ms + 1)
+
+
+def test_a_session_of_a_token_is_renewed_without_a_setting(client: Callable[..., Client]) -> None:
+    one = client(token_ms=LIFETIME_MS).logged_in()
+    assert one.send(HELLO, 1).error_code == Error.NONE
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            SaslAuthenticateRequest(b"\0bob\0secret"),
+            "Cannot change principals during re-authentication from User.alice: User.bob",
+        ),
+        (SaslAuthenticateRequest(b"\0alice\0wrong"), "Authentication failed: Invalid username or password"),
+    ],
+)
+def test_a_renewal_by_another_user_or_without_the_password_ends_the_connection(
+    client: Callable[..., Client], message: SaslAuthenticateRequest, told: str
+) -> None:
+    one = client(session_ms=LIFETIME_MS).logged_in()
+    one.send(HELLO, 1)
+    answer = one.send(message, 2)
+    assert (answer.error_code, answer.error_message) == (Error.SASL_AUTHENTICATION_FAILED, told)
+    assert one.channel.closed is not None
+    assert one.channel.session.principal == "User:alice"
+
+
+def test_a_renewal_with_another_mechanism_ends_at_the_token(client: Callable[..., Client]) -> None:
+    """The handshake is answered as if all were well (``SaslState.REAUTH_BAD_MECHANISM``)."""
+    one = client(session_ms=LIFETIME_MS).logged_in()
+    assert one.send(SaslHandshakeRequest("OTHER"), 1).error_code == Error.NONE
+    assert one.send(LOGIN, 2) is None
+    assert one.channel.closed is not None
+
+
+def test_a_frame_larger_than_a_token_may_be_ends_the_connection(client: Callable[..., Client]) -> None:
+    """``sasl.server.max.receive.size`` holds until the login is done."""
+    one = client(largest_token=200)
+    long = HeartbeatRequest("g" * 200, 1, "nobody")
+    one.logged_in()
+    assert one.send(long, 4) is not None
+    assert one.channel.closed is None
+    other = client(largest_token=200)
+    other.send(HELLO, 1)
+    assert other.send(SaslAuthenticateRequest(b"x" * 200), 2) is None
+    assert other.channel.closed is not None
+
+
+def test_a_change_of_the_settings_holds_from_the_next_login_on(client: Callable[..., Client]) -> None:
+    """A connection that has logged in stays; what it needs to log in again is what is set now."""
+    one = client(session_ms=LIFETIME_MS).logged_in()
+    one.login.become(Login({"PLAIN": lambda: Plain({"alice": "new"})}, {}, 1000, 0))
+    assert one.works()
+    one.send(HELLO, 1)
+    assert one.send(LOGIN, 2).error_code == Error.SASL_AUTHENTICATION_FAILED
+
+
+def test_a_name_that_is_no_mechanisms_is_not_logged(
+    client: Callable[..., Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be anything, even a password from a client out of step."""
+    client().send(SaslHandshakeRequest("my secret"), 1)
+    client().send(SaslHandshakeRequest("GSSAPI"), 1)
+    assert "my secret" not in caplog.text
+    assert "'GSSAPI' is not enabled" in caplog.text

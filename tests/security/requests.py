@@ -176,6 +176,37 @@ ASKS = (
         ),
     ),
     Ask(
+        "OffsetFetch by id",
+        10,
+        lambda i: OF.OffsetFetchRequest(
+            groups=[
+                OF.OffsetFetchRequestGroup(
+                    GROUP,
+                    topics=[
+                        OF.OffsetFetchRequestTopics("", topic_id, partition_indexes=[0, 1])
+                        for topic_id in (i, b"unknown-topic-id")
+                    ],
+                )
+            ]
+        ),
+    ),
+    Ask(
+        "OffsetFetch of all by id",
+        10,
+        lambda _: OF.OffsetFetchRequest(groups=[OF.OffsetFetchRequestGroup(GROUP, topics=None)]),
+    ),
+    Ask(
+        "OffsetCommit by id",
+        10,
+        lambda i: OC.OffsetCommitRequest(
+            GROUP,
+            topics=[
+                OC.OffsetCommitRequestTopic("", topic_id, [OC.OffsetCommitRequestPartition(0, 0, -1, "")])
+                for topic_id in (i, b"unknown-topic-id")
+            ],
+        ),
+    ),
+    Ask(
         "OffsetFetch of all",
         8,
         lambda _: OF.OffsetFetchRequest(groups=[OF.OffsetFetchRequestGroup(GROUP, topics=None)]),

@@ -77,11 +77,17 @@ class Admin:
         self.broker.recover(NOW_MS)
         self.broker.start(started_ms)
 
-    def ask(self, request: Message, version: int | None = None, *, node_id: int | None = None) -> Any:
-        """:param node_id: the node that is asked, of a broker with several."""
+    def ask(
+        self, request: Message, version: int | None = None, *, node_id: int | None = None, user: str = "ANONYMOUS"
+    ) -> Any:
+        """:param node_id: the node that is asked, of a broker with several.
+
+        :param user: the one that asks.
+        """
         kind = type(request)
         version = kind.MAX_VERSION if version is None else version
         channel = RecordingChannel()
+        channel.session.principal = f"User:{user}"
         if node_id is not None:
             channel.session.node = Node(node_id, "broker.example", 9092)
         sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))

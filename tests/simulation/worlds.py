@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +91,8 @@ class World:
         whole = plan(seed, kinds=self.scene.kinds, begin_s=1.0, end_s=self.scene.calm_s - 2, most=self.scene.most)
         self.planned = [trouble for number, trouble in enumerate(whole) if number not in set(left_out)]
         self.programs: list[Program] = []
+        self.writes_elsewhere = random.Random(f"{seed}/writes elsewhere").random() < 0.5
+        """Whether another thread writes the batches."""
 
     @property
     def producer_id_expiration_ms(self) -> int:
@@ -107,12 +110,12 @@ class World:
         helpers = [program for program in self.programs if isinstance(program, Watcher | Sampler)]
         others = Watcher | Sampler | Copier | Deserter
         workers = [program for program in self.programs if not isinstance(program, others)]
-        if self.seed % 2:
+        if self.writes_elsewhere:
             world.broker.at_start.append(_write_all_elsewhere)
         world.broker.at_start.append(lambda server: self._watch(world, server, wheres))
         world.broker.at_start.append(lambda server: note_cut_markers(server, self.history))
         if world.broker.is_running:
-            if self.seed % 2:
+            if self.writes_elsewhere:
                 _write_all_elsewhere(world.broker.server)
             self._watch(world, world.broker.server, wheres)
             note_cut_markers(world.broker.server, self.history)

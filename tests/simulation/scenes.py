@@ -373,9 +373,16 @@ def restarts(rng: random.Random) -> Scene:
 
 
 def full_disks(rng: random.Random) -> Scene:
-    """The disk fills up again and again; what was acknowledged is there once space is free again."""
+    """The disk fills up again and again, also between the writes of a transaction's end; what was acknowledged is there
+    once space is free again.
+    """
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        if rng.random() < 0.5:
+            return [
+                TransactionalProducer(world, history, f"txn{number}", "transactional", scene.partitions, 30)
+                for number in range(2)
+            ]
         return [
             PlainProducer(world, history, "plain", "plain", scene.partitions, 40, **_batches(rng)),
             TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 12),
@@ -384,7 +391,8 @@ def full_disks(rng: random.Random) -> Scene:
     return Scene(
         people, 1, rng.randint(1, 2), ["plain", "transactional"], {"full_disk", rng.choice([*DEATHS, "slow_disk"])},
         settings=some(rng, **{"oncelog.flush.policy": ["commit", "interval"]}),
-        topic_settings=_segments(rng), end=_end(rng), foreseen=("No space left on device",),
+        topic_settings=_segments(rng), end=_end(rng),
+        foreseen=("No space left on device", "while the disk refuses writes"),
     )  # fmt: skip
 
 

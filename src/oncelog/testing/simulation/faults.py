@@ -34,6 +34,8 @@ _NOT_NOW = (
     ("TxnOffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"),
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
 )
+OTHERS_PAUSE_S = 0.002
+"""So long other programs leave a full disk as it is: between two writes of a transaction's end it may change."""
 _PHASES = ("prepare", "first-marker", "markers")
 
 
@@ -146,20 +148,31 @@ def pause_broker(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
-    """The broker's disk is full, until somebody makes room, who may restart the broker too."""
-    machine = world.machine
-    machine.content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
+    """The broker's disk is full until somebody makes room, who may restart the broker too.
+
+    In half of the cases it is full now and then, because other programs write and delete files.
+    """
+    content = world.machine.content
+    content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
     restarts = chance.random() < 0.5
+    others = chance.random() < 0.5
     world.note("the disk is full", "trouble")
 
+    def write_and_delete() -> None:
+        if content.free_bytes is not None:
+            content.free_bytes = chance.choice([0, 3000])
+            later(world, chance.expovariate(1 / OTHERS_PAUSE_S), write_and_delete)
+
     def undo() -> None:
-        machine.content.free_bytes = None
+        content.free_bytes = None
         world.note("the disk has room again", "trouble")
         if restarts and world.broker.is_running:
             world.broker.resume()
             world.broker.crash()
         _start(world)
 
+    if others:
+        write_and_delete()
     return undo
 
 

@@ -507,7 +507,7 @@ def measure(case: Case, task: Task) -> tuple[float, float, int]:
 
 def _ours() -> Server:
     """Without the pause that a new group makes for members that may still come: it is what a join would measure."""
-    return Oncelog(**{"group.initial.rebalance.delay.ms": "0"})
+    return Oncelog(properties={"group.initial.rebalance.delay.ms": "0"})
 
 
 def main() -> None:

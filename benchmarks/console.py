@@ -74,8 +74,8 @@ def main() -> None:
     table = Table(title=f"First view of {TOPICS:,} topics, ms, median of {loads} (least to most)")
     for heading in ("page", *seen["topics"][0]):
         table.add_column(heading)
-    for name, found in seen.items():
-        cells = [sorted(one[key] for one in found) for key in found[0]]
+    for name, times in seen.items():
+        cells = [sorted(one[key] for one in times) for key in times[0]]
         table.add_row(name, *(f"{median(cell):.0f} ({cell[0]:.0f} to {cell[-1]:.0f})" for cell in cells))
     Terminal().print(table)
 

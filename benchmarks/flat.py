@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.instructions import TOTAL, Counted
 from benchmarks.load import BenchmarkError
@@ -87,7 +88,7 @@ def write_many(caller: Caller, topic: str, stamps: Sequence[Mapping[str, int]]) 
     """A small batch for each, many under way at a time."""
     with socket.create_connection(("127.0.0.1", caller.port), timeout=600) as one, one.makefile("rb") as answers:
         for first in range(0, len(stamps), AT_ONCE):
-            asked = [produce(topic, 0, batch(10, **stamp)) for stamp in stamps[first : first + AT_ONCE]]
+            asked = [produce(topic, 0, batch(10, **dict[str, Any](stamp))) for stamp in stamps[first : first + AT_ONCE]]
             one.sendall(b"".join(asked))
             for _ in asked:
                 answers.read(int.from_bytes(answers.read(4), "big"))

@@ -41,7 +41,7 @@ class Counted(Oncelog):
 
 def count(name: str, requests: int, keep: Path | None, properties: dict[str, str]) -> float:
     """Instructions a request of a cell (a transaction counts as one), over about so many requests."""
-    server = Counted(**properties)
+    server = Counted(properties=properties)
     with running(server):
         caller = Caller(server)
         load = CELLS[name](server, caller, requests / 5_000)

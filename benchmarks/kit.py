@@ -14,7 +14,8 @@ from contextlib import ExitStack
 from statistics import median
 
 from benchmarks.measures import Figures
-from benchmarks.requests import CELLS, Caller, cell
+from benchmarks.raw import Caller
+from benchmarks.requests import CELLS, cell
 from benchmarks.servers import Oncelog, free_port, running
 
 CELLS_TAKEN = ("produce 1 KB, 4 x 5", "produce 1 KB, 1 x 1")

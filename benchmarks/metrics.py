@@ -17,7 +17,8 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.measures import Figures
-from benchmarks.requests import CELLS, Caller, cell, encode
+from benchmarks.raw import Caller, encode
+from benchmarks.requests import CELLS, cell
 from benchmarks.servers import Oncelog, free_port, running
 from oncelog.client.aio import Consumer, Producer
 from oncelog.client.core.consumer_metrics import ConsumerMetrics

@@ -213,7 +213,10 @@ WARM_S = 1.0
 def requests(server: Server, size: Size) -> Figures:
     """Every cell; one that a server does not serve is left out for it, with a word."""
     figures: Figures = {}
-    for name, work in {**{name: partial(cell, name=name, make=make) for name, make in CELLS.items()}, **REACH}.items():
+    cells: dict[str, Callable[[Server, Caller, float], Figures]] = {
+        name: partial(cell, name=name, make=make) for name, make in CELLS.items()
+    }
+    for name, work in (cells | REACH).items():
         if size.cell not in name:
             continue
         touch_memory(size.bytes_before_requests)

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -140,9 +140,11 @@ class OwnProcess:
 class Oncelog(OwnProcess):
     """``oncelog serve`` with a data folder."""
 
-    def __init__(self, policy: str = "interval", *, memory: bool = False, **properties: str) -> None:
+    def __init__(
+        self, policy: str = "interval", *, memory: bool = False, properties: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__()
-        self._properties = properties
+        self._properties = dict(properties or {})
         self.name = f"oncelog ({'memory' if memory else policy})"
         self.keeps_data = not memory
         self._policy = policy

@@ -306,7 +306,7 @@ def test_a_malformed_request_ends_its_own_connection_alone(
 def test_a_standard_stream_that_is_closed_is_no_matter(closed: str) -> None:
     """A command that wrote to a closed stream reported an internal error."""
     script = f'exec {closed}>&-; exec "$0" completion bash'
-    command = ["bash", "-c", script, ONCELOG]
+    command: list[str | Path] = ["bash", "-c", script, ONCELOG]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert bool(ended.stdout) == (closed != "1")

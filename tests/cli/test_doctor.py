@@ -230,7 +230,7 @@ def test_old_spark_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_clock_that_was_never_set_or_that_nothing_keeps_is_told(
     monkeypatch: pytest.MonkeyPatch, now: float, kept: bool | None, status: Status
 ) -> None:
-    monkeypatch.setattr(doctor_here.time, "time", lambda: now)
+    monkeypatch.setattr("oncelog.cli.doctor_here.time.time", lambda: now)
     monkeypatch.setattr(doctor_here, "kept_in_step", lambda: kept)
     assert here(monkeypatch)["clock"].status is status
 
@@ -245,7 +245,7 @@ def test_slow_syncs_little_space_and_few_descriptors_are_told(monkeypatch: pytes
 
     monkeypatch.setattr(doctor_here, "SLOW_SYNC_MS", -1.0)
     monkeypatch.setattr(
-        doctor_here.shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**6)
+        "oncelog.cli.doctor_here.shutil.disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**6)
     )
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 1024))
     found = here(monkeypatch)

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -19,12 +20,12 @@ def topic(served: Served, unique_name: str) -> str:
     return unique_name
 
 
-def _read(served: Served, topic: str) -> list[tuple[bytes | None, bytes | None, list[tuple[str, bytes]] | None]]:
+def _read(served: Served, topic: str) -> list[tuple[Any, ...]]:
     """What another client reads with read_committed."""
     settings = {"bootstrap.servers": served.bootstrap_servers, "group.id": "x", "isolation.level": "read_committed"}
     consumer = Consumer({**settings, "enable.partition.eof": True})
     consumer.assign([TopicPartition(topic, 0, 0)])
-    found = []
+    found: list[tuple[Any, ...]] = []
     try:
         while True:
             message = consumer.poll(60)

@@ -71,14 +71,16 @@ def read_back(
         while len(ended) < partitions:
             message = consumer.poll(120)
             assert message is not None, f"{topic} was not read to its end"
-            if message.error() is not None:
-                assert message.error().name() == "_PARTITION_EOF", message.error()
-                ended.add(message.partition())
+            partition, offset, error = message.partition(), message.offset(), message.error()
+            assert partition is not None and offset is not None
+            if error is not None:
+                assert error.name() == "_PARTITION_EOF", error
+                ended.add(partition)
                 continue
-            if message.partition() in last and message.offset() >= last[message.partition()]:
-                ended.add(message.partition())
+            if partition in last and offset >= last[partition]:
+                ended.add(partition)
             headers = tuple(message.headers() or ())
-            seen.append(Seen(message.partition(), message.offset(), message.key(), message.value(), headers))
+            seen.append(Seen(partition, offset, message.key(), message.value(), headers))
         return sorted(seen)
     finally:
         consumer.close()

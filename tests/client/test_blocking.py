@@ -344,7 +344,7 @@ def test_a_buffer_that_is_used_again_changes_nothing_that_was_sent(broker: Runni
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         for number in range(500):
             buffer[:] = number.to_bytes(4, "big")
-            producer.send(unique_name, memoryview(buffer), buffer, headers=[("h", buffer)])
+            producer.send(unique_name, memoryview(buffer), buffer, headers=[("h", buffer)])  # type: ignore[list-item]
     with Consumer(bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition(unique_name, 0)])
         for number in range(500):

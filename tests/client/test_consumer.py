@@ -60,7 +60,7 @@ async def drain(consumer: Consumer, count: int) -> list[bytes]:
     found: list[bytes] = []
     while len(found) < count:
         for records in (await consumer.getmany(timeout_ms=1000)).values():
-            found += [record.value for record in records]
+            found += [record.value or b"" for record in records]
     return found
 
 
@@ -267,7 +267,7 @@ async def test_positions_seek_pause_and_times(broker: RunningBroker, unique_name
         await consumer.seek_to_end()
         assert await consumer.position(name) == 10
         found = await consumer.offsets_for_times({name: 3500})
-        assert found[name] is not None and found[name].offset == 4
+        assert (it := found[name]) is not None and it.offset == 4
         assert (await consumer.offsets_for_times({name: 10**6}))[name] is None
         assert await consumer.beginning_offsets([name]) == {name: 0}
         consumer.seek(name, 5)
@@ -418,7 +418,11 @@ async def test_a_record_that_cannot_be_deserialized_is_named_and_may_be_passed_o
         for value in (b"1", b"2", b"broken", b"4"):
             await producer.send(unique_name, value)
         await producer.flush()
-    settings = {"bootstrap_servers": servers, "auto_offset_reset": "earliest", "value_deserializer": int}
+    settings: dict[str, Any] = {
+        "bootstrap_servers": servers,
+        "auto_offset_reset": "earliest",
+        "value_deserializer": int,
+    }
     async with Consumer(**settings) as consumer:
         consumer.assign([name])
         assert [(await consumer.getone()).value for _ in range(2)] == [1, 2]

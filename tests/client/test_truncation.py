@@ -35,7 +35,7 @@ async def read(consumer: Consumer, count: int) -> list[str]:
     values: list[str] = []
     while len(values) < count:
         for records in (await consumer.getmany(timeout_ms=1000)).values():
-            values += [record.value.decode() for record in records]
+            values += [(record.value or b"").decode() for record in records]
     return values
 
 

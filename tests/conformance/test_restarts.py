@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -181,7 +182,7 @@ def crashed(request: pytest.FixtureRequest) -> Iterator[Life]:
         node.start()
         life.connection = Connection(node.bootstrap_servers)
         for name in ("torn", "clean", "segments", "snapshots", "by-time", "prepared", "open"):
-            eventually(lambda name=name: life.connection.list_offset(name, EARLIEST).error_code == 0)
+            eventually(partial(lambda name: life.connection.list_offset(name, EARLIEST).error_code == 0, name))
         find_coordinator(life.connection, "any", 1)
         yield life
     finally:
@@ -286,7 +287,7 @@ def test_check_14_after_a_clean_stop_the_last_batch_is_still_known(crashed: Life
     life.node.start(OTHER_COUNTS)
     life.connection = Connection(life.node.bootstrap_servers)
     for name in ("offline", "clean"):
-        eventually(lambda name=name: life.connection.list_offset(name, EARLIEST).error_code == 0)
+        eventually(partial(lambda name: life.connection.list_offset(name, EARLIEST).error_code == 0, name))
     assert life.send("offline", 2) == (0, 2)
     assert life.send("offline", 4)[0] == OUT_OF_ORDER
     assert life.send("offline", 3) == (0, 3)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -189,7 +190,7 @@ def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(
         begun = client.ask_until(InitProducerIdRequest(txn_id, 300_000), 4, lambda answer: answer.error_code == 0)
         stamp = {"pid": begun.producer_id, "epoch": begun.producer_epoch}
         inside = batch(b"inside", sequence=0, attributes=TRANSACTIONAL, **stamp)
-        options = {"version": 12, "transactional_id": txn_id}
+        options: dict[str, Any] = {"version": 12, "transactional_id": txn_id}
         assert eventually(lambda: client.produce("results", inside, **options).error == 0)
     node.kill()
     node.start()

@@ -6,6 +6,7 @@ import hashlib
 import threading
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import oncelog
 from oncelog.errors import KafkaError
@@ -13,7 +14,7 @@ from oncelog.errors import KafkaError
 CLIENTS = 6
 ROUNDS = 25
 PARTITIONS = 2
-LARGE = {"max_request_size": 2_000_000, "linger_ms": 0}
+LARGE: dict[str, Any] = {"max_request_size": 2_000_000, "linger_ms": 0}
 
 
 def value(client: int, number: int) -> bytes:
@@ -89,5 +90,5 @@ def test_large_and_small_batches_in_the_same_partitions(tmp_path: Path) -> None:
                         assert record.value == value(int(client), int(number)), rest[:32]
                         found[int(client)].append((int(number), record.offset))
                         left -= 1
-    for client, records in found.items():
-        assert records == list(enumerate(acknowledged[client]))
+    for number_of_client, read in found.items():
+        assert read == list(enumerate(acknowledged[number_of_client]))

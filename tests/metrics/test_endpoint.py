@@ -7,6 +7,7 @@ import socket
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -143,7 +144,8 @@ def test_a_start_that_takes_long_can_be_watched(tmp_path: Path, monkeypatch: pyt
     with oncelog.Broker(tmp_path, metrics="127.0.0.1:0") as broker:
         fill(broker, ("a", "b", "c"))
         address = broker.metrics_address
-    reached, goes_on, opened = threading.Event(), threading.Event(), []
+    opened: list[Any] = []
+    reached, goes_on = threading.Event(), threading.Event()
     open_log = LogManager.open
 
     def slowly(*arguments: object) -> object:

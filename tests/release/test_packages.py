@@ -56,7 +56,7 @@ def _environment(folder: Path, *packages: str) -> Path:
     """
     venv.create(folder)
     python = folder / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
     _run(*pip, "install", "--no-compile", *packages, cwd=folder, CFLAGS="-O0")
     return python
 

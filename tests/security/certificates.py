@@ -82,7 +82,7 @@ class Authority:
             encryption = serialization.BestAvailableEncryption(password.encode())
         key_text = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
         chain = certificate.public_bytes(serialization.Encoding.PEM)
-        paths = [self.folder / f"{file}{suffix}" for suffix in (".pem", ".key", ".crt")]
-        for path, text in zip(paths, (key_text + chain, key_text, chain), strict=True):
+        store, private, public = (self.folder / f"{file}{suffix}" for suffix in (".pem", ".key", ".crt"))
+        for path, text in ((store, key_text + chain), (private, key_text), (public, chain)):
             path.write_bytes(text)
-        return Identity(*paths, certificate.serial_number)
+        return Identity(store, private, public, certificate.serial_number)

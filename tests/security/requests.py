@@ -55,6 +55,8 @@ RT, XT = _of(ApiKey.RENEW_DELEGATION_TOKEN), _of(ApiKey.EXPIRE_DELEGATION_TOKEN)
 LC, TP = _of(ApiKey.LIST_CONFIG_RESOURCES), _of(ApiKey.DESCRIBE_TOPIC_PARTITIONS)
 
 PAIR = (TOPIC, OTHER)
+RESOURCES = ((2, TOPIC), (2, OTHER), (4, "1"), (8, "1"), (16, "metrics"), (32, GROUP))
+ALTERABLE = ((2, TOPIC), (2, OTHER), (4, "1"), (16, "metrics"), (32, GROUP))
 
 
 def _produce(topic_id: bytes, version: int, txn_id: str | None = None) -> Message:
@@ -382,5 +384,3 @@ ASKS = (
     Ask("ExpireDelegationToken", 2, lambda _: XT.ExpireDelegationTokenRequest(b"hmac", 1000)),
     Ask("DescribeTopicPartitions of all", 0, lambda _: TP.DescribeTopicPartitionsRequest([], 100)),
 )
-RESOURCES = ((2, TOPIC), (2, OTHER), (4, "1"), (8, "1"), (16, "metrics"), (32, GROUP))
-ALTERABLE = ((2, TOPIC), (2, OTHER), (4, "1"), (16, "metrics"), (32, GROUP))

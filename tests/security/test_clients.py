@@ -151,7 +151,7 @@ def test_confluent_kafka(secured: Secured, unique_name: str) -> None:
         {**secured.librdkafka(), "group.id": unique_name, "auto.offset.reset": "earliest", "enable.auto.commit": False}
     )
     consumer.subscribe([unique_name])
-    found: list[bytes] = []
+    found: list[bytes | None] = []
     eventually(lambda: found.extend(one.value() for one in consumer.consume(100, 0.2)) or len(found) >= 50, 60)
     consumer.commit(asynchronous=False)
     consumer.close()

@@ -97,7 +97,7 @@ def test_librdkafka_produces_and_consumes(
     assert producer.flush(60) == 0
     consumer = Consumer({**properties, "group.id": unique_name, "auto.offset.reset": "earliest"})
     consumer.subscribe([unique_name])
-    values: list[bytes] = []
+    values: list[bytes | None] = []
     eventually(lambda: values.extend(m.value() for m in consumer.consume(600, 0.5)) or len(values) == 520, 60)
     consumer.close()
     assert values == [large] * 20 + [str(number).encode() for number in range(500)]

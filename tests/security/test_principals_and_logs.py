@@ -252,9 +252,9 @@ def test_acls_credentials_and_quotas_are_there_after_kill_9(tmp_path: Path) -> N
         process.wait(60)
         process = served()
         servers = asked(process)
-        where = ("--bootstrap-server", servers, "--json", "--config", client_of("admin", PASSWORD))
-        assert [row["user"] for row in call("users", "list", *where).done().json] == ["admin", "alice"]
-        (acl,) = call("acls", "list", *where).done().json
+        again = ("--bootstrap-server", servers, "--json", "--config", client_of("admin", PASSWORD))
+        assert [row["user"] for row in call("users", "list", *again).done().json] == ["admin", "alice"]
+        (acl,) = call("acls", "list", *again).done().json
         assert (acl["principal"], acl["operation"], acl["name"]) == ("User:alice", "describe", "*")
         where = ("--bootstrap-server", servers, "--config", client_of("alice", "alice-secret"))
         assert "CLUSTER_AUTHORIZATION_FAILED" in call("acls", "list", *where).sentence()

@@ -181,7 +181,7 @@ def main() -> None:
     folder = Path(task["folder"])
     faults = [(Step(step), FaultOnce(folder, Step(step), Fault(fault), batch)) for fault, step, batch in task["faults"]]
     observers: list[Any] = [fault for step, fault in faults if step is not BEFORE]
-    observers += [PauseAt(*pause, once=folder) for pause in task.get("pauses", ())]
+    observers += [PauseAt(step, batch, port, folder) for step, batch, port in task.get("pauses", ())]
     before = [fault for step, fault in faults if step is BEFORE]
     wrap_writers(lambda writer: BeforeItsWrites(writer, before))
 
@@ -193,7 +193,8 @@ def main() -> None:
     throw = udf(dice, "int").asNondeterministic()
 
     if task.get("hold"):
-        pause = PauseAt(*task["hold"], once=folder)
+        held_step, held_batch, port = task["hold"]
+        pause = PauseAt(held_step, held_batch, port, folder)
         wrap_writers(lambda writer: HeldAfterItsReport(writer, pause))
         say_when_others_have_ended(spark, 4)
     overtaken = Overtaken(folder)

@@ -59,7 +59,7 @@ class Totals(StatefulProcessor):
                     self._handle.registerTimer(int(pd.Timestamp(at).timestamp() * 1000) + TIMER_MS)
                     first = False
                 self._amounts.appendValue((int(amount),))
-                seen = self._kinds.getValue((kind,)) if self._kinds.containsKey((kind,)) else (0,)
+                seen: Any = self._kinds.getValue((kind,)) if self._kinds.containsKey((kind,)) else (0,)
                 self._kinds.updateValue((kind,), (seen[0] + 1,))
         yield pd.DataFrame({"key": pd.Series(dtype="str"), "value": pd.Series(dtype="str")})
 

@@ -70,7 +70,7 @@ def test_task_reads_nothing_of_a_topic_made_again_after_its_plan(broker: Running
         with pytest.raises(DataLoss, match=f"topic {unique_name} was deleted and recreated"):
             values(strict, planned)
         assert values(lenient, planned) == []
-    eventually(lambda: stream.latestOffset(end, ReadAllAvailable())[unique_name].get("0"), 15)
+    eventually(lambda: int(stream.latestOffset(end, ReadAllAvailable())[unique_name].get("0", -1)), 15)
     tasks = stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))
     assert values(lenient, tasks) == [b"%d:new" % n for n in range(15)]
 

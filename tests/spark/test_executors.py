@@ -241,7 +241,8 @@ def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_goes_o
         return writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
 
     with PausePoint() as point:
-        pause = PauseAt(*point.options(Step.HALF_PRODUCED, 0).values(), once=tmp_path)
+        step, batch, port = point.options(Step.HALF_PRODUCED, 0).values()
+        pause = PauseAt(step, batch, port, tmp_path)
         query = start(pause)
         point.wait(lambda: query.isActive, timeout_s=300)
         query.stop()

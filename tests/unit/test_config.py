@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -51,8 +52,9 @@ def test_every_topic_setting_of_kafka_has_a_field() -> None:
 @pytest.mark.parametrize("name", sorted(topic_properties()))
 def test_topic_settings_have_kafkas_type_default_and_range(name: str) -> None:
     known, f = topic_properties()[name], properties(TopicConfig)[name]
+    default: Any = f.default
     assert f.metadata["kind"] is known.kind
-    assert (None if f.default is None else render(f.default)) == known.default
+    assert (None if default is None else render(default)) == known.default
     if not known.allowed.replicas:
         assert _bounds(_allowed(TopicConfig, name), known.kind) == _bounds(known.allowed, known.kind)
         assert f.metadata["choices"] == known.allowed.words
@@ -61,8 +63,9 @@ def test_topic_settings_have_kafkas_type_default_and_range(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(properties(BrokerConfig)) - OURS))
 def test_broker_settings_with_a_field_have_kafkas_type_default_and_choices(name: str) -> None:
     known, f = broker_properties()[name], properties(BrokerConfig)[name]
+    default: Any = f.default
     if name not in SUIT_ONE_NODE:
-        assert render(f.default) == (known.default or "")
+        assert render(default) == (known.default or "")
     if name not in {"default.replication.factor"}:
         assert f.metadata["kind"] is known.kind
     assert f.metadata["low"] >= known.allowed.low

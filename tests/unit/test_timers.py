@@ -27,7 +27,7 @@ def test_cancelled_timer_does_not_fire_and_is_not_waited_for() -> None:
 def test_timer_scheduled_by_a_timer_for_now_fires_in_the_same_turn() -> None:
     timers = Timers()
     fired: list[int] = []
-    timers.schedule(10, lambda now_ms: timers.schedule(now_ms, fired.append) and None)
+    timers.schedule(10, lambda now_ms: (timers.schedule(now_ms, fired.append), None)[1])
     timers.fire(12)
     assert fired == [12]
 

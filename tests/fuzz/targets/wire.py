@@ -15,6 +15,8 @@ from oncelog.broker.slices import finished
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
+from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
@@ -349,10 +351,10 @@ def logins() -> Iterator[bytes]:
     }
     for name, messages_of in tokens.items():
         for version in (0, 1):
-            handshake = request_type(ApiKey.SASL_HANDSHAKE)(mechanism=name).encode(version)
+            handshake = SaslHandshakeRequest(mechanism=name).encode(version)
             frames = [bytes(encode_request(ApiKey.SASL_HANDSHAKE, version, 1, "t", handshake))]
             for token in messages_of:
-                authenticate = request_type(ApiKey.SASL_AUTHENTICATE)(auth_bytes=token).encode(2)
+                authenticate = SaslAuthenticateRequest(auth_bytes=token).encode(2)
                 framed = bytes(encode_request(ApiKey.SASL_AUTHENTICATE, 2, 2, "t", authenticate))
                 frames.append(framed if version else len(token).to_bytes(4, "big") + token)
             yield b"".join(frames)

@@ -996,8 +996,8 @@ def _found() -> Iterator[Any]:
     ]
     for alteration in alterations:
         yield _alter(TOPIC, no, alteration), 1
-    part = commits.OffsetCommitRequestPartition(0, 5)
-    twice_named = [commits.OffsetCommitRequestTopic(no, NO_ID, [part]) for _ in range(2)]
+    committed = commits.OffsetCommitRequestPartition(0, 5)
+    twice_named = [commits.OffsetCommitRequestTopic(no, NO_ID, [committed]) for _ in range(2)]
     yield commits.OffsetCommitRequest("fr", topics=twice_named), 9
     for epoch in (1, -1):
         yield heartbeat.ConsumerGroupHeartbeatRequest("fr-no", "member", epoch), 1

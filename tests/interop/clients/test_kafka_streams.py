@@ -49,7 +49,7 @@ def read(consumer: Consumer) -> list[tuple[str, int]]:
     """Words and counts that arrived, in the order of their partition."""
     messages = consumer.consume(1000, 0.2)
     assert not [message.error() for message in messages if message.error() is not None]
-    return [(message.key().decode(), int.from_bytes(message.value(), "big")) for message in messages]
+    return [((message.key() or b"").decode(), int.from_bytes(message.value() or b"", "big")) for message in messages]
 
 
 def test_counts_stay_exact_when_the_application_is_killed(tmp_path: Path, kafka_jars: Path) -> None:

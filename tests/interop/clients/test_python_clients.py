@@ -51,7 +51,8 @@ def admin(servers: str) -> Iterator[Admin]:
 
 @pytest.fixture(scope="module", params=CLIENTS)
 def client(request: pytest.FixtureRequest, servers: str) -> Iterator[Client]:
-    with closing(CLIENTS[request.param](servers)) as client:
+    client_of: Callable[[str], Client] = CLIENTS[request.param]
+    with closing(client_of(servers)) as client:
         yield client
 
 

@@ -130,12 +130,12 @@ def produce(bootstrap_servers: str) -> None:
         for writer in writers:
             writer.begin_transaction()
         for index in range(40):
-            for name, writer in enumerate((*writers, plain)):
+            for place, writer in enumerate((*writers, plain)):
                 filler = bytes((number * index * prime) & 0xFF for prime in range(1, 800))
-                writer.produce(TOPIC, b"%d-%d-%d " % (name, number, index) + filler, timestamp=NOW_MS + number)
+                writer.produce(TOPIC, b"%d-%d-%d " % (place, number, index) + filler, timestamp=NOW_MS + number)
         plain.flush(120)
-        for name, writer in enumerate(writers):
-            if (number + name) % 3:
+        for place, writer in enumerate(writers):
+            if (number + place) % 3:
                 writer.commit_transaction(120)
             else:
                 writer.flush(120)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +193,8 @@ def test_kafka_has_settings_and_credentials(before: Before, kafka: ApacheKafka) 
     settings = admin.describe_configs([resource])[resource].result(120)
     assert settings["segment.bytes"].value == str(SEGMENT_BYTES)
     assert settings["retention.ms"].value == "-1"
-    described = admin.describe_user_scram_credentials(["ada"])["ada"].result(120)
+    credentials: Any = admin.describe_user_scram_credentials(["ada"])
+    described = credentials["ada"].result(120)
     assert [(info.mechanism, info.iterations) for info in described.scram_credential_infos] == [
         (ScramMechanism.SCRAM_SHA_256, 8192)
     ]
@@ -279,7 +281,7 @@ def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_stamp(tmp_path: Pa
             wait_for_leader(connection, name, 0)
             assert connection.read_committed(name) == []
             owner = Transactional(connection, name, version_2=True)
-            assert eventually(lambda owner=owner: owner.describe().transaction_state) == "Ongoing"
+            assert eventually(partial(lambda it: it.describe().transaction_state, owner)) == "Ongoing"
             assert owner.describe().transaction_timeout_ms == 2**31 - 1
             owner.pid, owner.epoch = map(int, token.split(":"))
             owner.commit()

@@ -20,7 +20,7 @@ class Side(Protocol[Step]):
     def seen(self) -> Any: ...
 
 
-def same_on_both(side: type[Side[Step]], steps: Sequence[Step]) -> int:
+def same_on_both(side: type[Side[Any]], steps: Sequence[Any]) -> int:
     """How many took the short path on the side that allows it."""
     sides = [side(may_repeat=False), side(may_repeat=True)]
     for each in sides:

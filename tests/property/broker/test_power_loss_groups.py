@@ -66,7 +66,7 @@ class Clients:
         self.life = life
         self.known = known
         self.rng = rng
-        self.stamp = life.init()
+        self.stamp: ProducerIdAndEpoch = life.init()
 
     def client(self, group: str) -> GroupClient:
         return GroupClient(cast(MemoryGroupHost, self.life), group)
@@ -105,7 +105,7 @@ class Clients:
         for step in steps:
             step()
         known.outcomes[number] = None if commit else False
-        self.stamp: ProducerIdAndEpoch = self.life.end_transaction(self.stamp, commit)
+        self.stamp = self.life.end_transaction(self.stamp, commit)
         known.outcomes[number] = commit
 
     def send_offsets(self, number: int) -> None:

@@ -47,7 +47,7 @@ class Sent(NamedTuple):
     version: int = 9
     acks: int = -1
     transactional_id: str | None = None
-    count: int = 1
+    count: int = 1  # type: ignore[assignment] # a tuple has a method of that name
     size: int = 10
     key: bytes | None = b"k"
     timestamp: int = NOW_MS

@@ -28,7 +28,7 @@ PRODUCER_ID = 7
 class Append(NamedTuple):
     """A batch, in a transaction or not; ``end`` (commit or abort) ends the transaction instead."""
 
-    count: int
+    count: int  # type: ignore[assignment] # a tuple has a method of that name
     transactional: bool
     end: bool | None
     size: int = 30

@@ -28,7 +28,7 @@ class Item(NamedTuple):
     """A batch in the model's log; ``commit`` is None for data. ``sure``: written since the last restart."""
 
     base: int
-    count: int
+    count: int  # type: ignore[assignment] # a tuple has a method of that name
     pid: int
     epoch: int
     seq: int

@@ -22,7 +22,7 @@ from oncelog.log.producer_state import ProducerStateManager
 from oncelog.log.segment import MAX_RELATIVE_OFFSET, Segment
 from oncelog.records import _pure_scan, native
 from oncelog.records.batch import Compression, CorruptBatch, Record, encode_batch, encode_empty_batch, read_header
-from oncelog.records.control import encode_end_txn_marker
+from oncelog.records.control import encode_end_txn_marker, parse_control
 from oncelog.server.memory_disk import MemoryDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, PARTITION
 
@@ -48,8 +48,11 @@ class Step:
 
     def encode(self, offset: int, sequence: int) -> bytes:
         if self.kind == "marker":
-            return encode_end_txn_marker(
-                self.pid, self.epoch, self.count, self.size % 2 == 0, self.timestamp, offset, self.leader_epoch
+            committed = self.size % 2 == 0
+            return bytes(
+                encode_end_txn_marker(
+                    self.pid, self.epoch, self.count, committed, self.timestamp, offset, self.leader_epoch
+                )
             )
         control = self.kind == "control"
         rows = [Record(offset + n, self.timestamp + n % 3, None, b"v" * self.size) for n in range(self.count)]
@@ -220,9 +223,9 @@ def test_both_scanners_tell_the_same_in_the_same_words(
 ) -> None:
     piece = b"".join(files.values())
     base = min(read_header(data).base_offset if len(data) > 61 and data[16] == 2 else 0 for data in files.values())
-    told = []
+    told: list[object] = []
     for make in (native.compiled.BatchScanner, _pure_scan.BatchScanner):
-        scanner = make(base, base + room, interval_bytes, -1, recovery.parse_control)
+        scanner = make(base, base + room, interval_bytes, -1, parse_control)
         try:
             told.append(
                 (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.records import arrow
+from oncelog.records import native
 from oncelog.records.arrow import HEADERS_TYPE, decode_to_arrow, encode_from_arrow
 from oncelog.records.batch import BatchHeader, Compression, CorruptBatch, Record, encode_batch, header_bytes
 from tests.support.batches import stored_batches
@@ -26,13 +27,9 @@ CHANGES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_si
 
 @contextmanager
 def twin() -> Iterator[None]:
-    compiled = arrow.compiled
-    assert compiled is not None, "the compiled module is missing: pip install -e . --no-build-isolation"
-    arrow.compiled = None
-    try:
+    assert native.compiled is not None, "the compiled module is missing: pip install -e . --no-build-isolation"
+    with mock.patch("oncelog.records.arrow.compiled", None):
         yield
-    finally:
-        arrow.compiled = compiled
 
 
 def decoded(data: bytes, **settings: Any) -> pa.RecordBatch | None:

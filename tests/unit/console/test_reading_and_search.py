@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Fate, Producers, StoredRecord
 from oncelog.client.positions import parse_time
-from oncelog.console import reading
 from oncelog.console.avro import AvroSchema, NotAvro
 from oncelog.console.decoding import FULL_BYTES, Decoder, Decoding, decode
 from oncelog.console.filters import moment
@@ -299,7 +298,7 @@ class SlowReader:
 
 def test_a_search_looks_at_all_of_an_answer_that_came_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(reading.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("oncelog.console.reading.time.monotonic", lambda: clock[0])
     monkeypatch.setattr(Reading, "_reader", lambda *_: SlowReader(clock, 1000))
     search = Reading(cast(Admin, None), Producers(cast(Admin, None)), Decoding("t"), 10)
     found = asyncio.run(search.search(Search(key=b"another"), {0: 0, 1: 0}, dict.fromkeys([0, 1], Ends(0, 1000, 1000))))

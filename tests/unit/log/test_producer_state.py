@@ -58,7 +58,7 @@ class Case(NamedTuple):
     written: range
     seq: int
     expected: Error | str
-    count: int = 1
+    count: int = 1  # type: ignore[assignment] # a tuple has a method of that name
     epoch: int = 3
     txn: bool = False
     open_transaction: bool = False

@@ -50,7 +50,7 @@ class HypothesisSource:
 
 
 class RandomSource:
-    TEXTS = ("", "a", "orders", "größe", "日本", "🙂", "x" * 126, "y" * 127, "z" * 300)
+    TEXTS: tuple[str, ...] = ("", "a", "orders", "größe", "日本", "🙂", "x" * 126, "y" * 127, "z" * 300)
 
     def __init__(self, seed: str) -> None:
         self.random = Random(seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Generator
 from functools import partial
 from random import Random
 from typing import TypeVar
@@ -16,11 +17,16 @@ from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
-from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from oncelog.protocol.generated.fetch_response import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
-from oncelog.protocol.wire import Message, Pieces
+from oncelog.protocol.wire import Message
 from tests.unit.protocol.message_values import (
     MESSAGES,
     HypothesisSource,
@@ -47,7 +53,7 @@ def test_decoding_an_encoded_message_gives_it_back(name: str, data: st.DataObjec
         assert kind.decode_prefix(framed, version, 4) == (message, 4 + len(encoded))
 
 
-def in_pieces(work: Pieces[T]) -> tuple[T, int]:
+def in_pieces(work: Generator[object, None, T]) -> tuple[T, int]:
     """The result, and how often it paused."""
     pauses = 0
     while True:
@@ -238,7 +244,7 @@ def test_default_lists_are_not_shared_between_messages() -> None:
 
 
 def test_null_array_stays_apart_from_an_empty_one() -> None:
-    for aborted in (None, []):
+    for aborted in (None, list[AbortedTransaction]()):
         partition = PartitionData(aborted_transactions=aborted)
         for version in (4, 12):
             response = FetchResponse(responses=[FetchableTopicResponse("t", partitions=[partition])])

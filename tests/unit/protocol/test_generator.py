@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,9 @@ def test_generated_module_of_a_table_encodes_as_the_table_says(tmp_path: Path) -
     (message,) = parse_table(path)
     module: dict[str, type] = {}
     exec(compile(emit_module(message), "sample_request.py", "exec"), module)
+    shared: Any
+    item: Any
+    request: Any
     shared, item, request = module["Shared"], module["Item"], module["SampleRequest"]
     assert request("n").encode(1) == b"\0\1n" + b"\0\0\0\0"
     full = request("n", [item([9], shared(5))])

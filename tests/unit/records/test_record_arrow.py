@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from oncelog.records import arrow
+from oncelog.records import arrow, native
 from oncelog.records.arrow import (
     EncodedBatch,
     decode_to_arrow,
@@ -49,7 +49,7 @@ def implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if chosen == "twin":
         monkeypatch.setattr(arrow, "compiled", None)
     else:
-        assert arrow.compiled is not None, "the compiled module is missing: pip install -e . --no-build-isolation"
+        assert native.compiled is not None, "the compiled module is missing: pip install -e . --no-build-isolation"
     return chosen
 
 

@@ -139,7 +139,7 @@ def test_packed_batches_of_other_libraries_are_read(builder_type: Callable[..., 
         base_sequence=-1,
         batch_size=1 << 20,
     )
-    rows = [(T, b"key", b"value " * 500, [])] * 100
+    rows: list[tuple[int, bytes, bytes, list[Any]]] = [(T, b"key", b"value " * 500, [])] * 100
     for offset, (timestamp, key, value, headers) in enumerate(rows):
         theirs.append(offset, timestamp, key, value, headers)
     batch = bytes(theirs.build())

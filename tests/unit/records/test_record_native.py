@@ -95,7 +95,7 @@ def test_rows_outside_a_column_are_refused(module: Any) -> None:
 def test_rows_that_are_loaded_ahead_are_refused_in_their_turn(module: Any, wide: bool) -> None:
     rows = 100
     offsets = np.arange(rows + 1, dtype=np.int64 if wide else np.int32)
-    most = np.iinfo(offsets.dtype).max
+    most = np.iinfo(np.int64 if wide else np.int32).max
     for bad in (-1, most, -most):
         for spoiled in (offsets.copy(), offsets.copy()[::-1].copy()):
             spoiled[rows // 2] = bad

@@ -44,7 +44,8 @@ def produce(number: int, size: int, acks: int = -1) -> bytes:
 
 def answers(connection: socket.socket, count: int) -> list[int]:
     """Correlation ids of the next answers."""
-    found, data = [], bytearray()
+    found: list[int] = []
+    data = bytearray()
     while len(found) < count:
         received = connection.recv(1 << 20)
         assert received, f"closed after {len(found)} answers"
@@ -129,6 +130,7 @@ def test_the_kernel_keeps_as_much_of_a_connection_as_is_configured(
         connection.sendall(request(ApiVersionsRequest(), 0, 1))
         assert answers(connection, 1) == [1]
         (ours,) = broker.on_loop(lambda nodes: nodes.server.connected())
+        assert ours._socket is not None
         sizes = [ours._socket.getsockopt(socket.SOL_SOCKET, option) for option in (socket.SO_RCVBUF, socket.SO_SNDBUF)]
     assert sizes in ([receive_bytes, send_bytes], [2 * receive_bytes, 2 * send_bytes])  # Linux counts its own part, too
 
@@ -247,7 +249,8 @@ def test_large_requests_of_several_connections_keep_their_bytes_apart(policy: st
 
 def produce_errors(connection: socket.socket, count: int) -> list[int]:
     """Error codes of the next answers to Produce 9 with one partition."""
-    found, data = [], bytearray()
+    found: list[int] = []
+    data = bytearray()
     while len(found) < count:
         received = connection.recv(1 << 20)
         assert received, f"closed after {len(found)} answers"

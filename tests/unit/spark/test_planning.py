@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.spark import planning
-from oncelog.spark.kafka_cluster import ClusterFacts
+from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.planning import begin_micro_batch
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.spark.marker import Marker, MarkerTopic, Memory, NamedWrite, OnMissingMarker, Plan, PlannedBatch, Previous
 from oncelog.spark.sink_protocol import (
     BatchWrite,
     Observer,
-    OffsetAndMetadata,
     Outcome,
     PartitionBatch,
     SinkRefused,
@@ -81,7 +81,7 @@ class ModelEngine:
     def produce(self, batches: Iterable[PartitionBatch]) -> None:
         for batch in batches:
             self._call("produce")
-            self.broker.open_records.append(batch.data)
+            self.broker.open_records.append(bytes(batch.data))
 
     def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
         self._call("add")

@@ -419,7 +419,7 @@ def test_nothing_of_an_idempotent_producer_goes_before_what_was_refused(
         second[-1] ^= 0xFF
     with monkeypatch.context() as patch:
         if refused == "unforeseen":
-            whole, fails = validation.record_area, [True]
+            whole, fails = vars(validation)["record_area"], [True]
             patch.setattr(
                 "oncelog.records.validation.record_area",
                 lambda *args: 1 // 0 if fails and fails.pop() else whole(*args),

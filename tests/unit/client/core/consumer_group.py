@@ -48,7 +48,8 @@ class Program:
 
     def listened(self) -> None:
         """The listener returns from everything it was being told."""
-        for done in [item[-1] for item in (*self.revoking, *self.assigning)]:
+        waiting = [*(done for _, _, done in self.revoking), *(done for _, done in self.assigning)]
+        for done in waiting:
             if not done.done:
                 done.resolve(None)
 

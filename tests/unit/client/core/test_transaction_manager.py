@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from oncelog.client.core.coordinator_requests import Result
 from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.errors import AbortableTransactionError, IllegalStateError, ProducerFenced
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
-from oncelog.client.core.transaction_manager import Result
 from oncelog.client.core.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State
 from oncelog.client.core.wire import (
     ADD_OFFSETS_TO_TXN,

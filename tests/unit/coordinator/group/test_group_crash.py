@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -43,12 +44,12 @@ class Life:
         yield self.assign
         yield self.host.sync
         for offset, partition in ((10, 0), (11, 1), (20, 0)):
-            yield lambda offset=offset, partition=partition: self.commit(offset, partition)
+            yield partial(self.commit, offset, partition)
             yield self.host.sync
         for stamp, commit, partition in ((A, True, 2), (B, False, 3)):
-            yield lambda stamp=stamp, partition=partition: self.pend(stamp, partition)
+            yield partial(self.pend, stamp, partition)
             yield self.host.sync
-            yield lambda stamp=stamp, commit=commit, partition=partition: self.end(stamp, commit, partition)
+            yield partial(self.end, stamp, commit, partition)
             yield self.host.sync
         yield self.leave
         yield self.host.sync

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oncelog.coordinator.group.classic_group import ClassicGroup
@@ -28,7 +30,7 @@ def by_topic(data: bytes) -> dict[str, list[int]]:
     return {topic.topic: sorted(topic.partitions) for topic in decoded.assigned_partitions}
 
 
-def stable_classic(g: GroupClient, instance_id: str | None = None, **options: object) -> str:
+def stable_classic(g: GroupClient, instance_id: str | None = None, **options: Any) -> str:
     """A group of one member that has all of ``t``; returns the member's id."""
     member_id, answer = g.joined(instance_id=instance_id, **options)
     g.host.pass_time(0)

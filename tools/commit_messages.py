@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-FIRST: Final = "118537ab1c9ff1eb64515f0a15f2a8e720015ef8"
-"""The last commit before this check: those up to it were written without the rule."""
+FIRST: Final = "b53b1bffd5fae6f8522562b1593807a90d112b02"
+"""The commit that brought this check: those before it were written without the rule."""
 MAX_SUBJECT: Final = 72
 ROOT: Final = Path(__file__).parents[1]
 

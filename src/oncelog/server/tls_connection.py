@@ -65,7 +65,7 @@ class TlsConnection(Connection):
 
     def _decrypt_or_refuse(self) -> None:
         try:
-            if self._tls.established or self._shake_hands():
+            if self._tls.established or self._handshake():
                 self._decrypt()
         except ssl.SSLError as error:
             self._refuse(refusal(error))
@@ -74,7 +74,7 @@ class TlsConnection(Connection):
         self._server.wants_write(self)
         self._server.turn_ends()
 
-    def _shake_hands(self) -> bool:
+    def _handshake(self) -> bool:
         """Continue the handshake; True once the peer is identified."""
         if not self._tls.handshake():
             return False

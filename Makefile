@@ -12,10 +12,10 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka soak fuzz simulate mutants docs site clean
+.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka soak fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py) $(shell find src -name '*.pyx' -o -name '*.pxd') tools/setup.sh
 	@tools/setup.sh install
@@ -49,8 +49,9 @@ test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/cli 
 demo: setup ## run the main job on real data, with crashes, and prove the result; about five minutes
 	.venv/bin/oncelog demo
 
-bench: setup ## measure throughput, latency and memory against Apache Kafka, Tansu and Spark's own connector; ONLY=requests for one part, ROUNDS=1 for one round
-	$(PYTHON) -m benchmarks $(ONLY:%=--only %) $(ROUNDS:%=--rounds %)
+bench: setup ## measure throughput, latency and memory against Apache Kafka, Tansu and Spark's own connector; ONLY=requests for one part, ROUNDS=1 for one round, JSON=FILE to keep the figures
+	@mkdir -p artifacts
+	$(PYTHON) -m benchmarks $(ONLY:%=--only %) $(ROUNDS:%=--rounds %) $(JSON:%=--json %)
 
 interop: setup ## test with clients that need their own tools: kafkajs, franz-go, kcat
 	tests/interop/run
@@ -58,8 +59,8 @@ interop: setup ## test with clients that need their own tools: kafkajs, franz-go
 aiokafka: $(STAMP) ## run aiokafka's own tests on oncelog's client; SOURCE=FOLDER with its tests if git cannot fetch them
 	$(PYTHON) -m tests.interop.aiokafka_suite $(SOURCE)
 
-soak: setup ## run the long forms of the tests, such as crash matrices and limits; takes hours
-	$(PYTHON) -m pytest tests -q -m soak --timeout 7200 --durations 15
+soak: setup ## run the long forms of the tests, such as crash matrices and limits; takes hours, TESTS=tests/spark for some of them
+	$(PYTHON) -m pytest $(TESTS) -q -m soak --timeout 7200 --durations 15
 
 fuzz: setup ## test hostile inputs, guided by coverage; SECONDS=600 for each target, ONLY=requests for one target
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)
@@ -75,6 +76,9 @@ docs: $(STAMP) ## regenerate the generated files and pages
 
 site: docs ## build the documentation as a site in build/site; fails on a dead link
 	.venv/bin/mkdocs build --strict
+
+release-dry-run: $(STAMP) ## build and check what a release would publish, and upload nothing; TAG=v0.2.0 for another tag than the version's
+	$(PYTHON) -m tools.release --dry-run --build $(TAG:%=--tag %)
 
 clean: ## remove everything that the tasks have created, including .venv
 	rm -rf .venv build dist artifacts .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse

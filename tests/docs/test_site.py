@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,17 +20,3 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     reference = (tmp_path / "reference" / "python.html").read_text()
     assert "transactional_id" in reference and "bootstrap_servers" in reference
     assert "begin_flush" not in reference and "records_waiting" not in reference
-
-
-def test_the_workflows_run_what_is_there() -> None:
-    """Every path of the project that a workflow step names exists."""
-    steps = [
-        word
-        for path in (ROOT / ".github" / "workflows").glob("*.yml")
-        for job in yaml.safe_load(path.read_text())["jobs"].values()
-        for step in job["steps"]
-        for word in step.get("run", "").split()
-    ]
-    named = [word for word in steps if word.startswith(("tests/", "tools/", ".ci/"))]
-    assert len(named) >= 5
-    assert [word for word in named if not (ROOT / word).exists()] == []

@@ -73,7 +73,7 @@ def _of(*languages: str) -> list[Any]:
 
 
 def test_every_block_is_of_a_language_that_is_checked() -> None:
-    known = {"console", "python", "toml", "sh", "fragment", "text", "mermaid", "yaml", "ini"}
+    known = {"console", "python", "toml", "sh", "fragment", "text", "mermaid", "yaml", "ini", "diff"}
     assert not [example.name for example in EXAMPLES if example.language not in known]
     assert {"console", "python", "toml", "sh"} <= {example.language for example in EXAMPLES}
 
@@ -238,6 +238,14 @@ def test_the_readme_s_figures_are_those_of_the_benchmarks() -> None:
     assert behind == []
     for shown_command in {row[3].strip(" `") for row in rows[1:]} - {"the same"}:
         assert re.fullmatch(r"python -m benchmarks(\.\w+)?( --(only \w+|quick))*", shown_command), shown_command
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "limits"])
+def test_pages_of_figures_are_no_journals(name: str) -> None:
+    """They show what holds now and how to measure it; what held before is in the repository's history."""
+    page = (ROOT / "docs" / "reference" / f"{name}.md").read_text()
+    assert re.findall(r"^#+ History|^\|.*\| (?:before|after|now) \|", page, re.MULTILINE | re.IGNORECASE) == []
+    assert re.findall(r"\d \w+ before\)", page) == []
 
 
 def test_programs_that_start_a_query_wait_for_it() -> None:

@@ -41,6 +41,12 @@ check: $(STAMP) ## lint, types, layers, generated files, messages of commits and
 	$(PYTHON) -m tools.commit_messages
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS) --timeout 180
 
+COVERED := broker coordinator log
+coverage: $(STAMP) ## lines and branches of log, coordinator and broker that their unit and property tests cover; fails below a floor
+	ONCELOG_SAME_EXAMPLES=1 $(PYTHON) -m pytest $(COVERED:%=tests/unit/%) $(COVERED:%=tests/property/%) -q -n $(WORKERS) --cov --cov-report=
+	.venv/bin/coverage json --quiet -o build/coverage.json
+	$(PYTHON) -m tools.coverage_floors build/coverage.json
+
 test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/cli for some of them, TEST_WORKERS=5 at a time (most of them wait)
 	@mkdir -p artifacts
 	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15; \

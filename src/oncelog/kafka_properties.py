@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from typing import NamedTuple
 
 from oncelog.errors import ConfigError
 
@@ -54,8 +54,7 @@ _DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
 _REPLICAS = re.compile(r"\d+:\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(NamedTuple):
     """The values that a property allows, besides its type."""
 
     low: float = -math.inf
@@ -70,8 +69,7 @@ class Allowed:
 ANYTHING = Allowed()
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(NamedTuple):
     """One property of Kafka; ``default`` is text as Kafka shows it, None if there is none."""
 
     name: str
@@ -228,6 +226,7 @@ def _load(table: str) -> Mapping[str, Property]:
     return properties
 
 
+@cache
 def _allowed(text: str) -> Allowed:
     if text == "-":
         return ANYTHING

@@ -6,7 +6,6 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -272,7 +271,7 @@ def test_a_listener_that_goes_while_it_is_opened_does_not_stay_open(turns: int) 
             sock = bind(Address("127.0.0.1", 0))
             port = sock.getsockname()[1]
             (listener,) = parse_listeners(f"127.0.0.1:{port}", {}, "")
-            listener = replace(listener, name="EXTRA")
+            listener = listener._replace(name="EXTRA")
             door = Door(listener, sock, Node(0, "127.0.0.1", port), server.broker, loop.time)
             server.open_later(door)
 

@@ -45,7 +45,7 @@ class ClusterHost(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Member:
     """One node. ``addresses`` are those reported to clients, by the name of the listener they used."""
 

@@ -78,7 +78,7 @@ NEXT_STATES: Final = {
 """DROPPED behind ANSWERED: the answer could not be handed to the connection."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class RequestContext:
     """One request of one connection."""
 

@@ -43,7 +43,7 @@ class FetchPosition:
     told_error: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FetchSession:
     """The partitions that one fetcher follows; its next request must carry ``epoch``."""
 

@@ -11,7 +11,7 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from oncelog.errors import CorruptLogError
 from oncelog.log.leader_epoch_cache import EpochEntry
@@ -153,8 +153,7 @@ def write_partition_metadata(disk: Disk, folder: str, topic_id: bytes, *, sync: 
     disk.write_atomic(f"{folder}/{PARTITION_METADATA}", data, sync=sync)
 
 
-@dataclass(frozen=True, slots=True)
-class MetaProperties:
+class MetaProperties(NamedTuple):
     """The owner of a data folder (``meta.properties`` version 1); ids as 22 characters."""
 
     cluster_id: str

@@ -7,9 +7,8 @@ Source: Kafka's ``FeatureControlManager``, including the wording of its refusals
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 GROUP_VERSION: Final = "group.version"
 """From 1 on there are groups of the consumer protocol (KIP-848)."""
@@ -20,8 +19,7 @@ SUPPORTED: Final[Mapping[str, tuple[int, int]]] = {GROUP_VERSION: (0, 1), TRANSA
 """Lowest and highest level of each feature."""
 
 
-@dataclass(frozen=True, slots=True)
-class FinalizedFeatures:
+class FinalizedFeatures(NamedTuple):
     """The levels in force. ``epoch`` grows with every change, across restarts too."""
 
     epoch: int
@@ -44,16 +42,14 @@ class UpgradeType(IntEnum):
     UNSAFE_DOWNGRADE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureUpdate:
+class FeatureUpdate(NamedTuple):
     """The level requested for one feature; ``upgrade_type`` as received, so it may be invalid."""
 
     level: int
     upgrade_type: int = UpgradeType.UPGRADE
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why no feature in the request is changed (INVALID_UPDATE_VERSION)."""
 
     message: str

@@ -249,7 +249,7 @@ def _plan(
             f"{source} has no {META_PROPERTIES}: start oncelog serve on it once, stop it, and try again"
         )
     if not identity.directory_id:  # meta.properties of version 0
-        identity = replace(identity, directory_id=encode_uuid(new_topic_id(SystemRandom())))
+        identity = identity._replace(directory_id=encode_uuid(new_topic_id(SystemRandom())))
     controller = addresses.controller
     quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
     metadata = MetadataCopy(metadata_copy, quorum, replace(config, node_id=identity.node_id), plain, now_ms)

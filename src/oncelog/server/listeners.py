@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from oncelog.broker.security.session import SecurityProtocol
 from oncelog.errors import ConfigError
@@ -33,8 +33,7 @@ def host_text(address: str) -> str:
     return ":".join(f"{int(part, 16):x}" for part in parsed.exploded.split(":"))
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """Host and port of a listener."""
 
     host: str
@@ -64,8 +63,7 @@ class Address:
             return False
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(NamedTuple):
     """One address to listen on. ``advertised`` is the address for clients; None means the listening one."""
 
     name: str

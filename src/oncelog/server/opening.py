@@ -186,7 +186,7 @@ async def open_server(
             observed = _observe(metrics, data)
         sockets += [bind(listener.address) for listener in listeners]
         bound = tuple(
-            replace(listener, address=Address(listener.address.host, sock.getsockname()[1]))
+            listener._replace(address=Address(listener.address.host, sock.getsockname()[1]))
             for listener, sock in zip(listeners, sockets, strict=True)
         )
         source = observed.source if observed is not None else None
@@ -226,8 +226,8 @@ def _follow_settings(server: Server, bound: Sequence[Listener], doors: Sequence[
 
     def open_door(listener: Listener, settings: Mapping[str, str] | None) -> Door:
         sock = bind(listener.address)
-        address = replace(listener.address, port=sock.getsockname()[1])
-        listener = replace(listener, address=address)
+        address = listener.address._replace(port=sock.getsockname()[1])
+        listener = listener._replace(address=address)
         try:
             return Door(listener, sock, _node_at(broker.config, listener), broker, server.loop.time, settings)
         except BaseException:
@@ -344,9 +344,9 @@ def _of_node(listener: Listener, number: int) -> Listener:
         return listener
     advertised = listener.advertised
     if advertised is not None and advertised.port:
-        advertised = replace(advertised, port=advertised.port + number)
+        advertised = advertised._replace(port=advertised.port + number)
     port = address.port + number if address.port else 0
-    return replace(listener, address=replace(address, port=port), advertised=advertised)
+    return listener._replace(address=address._replace(port=port), advertised=advertised)
 
 
 def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> Node:

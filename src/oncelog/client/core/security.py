@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import MAX_INT, MAX_LONG
@@ -30,8 +30,7 @@ CALLBACK_HANDLERS = {
 _JAAS_OPTION = re.compile(r"""(\S+?)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
 
 
-@dataclass(frozen=True, slots=True)
-class Jaas:
+class Jaas(NamedTuple):
     """A line of ``sasl.jaas.config``: the login module's class and its options."""
 
     module: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from oncelog.errors import Error
 
@@ -19,8 +19,7 @@ TICK_MS = 1000
 NOT_ANSWERED = "it has not answered"
 
 
-@dataclass(frozen=True, slots=True)
-class Retried:
+class Retried(NamedTuple):
     """An answer after which the client tries again."""
 
     error: Error
@@ -30,8 +29,7 @@ class Retried:
         return self.text if f"[{self.error.name}]" in self.text else f"{self.text} [{self.error.name}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """Something that a cluster has not done yet."""
 
     servers: str

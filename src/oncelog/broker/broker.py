@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis.api_versions import refuse_version
 from oncelog.broker.apis.registry import handler_for, import_handlers, served_apis
 from oncelog.broker.appending.large_writes import LargeWrites
-from oncelog.broker.appending.pipeline import AppendPipeline
-from oncelog.broker.appending.produce_runs import ProduceRuns
 from oncelog.broker.appending.validation_thread import ValidationThread
 from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import Channel, RequestContext
@@ -32,9 +31,6 @@ from oncelog.broker.nodes import BrokerNodes
 from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
-from oncelog.broker.repeated_commits import RepeatedCommits
-from oncelog.broker.repeated_fetches import RepeatedFetches
-from oncelog.broker.repeated_requests import RepeatedRequests
 from oncelog.broker.request_life import Answer, RequestLife
 from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.security.authorizer import authorizer_of
@@ -59,6 +55,9 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.acls import Acl
+    from oncelog.broker.appending.pipeline import AppendPipeline
+    from oncelog.broker.appending.produce_runs import ProduceRuns
+    from oncelog.broker.repeated_requests import RepeatedRequests
     from oncelog.broker.request_metrics import RequestMetrics
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
@@ -104,16 +103,13 @@ class Broker:
         self.long_requests = LongRequests(self.slices, self.request_memory)
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
         self.large_writes = LargeWrites(self.request_memory)
-        self.appends = AppendPipeline(self, self.validation_thread, self.large_writes)
+        self._appends: AppendPipeline | None = None
         self.answer_memory = AnswerMemory(self.request_memory, all_at_once=bool(nodes))
         self.commit_order = CommitOrder(self)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
-        self._produce_runs = ProduceRuns(self)
-        self._repeated: Mapping[int, RepeatedRequests[Any]] = {
-            FETCH: RepeatedFetches(self),
-            OFFSET_COMMIT: RepeatedCommits(self),
-        }
+        self._learners: dict[int, ProduceRuns | RepeatedRequests[Any]] = {}
+        """By API key, those that have learned a request: its connection's next ones may be like it."""
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
         self.metadata_sync = MetadataSync(self)
@@ -172,6 +168,10 @@ class Broker:
     def import_all(self) -> None:
         """Import everything otherwise imported at first use: later there may be no file descriptor for it."""
         import_handlers(self.served)
+        for api_key in (PRODUCE, FETCH, OFFSET_COMMIT):
+            self._learner(api_key)
+        self.appends  # noqa: B018 - made, and so imported
+        import_module("oncelog.log.compaction")
         self.transactions.runtime  # noqa: B018 - made, and so imported
         self.groups.runtime  # noqa: B018
 
@@ -285,8 +285,36 @@ class Broker:
         self._request_life.begin(context, request, len(frame))
         if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
             return  # with several nodes, or with an interceptor, no routes are used: see receive_run
-        learner = self._produce_runs if header.api_key == PRODUCE else self._repeated[header.api_key]
-        learner.learn(context, request, frame, body)  # type: ignore[arg-type]
+        self._learner(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
+
+    @property
+    def appends(self) -> AppendPipeline:
+        """The way of producers' batches into their logs; made for the first one."""
+        pipeline = self._appends
+        if pipeline is None:
+            from oncelog.broker.appending.pipeline import AppendPipeline
+
+            pipeline = self._appends = AppendPipeline(self, self.validation_thread, self.large_writes)
+        return pipeline
+
+    def _learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
+        learner = self._learners.get(api_key)
+        if learner is None:
+            learner = self._learners[api_key] = self._new_learner(api_key)
+        return learner
+
+    def _new_learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
+        if api_key == PRODUCE:
+            from oncelog.broker.appending.produce_runs import ProduceRuns
+
+            return ProduceRuns(self)
+        if api_key == FETCH:
+            from oncelog.broker.repeated_fetches import RepeatedFetches
+
+            return RepeatedFetches(self)
+        from oncelog.broker.repeated_commits import RepeatedCommits
+
+        return RepeatedCommits(self)
 
     def _call_api(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
         """Check the caller's rights, and have the API's handler answer."""
@@ -310,10 +338,8 @@ class Broker:
             return start
         api_key = buffer[start + 5] if end - start > 5 else -1
         try:
-            if api_key == PRODUCE:
-                return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms)
-            repeated = self._repeated.get(api_key)
-            return start if repeated is None else repeated.receive(channel, slot, buffer, start, end, now_ms)
+            learner = self._learners.get(api_key)
+            return start if learner is None else learner.receive(channel, slot, buffer, start, end, now_ms)
         except Exception as error:
             name = ApiKey(api_key).name
             logger.error("%s of %s failed", name, channel.client_host, exc_info=error)
@@ -322,9 +348,8 @@ class Broker:
 
     def forget_routes(self, channel: Channel | None = None) -> None:
         """What a connection (None: any) may do or write to has changed: check its next requests again."""
-        self._produce_runs.forget(channel)
-        for repeated in self._repeated.values():
-            repeated.forget(channel)
+        for learner in self._learners.values():
+            learner.forget(channel)
 
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop what only it waits for. Group membership lasts until its session ends."""

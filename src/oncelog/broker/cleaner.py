@@ -13,13 +13,16 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.errors import CorruptLogError, StorageError
-from oncelog.log import checkpoints, compaction
-from oncelog.log.partition_log import PartitionLog
+from oncelog.log import checkpoints
 from oncelog.ports import Background, Disk
 from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.log.compaction import Compaction
+    from oncelog.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +105,8 @@ class Cleaner:
     def _begin_next(self, now_ms: int) -> None:
         if self._running or self._stopped:
             return
+        from oncelog.log.compaction import plan  # not at a start
+
         names = sorted(self._logs)
         begin = 0 if self._last is None else bisect_right(names, self._last)
         for topic_partition in names[begin:] + names[:begin]:
@@ -109,7 +114,7 @@ class Cleaner:
             if not log.config.compacted or log.failed is not None or self._passes_over(topic_partition):
                 continue
             try:
-                job = compaction.plan(log, self._first_dirty.get(topic_partition, 0), now_ms)
+                job = plan(log, self._first_dirty.get(topic_partition, 0), now_ms)
             except Exception as error:  # noqa: BLE001 - logged; other logs must still be cleaned
                 self._failed(topic_partition, error)
                 continue
@@ -122,9 +127,7 @@ class Cleaner:
         pause = self._pauses.get(topic_partition)
         return topic_partition in self._refused or (pause is not None and pause.left > 0)
 
-    def _start(
-        self, topic_partition: TopicPartition, log: PartitionLog, job: compaction.Compaction, now_ms: int
-    ) -> None:
+    def _start(self, topic_partition: TopicPartition, log: PartitionLog, job: Compaction, now_ms: int) -> None:
         self._running = True
         self._cut.discard(topic_partition)
 
@@ -166,13 +169,13 @@ class Cleaner:
         self._running = False
         self._begin_next(now_ms)
 
-    def _cleaned(self, topic_partition: TopicPartition, job: compaction.Compaction, first_dirty: int) -> None:
+    def _cleaned(self, topic_partition: TopicPartition, job: Compaction, first_dirty: int) -> None:
         self._first_dirty[topic_partition] = first_dirty
         self._pauses.pop(topic_partition, None)
         self._progressed()
         logger.info("compacted %s: %d to %d bytes", topic_partition, job.bytes_before, job.bytes_after)
 
-    def _give_up(self, topic_partition: TopicPartition, job: compaction.Compaction, error: Exception) -> None:
+    def _give_up(self, topic_partition: TopicPartition, job: Compaction, error: Exception) -> None:
         self._failed(topic_partition, error)
         self._discard(topic_partition, job)
 
@@ -194,7 +197,7 @@ class Cleaner:
         self._refused.add(topic_partition)
 
     @staticmethod
-    def _discard(topic_partition: TopicPartition, job: compaction.Compaction) -> None:
+    def _discard(topic_partition: TopicPartition, job: Compaction) -> None:
         try:
             job.discard()
         except StorageError as error:

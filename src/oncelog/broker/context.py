@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from oncelog.broker.security.session import Session
 from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
-from oncelog.log.partition_log import FileSlice
+from oncelog.log.results import FileSlice
 from oncelog.ports import Buffer
 
 if TYPE_CHECKING:

@@ -12,18 +12,12 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from oncelog.broker.appending.verification import verify_transaction
 from oncelog.broker.cluster import NO_LEADER
 from oncelog.broker.slices import Work, in_parts
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import NONE, Error, StorageError
-from oncelog.log.partition_log import PartitionLog
-from oncelog.log.producer_entry import NONE_OPEN
-from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
 from oncelog.metadata.store import ResourceType
-from oncelog.records.batch import decode_records
-from oncelog.records.control import parse_control
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     INTERNAL_TOPICS,
@@ -44,7 +38,8 @@ if TYPE_CHECKING:
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
     from oncelog.coordinator.transaction.orphans import Held
-
+    from oncelog.log.partition_log import PartitionLog
+    from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
 
 logger = logging.getLogger(__name__)
 
@@ -186,6 +181,7 @@ class Coordinators:
     def _held(self) -> Iterator[Held]:
         """What partitions know of every producer."""
         from oncelog.coordinator.transaction.orphans import Held
+        from oncelog.log.producer_entry import NONE_OPEN
 
         for topic_partition, partition in self._broker.partitions().items():
             for entry in () if partition.failed else partition.log.active_producers():
@@ -362,6 +358,9 @@ class Coordinators:
         operation: TransactionSupportedOperation,
         now_ms: int,
     ) -> Deferred[Verification]:
+        from oncelog.broker.verification import verify_transaction
+        from oncelog.log.verification import Verification
+
         leader = self._broker.partition(partition)
         if leader is None:
             return Deferred.of(Verification(Error.NOT_COORDINATOR))
@@ -396,6 +395,9 @@ def _not_appended(error: Error) -> Appended:
 
 def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
     """Every record of an internal partition and every end of a transaction, in log order."""
+    from oncelog.records.batch import decode_records
+    from oncelog.records.control import parse_control
+
     for header, batch in log.batches(log.log_start_offset):
         stamp = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         if header.is_control:

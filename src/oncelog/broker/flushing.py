@@ -12,15 +12,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from oncelog.broker.log_manager import FlushJob
-from oncelog.broker.partition import Partition
 from oncelog.errors import RefusedForNow, StorageError
 from oncelog.kafka_properties import MAX_LONG
-from oncelog.log.results import FlushTicket
 from oncelog.timers import Timer
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+    from oncelog.broker.partition import Partition
+    from oncelog.log.results import FlushTicket
 
 logger = logging.getLogger(__name__)
 

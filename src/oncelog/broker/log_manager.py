@@ -26,7 +26,6 @@ from oncelog.log.file_names import (
     parse_partition_folder,
     stray_folder,
 )
-from oncelog.log.partition_log import FlushTicket, PartitionLog
 from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
 from oncelog.timers import Timers
@@ -34,6 +33,8 @@ from oncelog.types import TopicPartition, encode_uuid
 
 if TYPE_CHECKING:
     from oncelog.broker.partition import Partition
+    from oncelog.log.partition_log import PartitionLog
+    from oncelog.log.results import FlushTicket
 
 logger = logging.getLogger(__name__)
 
@@ -234,6 +235,8 @@ class LogManager:
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition: recovered if the last run did not end cleanly, created if it is new."""
+        from oncelog.log.partition_log import PartitionLog  # for the first log: takes 16 ms, with all it needs
+
         folder = str(topic_partition)
         known = self._known_topic_id(folder)
         if known is not None and known != topic_id:

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, CorruptLogError, Error, InvariantError, StorageError
-from oncelog.log.long_append import LongAppend
-from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
-from oncelog.log.verification import VerificationGuard
+from oncelog.log.results import AppendResult
 from oncelog.ports import Buffer
-from oncelog.records.batch import BatchHeader
-from oncelog.records.validation import Checked
 from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.cluster import Replicas
+    from oncelog.log.long_append import LongAppend
+    from oncelog.log.partition_log import PartitionLog
+    from oncelog.log.results import FlushTicket
+    from oncelog.log.verification import VerificationGuard
+    from oncelog.records.batch import BatchHeader
+    from oncelog.records.validation import Checked
 
 logger = logging.getLogger(__name__)
 
@@ -173,7 +175,7 @@ class Partition:
         begun = self.log.begin_append(
             batch, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard, checked=checked
         )
-        return begun if isinstance(begun, LongAppend) else self._appended(begun)
+        return self._appended(begun) if isinstance(begun, AppendResult) else begun
 
     def end_append(self, append: LongAppend) -> AppendResult:
         """The result of :meth:`begin_append`, when the batch is in the log or the disk has refused it."""

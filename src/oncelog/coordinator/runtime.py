@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
-from oncelog.log.verification import VerificationGuard
 from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
+
+if TYPE_CHECKING:
+    from oncelog.log.verification import VerificationGuard
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -53,7 +52,7 @@ def is_node_of(target: Path, source: Path) -> bool:
     made, known = read_meta_properties(OsDisk(str(target))), read_meta_properties(OsDisk(str(source)))
     if made is None or known is None:
         return False
-    return made == replace(known, directory_id=known.directory_id or made.directory_id)
+    return made == known._replace(directory_id=known.directory_id or made.directory_id)
 
 
 def promoted_of(source: Path) -> Path:

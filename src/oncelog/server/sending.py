@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.errors import StorageError
-from oncelog.log.partition_log import FileSlice
+from oncelog.log.results import FileSlice
 from oncelog.ports import Buffer
 
 if TYPE_CHECKING:

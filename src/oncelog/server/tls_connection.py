@@ -12,7 +12,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 from oncelog.broker.security.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
-from oncelog.log.partition_log import FileSlice
+from oncelog.log.results import FileSlice
 from oncelog.server.connection import Connection
 from oncelog.server.tls import PIECE_BYTES, TlsStream, refusal
 

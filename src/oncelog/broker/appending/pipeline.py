@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from oncelog.acls import Operation
 from oncelog.broker.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, refused, result_response
+from oncelog.broker.appending.validation_cost import max_unpacked_bytes, takes_long, validate_briefly
 from oncelog.broker.appending.verification import VerificationPorts, verify_transaction
 from oncelog.broker.parking import Steps, carry_out
 from oncelog.broker.security.access import TOPIC, AccessPorts, allows
@@ -173,11 +174,14 @@ class AppendPipeline:
     def _validate(self, batch: PendingBatch) -> Steps[Error]:
         """Have a batch validated that takes long; all others are validated as they are appended."""
         validation = self._validation
-        if not validation.takes(batch):
+        if validation.worker is None or not takes_long(batch):
             return Error.NONE
-        batch.validated = validation.validate_briefly(batch, self._ports.now_ms)
+        max_bytes = max_unpacked_bytes(batch)
+        if not validation.has_capacity(max_bytes):
+            return Error.NONE
+        batch.validated = validate_briefly(batch, self._ports.now_ms)
         if batch.validated is None:
-            batch.validated = yield validation.validate(batch, self._ports.now_ms)
+            batch.validated = yield validation.validate(batch, self._ports.now_ms, max_bytes)
             if self._is_gone(batch):
                 return Error.UNKNOWN_TOPIC_OR_PARTITION
         return Error.NONE

@@ -11,13 +11,13 @@ import pytest
 
 from oncelog.broker.apis.produce import PARTITIONS_AT_ONCE
 from oncelog.broker.appending.batch import PendingBatch
-from oncelog.broker.appending.validation_thread import (
+from oncelog.broker.appending.validation_cost import (
     LONG_BYTES,
     LONG_FOR_QUICK_CODECS_BYTES,
     LONG_GZIP_BYTES,
-    MAX_IN_VALIDATION_BYTES,
     SHORT_UNPACKED_BYTES,
 )
+from oncelog.broker.appending.validation_thread import MAX_IN_VALIDATION_BYTES
 from oncelog.broker.context import RequestContext
 from oncelog.broker.parking import MAX_PARKS, Park
 from oncelog.errors import Error
@@ -385,9 +385,9 @@ def test_few_batches_of_a_request_for_many_partitions_are_parked(
     contexts: list[RequestContext] = []
     validate = side.broker.validation_thread.validate
 
-    def noted(batch: PendingBatch, now_ms: int) -> Park[Checked]:
+    def noted(batch: PendingBatch, now_ms: int, max_bytes: int) -> Park[Checked]:
         contexts.append(batch.context)
-        return validate(batch, now_ms)
+        return validate(batch, now_ms, max_bytes)
 
     monkeypatch.setattr(side.broker.validation_thread, "validate", noted)
     if fails:

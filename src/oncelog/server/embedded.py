@@ -14,8 +14,6 @@ from oncelog.errors import ConfigError, OncelogError
 from oncelog.ports import Disk
 from oncelog.server.listeners import Address, Listener, parse_listeners
 from oncelog.server.loop_thread import NOT_RUNNING, OWN_THREAD, LoopThread
-from oncelog.server.opening import open_server
-from oncelog.server.server import Server
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from oncelog.server.nodes import Nodes
+    from oncelog.server.server import Server
 
 ANY_PORT = "127.0.0.1:0"
 MOST_NODES = 9
@@ -178,6 +177,8 @@ class Broker:
         return self
 
     async def _open(self) -> Server:
+        from oncelog.server.opening import open_server  # takes 25 ms, which importing this class need not
+
         self._opening, self._opened = asyncio.current_task(), None
         self._opened, self._bound = await open_server(
             self._listeners,

@@ -84,7 +84,7 @@ def test_a_second_start_is_refused_and_ends_nothing() -> None:
 BEGIN = """
 import asyncio, os, signal, sys, threading
 import oncelog
-from oncelog.server import embedded
+from oncelog.server import opening
 from oncelog.server.server import Server
 
 broker, real, goes_on = oncelog.Broker(sys.argv[1]), Server.stop, threading.Event()
@@ -135,18 +135,18 @@ except KeyboardInterrupt:
 """,
     "an interrupted start": """
 goes_on.set()
-real_opening = embedded.open_server
+real_opening = opening.open_server
 
 async def interrupted(*args):
     os.kill(os.getpid(), signal.SIGINT)
     return await real_opening(*args)
 
-embedded.open_server = interrupted
+opening.open_server = interrupted
 try:
     broker.start()
     sys.exit("it was not interrupted")
 except KeyboardInterrupt:
-    embedded.open_server = real_opening
+    opening.open_server = real_opening
 """,
     "a forked process": """
 goes_on.set()

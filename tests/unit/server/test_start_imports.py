@@ -17,7 +17,8 @@ import oncelog
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 START = "with oncelog.Broker(): pass"
-PRODUCER = "oncelog.Producer"
+CLASSES = "oncelog.Broker; oncelog.Producer"
+PRODUCER = "oncelog.Producer()"
 
 FOR_A_DATA_FOLDER = [
     "ctypes",
@@ -62,6 +63,15 @@ FOR_OTHER_CLIENTS = [
     "oncelog.log",
     "oncelog.server",
 ]
+FOR_A_START = [
+    "oncelog.broker.broker",
+    "oncelog.client.aio.producer",
+    "oncelog.log",
+    "oncelog.metadata",
+    "oncelog.records.batch",
+    "oncelog.server.opening",
+    "oncelog.server.server",
+]
 
 
 def loaded(code: str) -> Sequence[str]:
@@ -91,16 +101,26 @@ def test_a_broker_in_memory_loads_what_it_runs_with(of_a_start: Sequence[str]) -
 
 
 @pytest.fixture(scope="module")
+def of_the_classes() -> Sequence[str]:
+    return loaded(CLASSES)
+
+
+@pytest.mark.parametrize("module", FOR_A_START)
+def test_importing_broker_and_producer_does_not_import(module: str, of_the_classes: Sequence[str]) -> None:
+    assert module not in of_the_classes
+
+
+@pytest.fixture(scope="module")
 def of_a_producer() -> Sequence[str]:
     return loaded(PRODUCER)
 
 
 @pytest.mark.parametrize("module", FOR_OTHER_CLIENTS)
-def test_importing_a_producer_does_not_import(module: str, of_a_producer: Sequence[str]) -> None:
+def test_a_new_producer_does_not_import(module: str, of_a_producer: Sequence[str]) -> None:
     assert module not in of_a_producer
 
 
-def test_importing_a_producer_imports_no_messages_of_groups(of_a_producer: Sequence[str]) -> None:
+def test_a_new_producer_imports_no_messages_of_groups(of_a_producer: Sequence[str]) -> None:
     """A message is imported with the first request or answer of its API, except those in which a client builds them."""
     messages = {name.removeprefix("oncelog.protocol.generated.") for name in of_a_producer}
     groups = {"join_group", "sync_group", "heartbeat", "leave_group", "consumer_group_heartbeat", "offset_fetch"}

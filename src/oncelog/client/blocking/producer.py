@@ -15,12 +15,8 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, overload
 
-from oncelog.client.aio.producer import Producer as AsyncProducer
-from oncelog.client.aio.producer import RecordHeaders, Serializer
-from oncelog.client.aio.sending_many import Stored
 from oncelog.client.background import FORKED, Background, background, tell_of_fork
 from oncelog.client.blocking import unclosed
-from oncelog.client.core.accumulator import largest_size, owned, owned_headers
 from oncelog.client.core.arguments import Offsets, function, name, whole
 from oncelog.client.core.errors import (
     FatalProducerError,
@@ -29,6 +25,7 @@ from oncelog.client.core.errors import (
     KafkaTimeoutError,
     ProducerClosed,
 )
+from oncelog.client.core.record_sizes import largest_size, owned, owned_headers
 from oncelog.client.core.structs import (
     AnyK,
     AnyV,
@@ -47,14 +44,15 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from oncelog.client.aio.producer import ProducerArguments
+    from oncelog.client.aio.hand_batch import RecordHeaders
+    from oncelog.client.aio.producer import ProducerArguments, Serializer
+    from oncelog.client.aio.sending_many import Stored
     from oncelog.client.core.config import ProducerConfig
     from oncelog.client.core.metrics import Metrics
 
+    _Queued = tuple[Delivery[RecordMetadata], str, bytes | None, bytes | None, int | None, int | None, RecordHeaders]
 
 T = TypeVar("T")
-_Queued = tuple[Delivery[RecordMetadata], str, bytes | None, bytes | None, int | None, int | None, RecordHeaders]
-
 HANDED_OVER = 8192
 """Records that may wait between the caller's thread and the loop's; the producer's own bound is ``buffer.memory``."""
 
@@ -100,6 +98,8 @@ class Producer(Generic[SentK, SentV]):
         value_serializer: Serializer[Any] | None = None,
         **settings: Unpack[ProducerArguments],
     ) -> None:
+        from oncelog.client.aio.producer import Producer as AsyncProducer  # takes 12 ms
+
         self._producer = AsyncProducer(*misplaced, **settings)
         self._key_serializer = function(key_serializer, "key_serializer")
         self._value_serializer = function(value_serializer, "value_serializer")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
+from oncelog.client.core.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.producer_metrics import ProducerMetrics
+from oncelog.client.core.record_sizes import largest_size
 from oncelog.client.core.sender import Sender
 from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.two_phase import TwoPhaseTransactions

@@ -18,8 +18,8 @@ from oncelog.aiokafka.admin.config_resource import ConfigResource, ConfigResourc
 from oncelog.client import aio, blocking
 from oncelog.client.aio.sending_many import checked_rows
 from oncelog.client.core import admin_arguments, admin_types, arguments
-from oncelog.client.core.accumulator import largest_size, owned_headers
 from oncelog.client.core.errors import NumberOutOfRangeError, OncelogError
+from oncelog.client.core.record_sizes import largest_size, owned_headers
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -23,16 +24,27 @@ def interrupts_end_at_once() -> Iterator[None]:
 
 
 @contextmanager
+def without_collections() -> Iterator[None]:
+    """Around imports: nothing that they make is garbage, and nothing of it is looked at by later collections."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@contextmanager
 def loading(command: str) -> Iterator[None]:
     """Around the import of a command. SIGHUP, which would end ``serve`` now, waits until it has its handler."""
     if command == "serve" and hasattr(signal, "SIGHUP"):
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
-    with interrupts_end_at_once():
+    with interrupts_end_at_once(), without_collections():
         yield
 
 
 def run() -> None:
     """Run the command that the program was called with."""
-    with interrupts_end_at_once():
+    with interrupts_end_at_once(), without_collections():
         from oncelog.cli.main import main
     main(loading=loading)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from importlib import import_module
@@ -53,3 +54,10 @@ def test_a_program_that_runs_a_command_keeps_its_own_interrupts(monkeypatch: pyt
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen == [signal.default_int_handler, signal.SIG_DFL]
+
+
+def test_nothing_is_collected_while_a_command_is_imported() -> None:
+    with loading("topics"):
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.unfreeze()

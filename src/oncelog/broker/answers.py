@@ -9,7 +9,6 @@ from oncelog.broker.slices import Work
 from oncelog.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import UnencodableValue
-from oncelog.protocol.fetch_fast import encode_fetch_response_parts, join_fetch_response
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.wire import Message, Struct
 
@@ -23,6 +22,8 @@ FREED_IN_A_PIECE = 1_000
 def encoded(context: RequestContext, response: Message) -> list[Part]:
     """Header and body."""
     if context.api_key == FETCH:
+        from oncelog.protocol.fetch_fast import encode_fetch_response_parts
+
         body = encode_fetch_response_parts(response, context.api_version)  # type: ignore[arg-type]
         return [_header(context, body.size_bytes), *body]
     try:
@@ -44,6 +45,8 @@ def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[P
                 yield
         parts = yield from response.encode_parts_in_pieces(context.api_version)
     if context.api_key == FETCH:
+        from oncelog.protocol.fetch_fast import join_fetch_response
+
         body = yield from join_fetch_response(parts)
         return [_header(context, body.size_bytes), *body]
     written = b"".join(parts)

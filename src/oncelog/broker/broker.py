@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.answer_memory import AnswerMemory
-from oncelog.broker.apis.api_versions import refuse_version
 from oncelog.broker.apis.registry import handler_for, import_handlers, served_apis
 from oncelog.broker.appending.large_writes import LargeWrites
 from oncelog.broker.appending.validation_thread import ValidationThread
 from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.coordinators import Coordinators
-from oncelog.broker.fetch_sessions import FetchSessionCache
 from oncelog.broker.flushing import Flushing
 from oncelog.broker.interception import Interceptor, MarkerGate
 from oncelog.broker.listeners import ListenersAtWork
@@ -37,7 +36,6 @@ from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
 from oncelog.broker.slices import Slices
-from oncelog.broker.throttle import Throttle
 from oncelog.broker.topics import Topics
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
@@ -57,8 +55,10 @@ if TYPE_CHECKING:
     from oncelog.acls import Acl
     from oncelog.broker.appending.pipeline import AppendPipeline
     from oncelog.broker.appending.produce_runs import ProduceRuns
+    from oncelog.broker.fetch_sessions import FetchSessionCache
     from oncelog.broker.repeated_requests import RepeatedRequests
     from oncelog.broker.request_metrics import RequestMetrics
+    from oncelog.broker.throttle import Throttle
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
@@ -106,7 +106,6 @@ class Broker:
         self._appends: AppendPipeline | None = None
         self.answer_memory = AnswerMemory(self.request_memory, all_at_once=bool(nodes))
         self.commit_order = CommitOrder(self)
-        self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
         self._learners: dict[int, ProduceRuns | RepeatedRequests[Any]] = {}
         """By API key, those that have learned a request: its connection's next ones may be like it."""
@@ -136,6 +135,12 @@ class Broker:
         self.interceptor = interceptor
         self._coordinators.marker_gate = markers
         self.forget_routes()
+
+    @cached_property
+    def fetch_sessions(self) -> FetchSessionCache:
+        from oncelog.broker.fetch_sessions import FetchSessionCache
+
+        return FetchSessionCache(self.config.max_incremental_fetch_session_cache_slots, self.random)
 
     @property
     def transactions(self) -> TransactionCoordinator:
@@ -218,7 +223,7 @@ class Broker:
         """The wall clock was set forward by ``step_ms`` (negative: back): durations stay as they were meant."""
         self.now_ms += step_ms
         self.timers.shift(step_ms)
-        for part in (self.fetch_sessions, self._coordinators, self.security_log, self.throttle):
+        for part in (self.__dict__.get("fetch_sessions"), self._coordinators, self.security_log, self.throttle):
             if part is not None:
                 part.clock_was_set(step_ms)
 
@@ -260,6 +265,8 @@ class Broker:
             header, body = decode_request_header(frame)
             served = self.served.get(header.api_key)
             if served is None or not served.low <= header.api_version <= served.high:
+                from oncelog.broker.apis.api_versions import refuse_version
+
                 refuse_version(channel, slot, header)
                 return
             if len(frame) > served.most_bytes:
@@ -361,8 +368,13 @@ class Broker:
 
     def quotas_changed(self) -> None:
         """Apply the quotas in the metadata store to clients."""
+        quotas = self.metadata.client_quotas()
+        if self.throttle is None and not quotas:
+            return
+        from oncelog.broker.throttle import Throttle
+
         throttle = self.throttle if self.throttle is not None else Throttle.by(self.config)
-        throttle.update(self.metadata.client_quotas())
+        throttle.update(quotas)
         self.throttle = throttle if throttle.is_needed else None
 
     # --- partitions, settings, transactions

@@ -16,13 +16,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Protocol
 
-from oncelog.broker.node import Node
+from oncelog.broker.node import NO_LEADER, Node
 from oncelog.errors import Error, KafkaError
 from oncelog.types import TopicPartition
-
-NO_LEADER: Final = -1
 
 
 class ClusterHost(Protocol):

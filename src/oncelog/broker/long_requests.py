@@ -46,7 +46,7 @@ class _Phase(Enum):
     DROPPED = auto()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Long:
     """One request."""
 

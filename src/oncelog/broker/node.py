@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+NO_LEADER: Final = -1
+"""In the place of a node's id: no node leads the partition."""
 
 
 class Node(NamedTuple):

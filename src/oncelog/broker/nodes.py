@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oncelog.broker.cluster import NO_LEADER, Cluster, Replicas
 from oncelog.broker.context import RequestContext
-from oncelog.broker.node import Node
+from oncelog.broker.node import NO_LEADER, Node
 from oncelog.config import BrokerConfig, TopicConfig, parse
 from oncelog.metadata.store import ResourceType, TopicInfo
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+    from oncelog.broker.cluster import Cluster, Replicas
     from oncelog.broker.coordinators import Coordinators
     from oncelog.broker.partition import Partition
 
@@ -32,9 +32,14 @@ class BrokerNodes:
         """:param node_ids: ids of several nodes, the broker's own first; empty: there is only one."""
         self._broker = broker
         self._coordinators = coordinators
-        self.cluster = Cluster(node_ids, self) if node_ids else None
+        self.cluster = self._cluster_of(node_ids) if node_ids else None
         self._configs: dict[int, BrokerConfig] = {}
         self.now_ms = 0
+
+    def _cluster_of(self, node_ids: Sequence[int]) -> Cluster:
+        from oncelog.broker.cluster import Cluster
+
+        return Cluster(node_ids, self)
 
     # --- as clients see them
 

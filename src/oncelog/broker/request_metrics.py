@@ -6,72 +6,18 @@ is counted where the work is done anyway. Times are in nanoseconds of the given 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from oncelog.broker.durations import Durations
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.protocol.wire import Message, Struct
 
-SUB_BUCKETS = 8
-"""For each power of two: a quantile is accurate to an eighth."""
-_BUCKETS = 48 * SUB_BUCKETS
 PRODUCE = int(ApiKey.PRODUCE)
 SOUND_PRODUCE = PRODUCE, 0
 """Plain numbers, because looking up an enumeration's member takes long."""
-
-
-class Durations:
-    """A histogram: ``count`` and ``sum_ns`` since the start, quantiles of the last minute or two."""
-
-    __slots__ = ("_before", "count", "now", "sum_ns")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.sum_ns = 0
-        self.now = [0] * _BUCKETS
-        self._before = [0] * _BUCKETS
-
-    def record(self, duration_ns: int, count: int = 1) -> None:
-        self.count += count
-        self.sum_ns += duration_ns * count
-        shift = duration_ns.bit_length() - 4
-        self.now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
-
-    def add(self, other: Durations, *, as_zero: bool = False) -> None:
-        """Add what another histogram has recorded; ``as_zero``: only its count, as durations of 0."""
-        self.count += other.count
-        self.sum_ns += 0 if as_zero else other.sum_ns
-        if as_zero:
-            self.now[0] += sum(other.now)
-            self._before[0] += sum(other._before)
-            return
-        self.now = [*map(operator.add, self.now, other.now)]
-        self._before = [*map(operator.add, self._before, other._before)]
-
-    def rotate(self) -> None:
-        """A minute is over: leave everything older than the last one out of quantiles."""
-        self._before, self.now = self.now, [0] * _BUCKETS
-
-    def quantiles_ms(self, wanted: Iterable[float]) -> Iterator[float]:
-        """Quantiles for rising ``wanted`` between 0 and 1; 0 if nothing was recorded."""
-        buckets = [now + before for now, before in zip(self.now, self._before, strict=True)]
-        total, seen, index = sum(buckets), 0, -1
-        for quantile in wanted:
-            while index + 1 < _BUCKETS and (seen < quantile * total or index < 0):
-                index += 1
-                seen += buckets[index]
-            yield _upper_ns(index) / 1e6 if total else 0.0
-
-
-def _upper_ns(index: int) -> int:
-    """The upper end of a bucket."""
-    if index < 2 * SUB_BUCKETS:
-        return index
-    shift = index // SUB_BUCKETS - 1
-    return ((index - (shift << 3)) + 1) << shift
 
 
 class RequestMetrics:

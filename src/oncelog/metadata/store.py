@@ -23,9 +23,8 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.acls import Acl
 from oncelog.config import TopicConfig, parse
@@ -34,11 +33,11 @@ from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST, TRANSACTION_VERSION, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
 from oncelog.ports import Random
-from oncelog.scram import ScramCredential
 from oncelog.types import INTERNAL_TOPICS, encode_uuid
 
 if TYPE_CHECKING:
     from oncelog.metadata.adoption import AdoptedTopic
+    from oncelog.scram import ScramCredential
 
 logger = logging.getLogger(__name__)
 
@@ -109,8 +108,7 @@ QuotaEntity = tuple[tuple[str, str | None], ...]
 """Sorted pairs of entity type (``user``, ``client-id``, ``ip``) and name; None is the default entity."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicInfo:
+class TopicInfo(NamedTuple):
     """One topic as it is now; a change creates a new object.
 
     ``epoch_origins`` holds pairs (first partition, origin), sorted; a partition's leader epoch is its origin plus the
@@ -124,7 +122,7 @@ class TopicInfo:
     overrides: Mapping[str, str]
     internal: bool
     created_ms: int = 0
-    epoch_origins: tuple[tuple[int, int], ...] = field(default=((0, 0),), repr=False)
+    epoch_origins: tuple[tuple[int, int], ...] = ((0, 0),)
     replicas: tuple[tuple[int, ...], ...] = ()
     """With several nodes: the replicas of each partition, the preferred leader first."""
 
@@ -348,6 +346,8 @@ class MetadataStore:
             self._quotas.setdefault(_entity_of(entity), {})[key] = quota
         self._scram = {}
         for user, mechanism, *values in execute("SELECT * FROM scram_credentials"):
+            from oncelog.scram import ScramCredential
+
             self._scram[user, mechanism] = ScramCredential(*values)
         self._acls = {Acl(*row): None for row in execute("SELECT * FROM acls")}
         self._deleted = {topic_id: None for (topic_id,) in execute("SELECT topic_id FROM deleted_topics")}
@@ -473,7 +473,7 @@ class MetadataStore:
                     raise MetadataError(f"cannot take over the topic {topic.name}: {error}") from error
                 origins = ((0, topic.first_leader_epoch - self._starts),)
                 self._execute("UPDATE topics SET epoch_origins = ? WHERE name = ?", json.dumps(origins), topic.name)
-                self._remember(replace(info, epoch_origins=origins))
+                self._remember(info._replace(epoch_origins=origins))
         self.adopted = True
 
     def delete_topic(self, name: str) -> None:
@@ -520,13 +520,13 @@ class MetadataStore:
         self._execute(
             "UPDATE topics SET partitions = ?, epoch_origins = ? WHERE name = ?", partitions, json.dumps(origins), name
         )
-        return self._remember(replace(info, partitions=partitions, epoch_origins=origins))
+        return self._remember(info._replace(partitions=partitions, epoch_origins=origins))
 
     def set_replicas(self, name: str, replicas: Sequence[Sequence[int]]) -> TopicInfo:
         """Store which nodes hold each partition of a topic."""
         info = self._existing(name)
         self._execute("INSERT OR REPLACE INTO replicas VALUES (?, ?)", name, json.dumps([list(r) for r in replicas]))
-        return self._remember(replace(info, replicas=tuple(map(tuple, replicas))))
+        return self._remember(info._replace(replicas=tuple(map(tuple, replicas))))
 
     def set_topic_config(self, name: str, overrides: Mapping[str, str]) -> TopicInfo:
         """Replace all overrides of a topic; they must be valid."""
@@ -534,7 +534,7 @@ class MetadataStore:
         config = self._effective(overrides)
         with self.batch():
             self._write_configs(ResourceType.TOPIC, name, overrides)
-        return self._remember(replace(info, config=config, overrides=dict(overrides)))
+        return self._remember(info._replace(config=config, overrides=dict(overrides)))
 
     @property
     def topic_defaults(self) -> TopicConfig:
@@ -545,7 +545,7 @@ class MetadataStore:
         if defaults != self._topic_defaults:
             self._topic_defaults = defaults
             for info in list(self._topics.values()):
-                self._remember(replace(info, config=self._effective(info.overrides)))
+                self._remember(info._replace(config=self._effective(info.overrides)))
 
     def _effective(self, overrides: Mapping[str, str]) -> TopicConfig:
         return parse(TopicConfig, overrides, self._topic_defaults) if overrides else self._topic_defaults

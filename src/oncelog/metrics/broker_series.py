@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.registry import SERVED
 from oncelog.broker.cluster import Replicas
+from oncelog.broker.durations import Durations
 from oncelog.broker.partition import METERS
-from oncelog.broker.request_metrics import Durations
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.errors import Error
 from oncelog.log.activity import REFUSALS

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Protocol
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.request_metrics import Durations
+from oncelog.broker.durations import Durations
 from oncelog.broker.security.session import Session
 
 TICK_S = 0.1

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from oncelog.broker.request_metrics import Durations, RequestMetrics, error_codes
+from oncelog.broker.durations import Durations
+from oncelog.broker.request_metrics import RequestMetrics, error_codes
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_topics_response import CreatableTopicResult, CreateTopicsResponse

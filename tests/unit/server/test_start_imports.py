@@ -36,16 +36,20 @@ FOR_LOGINS = [
     "oncelog.broker.security.sasl_mechanisms",
     "oncelog.metadata.first_users",
 ]
-FOR_SEVERAL_NODES = ["oncelog.server.nodes"]
+FOR_SEVERAL_NODES = ["oncelog.broker.cluster", "oncelog.server.nodes"]
 FOR_FAULTS = ["oncelog.faults"]
-FOR_METRICS = ["http.server", "oncelog.metrics.broker_source"]
+FOR_COORDINATORS = ["oncelog.coordinator.runtime"]
+FOR_QUOTAS = ["oncelog.broker.throttle"]
+FOR_METRICS = ["http.server", "oncelog.broker.request_metrics", "oncelog.metrics.broker_source"]
 FOR_TOPICS = [
     "cramjam",
     "oncelog.broker.appending.pipeline",
     "oncelog.broker.appending.produce_runs",
+    "oncelog.broker.fetch_sessions",
     "oncelog.broker.repeated_requests",
     "oncelog.log.compaction",
     "oncelog.log.partition_log",
+    "oncelog.protocol.fetch_fast",
     "oncelog.records",
 ]
 FOR_OTHERS = ["click", "ipaddress", "oncelog.client", "urllib.parse"]
@@ -90,7 +94,17 @@ def of_a_start() -> Sequence[str]:
 
 @pytest.mark.parametrize(
     "module",
-    [*FOR_A_DATA_FOLDER, *FOR_LOGINS, *FOR_SEVERAL_NODES, *FOR_FAULTS, *FOR_METRICS, *FOR_TOPICS, *FOR_OTHERS],
+    [
+        *FOR_A_DATA_FOLDER,
+        *FOR_LOGINS,
+        *FOR_SEVERAL_NODES,
+        *FOR_FAULTS,
+        *FOR_METRICS,
+        *FOR_TOPICS,
+        *FOR_COORDINATORS,
+        *FOR_QUOTAS,
+        *FOR_OTHERS,
+    ],
 )
 def test_a_broker_in_memory_starts_and_stops_without(module: str, of_a_start: Sequence[str]) -> None:
     assert module not in of_a_start

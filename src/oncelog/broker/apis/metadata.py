@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import CLUSTER_NAME, Operation
-from oncelog.broker.cluster import NO_LEADER
 from oncelog.broker.context import RequestContext
 from oncelog.broker.mutations import may_change
+from oncelog.broker.node import NO_LEADER
 from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred

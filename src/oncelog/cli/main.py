@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
             return None
         with (context.obj or nullcontext)(name):
             module = import_module(f"oncelog.cli.{name.replace('-', '_')}")
-            from oncelog.cli.options import in_utf8
+            from oncelog.cli.parameters import in_utf8
         command: click.Command = module.command
         return in_utf8(command)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.types import StringParamType
 
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
@@ -40,32 +39,6 @@ def text(given: str) -> str:
     except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
         raise click.BadParameter(f"a name is a text in UTF-8, not {given!r}") from None
     return given
-
-
-class Utf8(StringParamType):
-    """A text that requests can contain: bytes of the command line that are not UTF-8 are refused."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        given = str(super().convert(value, param, ctx))
-        try:
-            given.encode()
-        except UnicodeEncodeError:
-            self.fail(f"a text in UTF-8 is needed, not {given!r}", param, ctx)
-        return given
-
-
-UTF8 = Utf8()
-
-
-def in_utf8(command: click.Command) -> click.Command:
-    """Use ``Utf8`` as the type of every text without another type, in the command and its subcommands."""
-    for parameter in command.params:
-        if parameter.type is click.STRING:
-            parameter.type = UTF8
-    if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            in_utf8(inner)
-    return command
 
 
 MOST_NAMED = 5

@@ -6,9 +6,12 @@ Called by every command that has the two options.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def given_properties(config: Path | None, assignments: Iterable[str]) -> dict[str, str]:

@@ -7,17 +7,21 @@ import json
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from oncelog.cli.console_beside import check_console, console_beside
+from oncelog.cli.parameters import PathParameter
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.server.listeners import Address, Listener, parse_listeners
 from oncelog.server.log_lines import json_line, log_to_stderr
 from oncelog.server.opening import DEFAULT_LISTENER, data_folder
 from oncelog.server.serve import serve
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("serve")
@@ -27,8 +31,8 @@ from oncelog.server.serve import serve
     help="Also NAME://HOST:PORT; separate several with commas. Default: the property listeners, else 127.0.0.1:9092. "
     "Port 0: any free port.",
 )
-@click.option("--data", type=click.Path(path_type=Path), help="Folder for all data. Default: log.dirs, else memory.")
-@click.option("--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A properties file.")
+@click.option("--data", type=PathParameter(), help="Folder for all data. Default: log.dirs, else memory.")
+@click.option("--config", "-F", type=PathParameter(exists=True, dir_okay=False), help="A properties file.")
 @click.option(
     "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker."
 )
@@ -164,6 +168,7 @@ def _from_file(text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8").strip()
+        with open(text[1:], encoding="utf-8") as file:
+            return file.read().strip()
     except OSError as error:
         raise ConfigError(f"--add-scram {text} cannot be read: {error.strerror}") from error

@@ -6,8 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.errors import ConfigError
 from oncelog.ports import Disk
@@ -17,6 +16,9 @@ from oncelog.server.loops import new_event_loop, on_reload_signal, on_stop_signa
 from oncelog.server.opening import open_server
 from oncelog.server.server import Server
 from oncelog.server.service import ServiceManager
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

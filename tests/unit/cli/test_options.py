@@ -8,7 +8,8 @@ import click
 import pytest
 
 from oncelog.cli.main import COMMANDS, SUBCOMMANDS, command
-from oncelog.cli.options import LONGEST_S, UTF8, Seconds
+from oncelog.cli.options import LONGEST_S, Seconds
+from oncelog.cli.parameters import UTF8
 from tests.cli.conftest import call
 
 

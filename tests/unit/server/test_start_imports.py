@@ -139,3 +139,17 @@ def test_a_new_producer_imports_no_messages_of_groups(of_a_producer: Sequence[st
     messages = {name.removeprefix("oncelog.protocol.generated.") for name in of_a_producer}
     groups = {"join_group", "sync_group", "heartbeat", "leave_group", "consumer_group_heartbeat", "offset_fetch"}
     assert not {f"{api}_{kind}" for api in groups for kind in ("request", "response")} & messages
+
+
+SERVE = "from oncelog.cli.main import command; command.get_command(command.make_context('oncelog', ['serve']), 'serve')"
+
+
+@pytest.fixture(scope="module")
+def of_serve() -> Sequence[str]:
+    return loaded(SERVE)
+
+
+@pytest.mark.parametrize("module", ["oncelog.cli.options", "oncelog.client", "pathlib", "urllib.parse"])
+def test_the_command_serve_does_not_import(module: str, of_serve: Sequence[str]) -> None:
+    assert module not in of_serve
+    assert "oncelog.cli.serve" in of_serve

@@ -17,6 +17,7 @@ import oncelog
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 START = "with oncelog.Broker(): pass"
+WITH_FEW_DESCRIPTORS = "with oncelog.Broker() as broker: broker.on_loop(lambda nodes: nodes.server.broker.import_all())"
 CLASSES = "oncelog.Broker; oncelog.Producer"
 PRODUCER = "oncelog.Producer()"
 
@@ -112,6 +113,16 @@ def test_a_broker_in_memory_starts_and_stops_without(module: str, of_a_start: Se
 
 def test_a_broker_in_memory_loads_what_it_runs_with(of_a_start: Sequence[str]) -> None:
     assert {"oncelog.broker.broker", "oncelog.server.server", "oncelog.metadata.store"} <= set(of_a_start)
+
+
+@pytest.fixture(scope="module")
+def of_few_descriptors() -> Sequence[str]:
+    return loaded(WITH_FEW_DESCRIPTORS)
+
+
+@pytest.mark.parametrize("module", [*FOR_COORDINATORS, *FOR_QUOTAS, *FOR_TOPICS])
+def test_a_broker_that_may_open_no_file_later_imports(module: str, of_few_descriptors: Sequence[str]) -> None:
+    assert module in of_few_descriptors
 
 
 @pytest.fixture(scope="module")

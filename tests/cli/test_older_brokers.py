@@ -20,7 +20,7 @@ from tests.support.older_broker import KAFKA_2_4, older_broker
 @pytest.fixture(scope="module")
 def servers() -> Iterator[str]:
     """With a topic ``orders`` in which a transaction of ``load-1`` is committed."""
-    with older_broker(**SETTINGS) as broker:
+    with older_broker(settings=SETTINGS) as broker:
         with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("orders", num_partitions=2)])
         with (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -142,13 +143,17 @@ def test_after_the_versions_only_a_handshake_is_in_place(sides: tuple[Side, Side
         assert (len(versions) > 0, end) == (True, CLOSED)
 
 
+def _same(request: Message, _: bytes) -> Message:
+    return request
+
+
 def in_place_of_a_login() -> Iterator[Ask]:
     """Every API in every version, empty, and with what the matrix of rights requests."""
     for key, served in SERVED.items():
         kind = request_type(key)
         for version in range(served.low, served.high + 1):
             request = DESCRIBE_ACLS if key == ApiKey.DESCRIBE_ACLS else kind()
-            yield Ask(f"{TITLES[key]} {version}", version, lambda _, request=request: request)
+            yield Ask(f"{TITLES[key]} {version}", version, partial(_same, request))
     yield from ASKS
 
 

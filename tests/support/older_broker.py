@@ -26,7 +26,9 @@ KAFKA_2_4: Mapping[int, int] = {key: version for key, version in KAFKA_2_8.items
 
 
 @contextmanager
-def older_broker(highest: Mapping[int, int] = KAFKA_2_8, **settings: object) -> Iterator[Broker]:
+def older_broker(
+    highest: Mapping[int, int] = KAFKA_2_8, settings: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[Broker]:
     """A broker that offers these versions at most, and no other API."""
     with pytest.MonkeyPatch.context() as patch:
         for key, row in list(SERVED.items()):
@@ -34,7 +36,7 @@ def older_broker(highest: Mapping[int, int] = KAFKA_2_8, **settings: object) -> 
                 patch.delitem(SERVED, key)
             else:
                 patch.setitem(SERVED, key, row._replace(high=min(row.high, highest[key])))
-        with Broker(settings={name.replace("_", "."): value for name, value in settings.items()}) as broker:
+        with Broker(settings=settings) as broker:
             yield broker
 
 

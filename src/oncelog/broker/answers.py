@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.context import Part, RequestContext
 from oncelog.broker.slices import Work
@@ -11,6 +13,9 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import UnencodableValue
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.wire import Message, Struct
+
+if TYPE_CHECKING:
+    from oncelog.protocol.fetch_fast import ResponseParts
 
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
@@ -22,9 +27,7 @@ FREED_IN_A_PIECE = 1_000
 def encoded(context: RequestContext, response: Message) -> list[Part]:
     """Header and body."""
     if context.api_key == FETCH:
-        from oncelog.protocol.fetch_fast import encode_fetch_response_parts
-
-        body = encode_fetch_response_parts(response, context.api_version)  # type: ignore[arg-type]
+        body = _fetch_encoder()(response, context.api_version)
         return [_header(context, body.size_bytes), *body]
     try:
         written = response.encode(context.api_version)
@@ -33,6 +36,14 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
             pass
         written = response.encode(context.api_version)
     return [_header(context, len(written)), written]
+
+
+@cache
+def _fetch_encoder() -> Callable[[Any, int], ResponseParts]:
+    """Loaded with the first answer: no other API needs its messages."""
+    from oncelog.protocol.fetch_fast import encode_fetch_response_parts
+
+    return encode_fetch_response_parts
 
 
 def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[Part]]:

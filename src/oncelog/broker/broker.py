@@ -103,7 +103,6 @@ class Broker:
         self.long_requests = LongRequests(self.slices, self.request_memory)
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
         self.large_writes = LargeWrites(self.request_memory)
-        self._appends: AppendPipeline | None = None
         self.answer_memory = AnswerMemory(self.request_memory, all_at_once=bool(nodes))
         self.commit_order = CommitOrder(self)
         self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
@@ -177,7 +176,7 @@ class Broker:
             self._learner(api_key)
         self.appends  # noqa: B018 - made, and so imported
         import_module("oncelog.log.compaction")
-        self.transactions.runtime  # noqa: B018 - made, and so imported
+        self.transactions.runtime  # noqa: B018
         self.groups.runtime  # noqa: B018
 
     def start(self, now_ms: int) -> None:
@@ -294,15 +293,12 @@ class Broker:
             return  # with several nodes, or with an interceptor, no routes are used: see receive_run
         self._learner(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def appends(self) -> AppendPipeline:
         """The way of producers' batches into their logs; made for the first one."""
-        pipeline = self._appends
-        if pipeline is None:
-            from oncelog.broker.appending.pipeline import AppendPipeline
+        from oncelog.broker.appending.pipeline import AppendPipeline
 
-            pipeline = self._appends = AppendPipeline(self, self.validation_thread, self.large_writes)
-        return pipeline
+        return AppendPipeline(self, self.validation_thread, self.large_writes)
 
     def _learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
         learner = self._learners.get(api_key)

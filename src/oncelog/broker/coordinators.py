@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.node import NO_LEADER
 from oncelog.broker.slices import Work, in_parts
+from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import NONE, Error, StorageError
 from oncelog.metadata.store import ResourceType
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from oncelog.broker.partition import Partition
     from oncelog.config import BrokerConfig
     from oncelog.coordinator.group.coordinator import GroupCoordinator
-    from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
     from oncelog.coordinator.transaction.orphans import Held
@@ -261,8 +261,6 @@ class Coordinators:
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
-        from oncelog.coordinator.runtime import Appended
-
         target = self._broker.partition(partition)
         if target is None:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
@@ -346,8 +344,6 @@ class Coordinators:
         if result.error is not NONE:
             return Deferred.of(result.error)
         if topic_partition.topic == CONSUMER_OFFSETS_TOPIC:
-            from oncelog.coordinator.runtime import LoggedMarker
-
             logged = LoggedMarker(result.base_offset, marker.stamp, marker.commit)
             self.groups.runtime.complete_transaction(topic_partition.partition, logged)
         return partition.when_committed(result.last_offset + 1)
@@ -394,14 +390,11 @@ def _broken_off(error: BaseException) -> None:
 
 
 def _not_appended(error: Error) -> Appended:
-    from oncelog.coordinator.runtime import Appended
-
     return Appended(error, -1, Deferred.of(error))
 
 
 def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
     """Every record of an internal partition and every end of a transaction, in log order."""
-    from oncelog.coordinator.runtime import LoggedMarker, LoggedRecord
     from oncelog.records.batch import decode_records
     from oncelog.records.control import parse_control
 

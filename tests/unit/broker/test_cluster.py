@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.cluster import NO_LEADER, Cluster, Replicas
+from oncelog.broker.cluster import Cluster, Replicas
+from oncelog.broker.node import NO_LEADER
 from oncelog.errors import Error, KafkaError
 from oncelog.types import TopicPartition
 

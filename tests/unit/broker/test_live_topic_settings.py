@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.broker.cluster import NO_LEADER, Replicas
+from oncelog.broker.cluster import Replicas
+from oncelog.broker.node import NO_LEADER
 from oncelog.broker.partition import Partition
 from oncelog.config import TOPIC_SYNONYMS, TopicConfig
 from oncelog.errors import Error

@@ -76,17 +76,18 @@ def test_a_park_holds_the_connection_until_the_request_has_continued(
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_between_two_parks_no_other_request_is_started(
-    request_of: Callable[[Peer], RequestContext], fails: bool
+    request_of: Callable[[Peer], RequestContext], fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     peer, first, second = Peer(), Deferred[None](), Deferred[None]()
-    context, released = request_of(peer), []
+    context = request_of(peer)
+    released: list[int] = []
 
     def steps() -> Steps[None]:
         yield Park(context, ParkReason.VALIDATION, first)
         yield Park(context, ParkReason.WRITE, second)
 
     result = carry_out(steps())
-    go_on, peer.go_on = peer.go_on, lambda slot: (released.append(slot), go_on(slot))  # type: ignore[method-assign]
+    monkeypatch.setattr(peer, "go_on", released.append)
     first.resolve(None)
     assert released == []
     if fails:

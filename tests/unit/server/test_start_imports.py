@@ -39,7 +39,7 @@ FOR_LOGINS = [
 ]
 FOR_SEVERAL_NODES = ["oncelog.broker.cluster", "oncelog.server.nodes"]
 FOR_FAULTS = ["oncelog.faults"]
-FOR_COORDINATORS = ["oncelog.coordinator.runtime"]
+FOR_COORDINATORS = ["oncelog.coordinator.group", "oncelog.coordinator.transaction"]
 FOR_QUOTAS = ["oncelog.broker.throttle"]
 FOR_METRICS = ["http.server", "oncelog.broker.request_metrics", "oncelog.metrics.broker_source"]
 FOR_TOPICS = [

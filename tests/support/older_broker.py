@@ -27,7 +27,7 @@ KAFKA_2_4: Mapping[int, int] = {key: version for key, version in KAFKA_2_8.items
 
 @contextmanager
 def older_broker(
-    highest: Mapping[int, int] = KAFKA_2_8, settings: Mapping[str, object] = MappingProxyType({})
+    highest: Mapping[int, int] = KAFKA_2_8, settings: Mapping[str, object] | None = None
 ) -> Iterator[Broker]:
     """A broker that offers these versions at most, and no other API."""
     with pytest.MonkeyPatch.context() as patch:

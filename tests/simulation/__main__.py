@@ -1,6 +1,7 @@
 """``python -m tests.simulation --seeds 1000``: seeds; one that fails is shrunk and shown with its timeline.
 
-``--seed 17`` runs one; ``--mutants`` plants each bug of the catalogue and shows which seed found it.
+``--seed 17`` runs one, ``--scene sink`` in this scene. ``--mutants`` plants each bug of the catalogue and counts the
+seeds of its scenes that find it, up to the fifth.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.simulation.mutants import CATALOGUE
+from tests.simulation.scenes import SCENES
 from tests.simulation.seeds import Judged, explain, hunt_number, judge
 from tests.simulation.worlds import run
+
+ENOUGH = 5
+"""So many seeds that find a mutant say how often one does."""
 
 
 def main() -> int:
@@ -21,19 +26,20 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=200, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first one")
     parser.add_argument("--seed", type=int, help="this one alone, with its timeline")
+    parser.add_argument("--scene", choices=SCENES, help="in this scene, whatever the seed has drawn")
     parser.add_argument("--workers", type=int, default=1, help="processes at once")
     parser.add_argument("--mutants", action="store_true", help="plant each bug of the catalogue")
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     options = parser.parse_args()
     if options.seed is not None:
-        return _one(options.seed)
+        return _one(options.seed, options.scene)
     if options.mutants:
         return _mutants(options.first, options.seeds, options.workers, options.only)
     return _many(options.first, options.seeds, options.workers)
 
 
-def _one(seed: int) -> int:
-    outcome = run(seed, keep=True)
+def _one(seed: int, scene: str | None) -> int:
+    outcome = run(seed, keep=True, scene=scene)
     print(outcome.world.timeline.text())
     print(f"seed {seed}: {outcome.fingerprint}, {outcome.world.now_s:.0f} simulated seconds")
     for breach in outcome.breaches:
@@ -73,15 +79,23 @@ def _processes(workers: int) -> ProcessPoolExecutor:
 def _mutants(first: int, count: int, workers: int, only: str) -> int:
     chosen = [number for number, mutant in enumerate(CATALOGUE) if only in mutant.name]
     missed = 0
-    jobs = [(number, first, count) for number in chosen]
+    jobs = [(number, range(first, first + count), ENOUGH) for number in chosen]
     with _processes(workers) as pool:
         for hunted in as_completed([pool.submit(hunt_number, job) for job in jobs]):
-            number, seed, tried, said = hunted.result()
-            name = CATALOGUE[number].name
-            missed += seed is None
-            where = f"found by seed {seed}, the {tried}." if seed is not None else f"NOT FOUND in {tried} seeds"
-            print(f"{name}: {where}  {said[:150]}", flush=True)
-    print(f"{len(chosen)} mutants, {missed} not found")
+            number, came = hunted.result()
+            mutant = CATALOGUE[number]
+            missed += not came.found or bool(came.broken)
+            if came.found:
+                seed, scene = came.found[0]
+                told = (
+                    f"{len(came.found)} of {came.tried} seeds found it, one in {round(came.tried / len(came.found))} "
+                    f"(noted: {mutant.one_in}); first {seed} in {scene}: {came.said[:120]}"
+                )
+            else:
+                told = f"NOT FOUND in {came.tried} seeds of {', '.join(mutant.scenes)}"
+            told += "".join(f"; FAILS WITHOUT IT: --seed {seed} --scene {scene}" for seed, scene in came.broken)
+            print(f"{mutant.name}: {told}", flush=True)
+    print(f"{len(chosen)} mutants, {missed} of them not found or with seeds that fail without them")
     return 1 if missed else 0
 
 

@@ -26,6 +26,9 @@ class Mutant:
     """``where`` is ``module:function`` or ``module:Class.method``, below ``oncelog``; ``old`` becomes ``new`` in it.
 
     ``too``: what else is changed, for checks that back each other up.
+
+    ``scenes``: those that can find it, in turn; ``one_in``: of so many of their seeds one does, as ``make mutants``
+    has measured.
     """
 
     name: str
@@ -33,6 +36,8 @@ class Mutant:
     old: str
     new: str
     too: Sequence[tuple[str, str, str]] = ()
+    scenes: Sequence[str] = ()
+    one_in: int = 0
 
     def __str__(self) -> str:
         return self.name

@@ -250,6 +250,8 @@ class Copier(Program):
         self._producer = {**self.settings, "transactional_id": name, **producer}
         self.stands_still = 0.0
         """How often it stalls between its records and their offsets until its group takes it for dead."""
+        self.aborts = 0.0
+        """How often it aborts a transaction that has its offsets, and reads again what it had read."""
 
     async def live(self, life: str) -> None:
         producer = Producer(**self._producer)
@@ -284,6 +286,12 @@ class Copier(Program):
             process.pause()
             await asyncio.sleep(0)
         await producer.send_offsets_to_transaction(positions, member)
+        if self.aborts and self.rng.random() < self.aborts:
+            transaction.fate = Fate.ABORTING
+            await producer.abort_transaction()
+            transaction.fate = Fate.ABORTED
+            await consumer.seek_to_committed()
+            return
         await commit(self.world, producer, transaction)
 
 

@@ -52,6 +52,8 @@ class Scene:
     calm_s: float = 20.0
     rest_s: float = 0.0
     """The pause between the end of all work and the last looks."""
+    watch_s: float = 0.25
+    """The pause between two looks at the partitions' offsets."""
     waived: Collection[str] = ()
     foreseen: Collection[str] = ()
     name: str = ""
@@ -69,6 +71,8 @@ def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
     drawn = rng.choice([name for name, weight in WEIGHTS.items() for _ in range(weight)])
     if seed % 16 == COMPACTIONS:
         drawn = compaction.__name__
+    if seed % 16 == NARROW:
+        drawn = rng.choice(_LATER[1:])
     scene = SCENES[name or drawn](rng)
     scene.name = name or drawn
     scene.settings.setdefault("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1000)
@@ -379,10 +383,7 @@ def full_disks(rng: random.Random) -> Scene:
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         if rng.random() < 0.5:
-            return [
-                TransactionalProducer(world, history, f"txn{number}", "transactional", scene.partitions, 30)
-                for number in range(2)
-            ]
+            return _transactional(scene, world, history, 2, 30)
         return [
             PlainProducer(world, history, "plain", "plain", scene.partitions, 40, **_batches(rng)),
             TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 12),
@@ -471,15 +472,153 @@ def compaction(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
+# --- narrow: each for a few bugs that need the same unlikely moment
+
+
+def elections(rng: random.Random) -> Scene:
+    """Nodes that had stopped copying take over again and again, in sync or not, while transactions end."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        plain = PlainProducer(world, history, "plain", "plain", scene.partitions, 80, **_batches(rng))
+        plain.pause_s = 1.0
+        return [plain, *_transactional(scene, world, history, 2, 25)]
+
+    return Scene(
+        people, 3, 1, ["plain", "transactional"], {"elect_lagging", "lose_majority"},
+        settings={"replica.lag.time.max.ms": 1500, "transaction.state.log.replication.factor": rng.choice([1, 3])},
+        end=_end(rng), most=14, calm_s=30.0, watch_s=0.01,
+    )  # fmt: skip
+
+
+def power_losses(rng: random.Random) -> Scene:
+    """The power fails again and again while small batches of several producers wait for slow syncs of one partition."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = []
+        for number in range(3):
+            plain = PlainProducer(world, history, f"plain{number}", "plain", 1, 150, max_batch_size=100)
+            plain.pause_s = 0.5
+            made.append(plain)
+        return made
+
+    return Scene(
+        people, 1, 1, ["plain"], {"power_loss"}, topic_settings={"internal.segment.bytes": "1000"}, sync_s=(0.02, 0.3),
+        end="power", most=14,
+    )  # fmt: skip
+
+
+def stalled_copiers(rng: random.Random) -> Scene:
+    """Members of a group stall between their records and their offsets until others have taken over."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        copiers = _copiers(scene, world, history, rng, "transactional", {}, most=3)
+        for program in copiers:
+            program.stands_still = 0.4
+        plain = PlainProducer(world, history, "plain", "transactional", scene.partitions, 60)
+        return [plain, *copiers]
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["transactional", "copies"], {"kill_program"},
+        transaction_version=1, end=_end(rng), most=2, calm_s=30.0,
+    )  # fmt: skip
+
+
+def aborted_copies(rng: random.Random) -> Scene:
+    """Members of a group abort transactions that have their offsets, and read again, while brokers are killed."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        copiers = _copiers(scene, world, history, rng, "transactional", {}, most=2)
+        for program in copiers:
+            program.aborts = 0.5
+        plain = PlainProducer(world, history, "plain", "transactional", scene.partitions, 60)
+        return [plain, *copiers]
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["transactional", "copies"], {"kill_broker", "kill_program"},
+        transaction_version=rng.choice([2, 1]), end=_end(rng), most=6,
+    )  # fmt: skip
+
+
+def doubles(rng: random.Random) -> Scene:
+    """A second instance of a transactional program starts while the first one is in the middle of its work."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        return _transactional(scene, world, history, 2, 20)
+
+    return Scene(
+        people, 1, 1, ["transactional"], {"double_program", "pause_program"},
+        transaction_version=rng.choice([2, 1]), end=_end(rng), most=14,
+    )  # fmt: skip
+
+
+def takeovers(rng: random.Random) -> Scene:
+    """Another node coordinates, sends its markers, and dies with its broker before it has written that they are
+    there.
+    """
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        return _transactional(scene, world, history, 2, 20)
+
+    return Scene(
+        people, 3, rng.randint(1, 2), ["transactional"], {"crash_coordinator", "move_leaders", "kill_broker"},
+        sync_s=rng.choice([(0.005, 0.1), SLOW_DISK]), end=_end(rng), most=14,
+    )  # fmt: skip
+
+
+def crowded_disks(rng: random.Random) -> Scene:
+    """A disk that is full most of the time, and has room now and then, while transactions end."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        return _transactional(scene, world, history, 2, 40)
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["transactional"], {"full_disk"}, end=_end(rng), most=14,
+        foreseen=("No space left on device", "while the disk refuses writes"),
+    )  # fmt: skip
+
+
+def compacted_producers(rng: random.Random) -> Scene:
+    """Producers write a little to a compacted topic, end, and are outlived by what others write to the same keys."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        history.compacted = dict.fromkeys(scene.topics, 500)
+        brief = PlainProducer(world, history, "brief", "plain", 1, 80)
+        brief.is_brief = True
+        plain = PlainProducer(world, history, "plain", "plain", 1, 80)
+        brief.keys = plain.keys = 2
+        brief.pause_s = plain.pause_s = 0.5
+        return [brief, plain]
+
+    return Scene(
+        people, 1, 1, ["plain"], {"power_loss", "kill_broker"},
+        settings={"log.cleaner.backoff.ms": 100},
+        topic_settings={
+            "cleanup.policy": "compact", "delete.retention.ms": "500", "min.cleanable.dirty.ratio": "0.01",
+            "internal.segment.bytes": "300",
+        },
+        end=rng.choice(["kill", "power"]), most=6, rest_s=5.0, waived=("nothing_lost", "transactions_whole"),
+    )  # fmt: skip
+
+
+def _transactional(scene: Scene, world: Simulation, history: History, programs: int, count: int) -> list[Program]:
+    return [
+        TransactionalProducer(world, history, f"txn{number}", "transactional", scene.partitions, count)
+        for number in range(programs)
+    ]
+
+
 SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     made.__name__: made
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
-        unclean, sink, compaction,
+        unclean, sink, compaction, elections, power_losses, stalled_copiers, aborted_copies, doubles, takeovers,
+        crowded_disks, compacted_producers,
     )
 }  # fmt: skip
-COMPACTIONS = 8
-"""One in 16 seeds is about compaction, so that the other seeds kept their scenes when this one was added."""
-WEIGHTS: Mapping[str, int] = {name: 3 if name == "everything" else 1 for name in SCENES if name != compaction.__name__}
+COMPACTIONS, NARROW = 8, 12
+"""One in 16 seeds is about compaction, and one has a narrow scene, so that the other seeds kept their scenes when these
+were added."""
+_LATER = list(SCENES)[list(SCENES).index(compaction.__name__) :]
+WEIGHTS: Mapping[str, int] = {name: 3 if name == "everything" else 1 for name in SCENES if name not in _LATER}
 
 __all__ = ["SCENES", "Scene", "draw"]

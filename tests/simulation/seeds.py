@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 
-from tests.simulation.mutants import CATALOGUE, FOUND_BY
+from tests.simulation.mutants import CATALOGUE
 from tests.simulation.planting import Mutant, planted
 from tests.simulation.worlds import Outcome, run
 
@@ -20,25 +22,57 @@ def judge(seed: int) -> Judged:
     return seed, outcome.breaches, outcome.world.now_s, time.process_time() - begin
 
 
-def hunt(mutant: Mutant, numbers: Sequence[int]) -> tuple[int | None, int, str]:
-    """The first seed that finds a mutant, how many were tried, and what a checker said.
+@dataclass(frozen=True)
+class Hunt:
+    """What came of a hunt.
 
-    A seed that also fails without the mutant finds nothing. The seed that found it before is tried first.
+    :param tried: how many seeds were tried.
+    :param found: the seeds that found the mutant, each with its scene.
+    :param said: what a checker said of the first one.
+    :param broken: the seeds that fail without the mutant, too: they found something else.
     """
-    known = FOUND_BY.get(mutant.name)
-    ordered = [*([known] if known is not None else []), *(seed for seed in numbers if seed != known)]
-    for tried, seed in enumerate(ordered, 1):
+
+    tried: int
+    found: Sequence[tuple[int, str]]
+    said: str
+    broken: Sequence[tuple[int, str]]
+
+
+@cache
+def _holds(seed: int, scene: str) -> bool:
+    """Whether every promise holds without a mutant."""
+    return not run(seed, scene=scene).breaches
+
+
+def hunt(mutant: Mutant, numbers: Iterable[int], enough: int = 1) -> Hunt:
+    """Try seeds in the mutant's scenes until ``enough`` of them have found it.
+
+    What a seed does without the mutant is only looked at if it fails with it.
+    """
+    tried, said = 0, ""
+    found: list[tuple[int, str]] = []
+    broken: list[tuple[int, str]] = []
+    for seed in numbers:
+        scene = mutant.scenes[seed % len(mutant.scenes)]
+        tried += 1
         with planted(mutant):
-            found = run(seed).breaches
-        if found and not run(seed).breaches:
-            return seed, tried, found[0]
-    return None, len(ordered), ""
+            breaches = run(seed, scene=scene).breaches
+        if not breaches:
+            continue
+        if not _holds(seed, scene):
+            broken.append((seed, scene))
+            continue
+        found.append((seed, scene))
+        said = said or breaches[0]
+        if len(found) == enough:
+            break
+    return Hunt(tried, found, said, broken)
 
 
-def hunt_number(job: tuple[int, int, int]) -> tuple[int, int | None, int, str]:
+def hunt_number(job: tuple[int, range, int]) -> tuple[int, Hunt]:
     """One mutant of the catalogue, by its number; called in separate processes."""
-    number, first, count = job
-    return (number, *hunt(CATALOGUE[number], range(first, first + count)))
+    number, numbers, enough = job
+    return number, hunt(CATALOGUE[number], numbers, enough)
 
 
 def _kinds(outcome: Outcome) -> set[str]:

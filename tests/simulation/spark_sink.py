@@ -139,7 +139,6 @@ class SparkQuery(Program):
             await blocking(lambda: self._drive(life))
         except SinkRefused as error:
             self.history.errors.append(f"the sink refused a batch: {error}")
-            raise KafkaError(str(error)) from error
         self.done = True
 
     def _drive(self, life: str) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.mutants import CATALOGUE, FOUND_BY
+from tests.simulation.mutants import CATALOGUE
 from tests.simulation.planting import Mutant, MutantDoesNotApply, changed_code, parts, planted
 from tests.simulation.scenes import SCENES
 from tests.simulation.seeds import explain, hunt
 from tests.simulation.worlds import run
 
 SEEDS, SHORT, A_TEST = 200, 100, 10
+RARELY = 67
+"""A mutant that one in so many seeds finds is found by three in 200."""
 ONCE_FAILED = (171, 190, 445, 3572, 4968, 5625, 8904, 30456)
 """171: what an unclean election takes are markers, too; 190: who is forgotten while batches are under way (both worlds
 asked for more than Apache Kafka promises). 445: a power loss left the first part of a leader-epoch-checkpoint, "1 1"
@@ -49,16 +51,22 @@ def test_every_mutant_applies(mutant: Mutant) -> None:
         changed_code(part)
 
 
-def test_every_mutant_has_its_seed() -> None:
+def test_every_mutant_has_scenes_that_find_it_often() -> None:
     names = [mutant.name for mutant in CATALOGUE]
-    assert sorted(FOUND_BY) == sorted(set(names)) and len(names) == len(set(names)) >= 40
+    assert len(names) == len(set(names)) >= 65
+    for mutant in CATALOGUE:
+        assert mutant.scenes and set(mutant.scenes) <= SCENES.keys(), mutant
+        assert 1 <= mutant.one_in <= RARELY, f"{mutant} is found too rarely: it needs a narrower scene"
 
 
-@pytest.mark.parametrize("mutant", CATALOGUE[::8], ids=str)
-def test_a_mutant_is_found_by_its_seed(mutant: Mutant) -> None:
-    """``make mutants`` tries all of them."""
-    seed, tried, _ = hunt(mutant, [])
-    assert (seed, tried) == (FOUND_BY[mutant.name], 1)
+@pytest.mark.parametrize("mutant", CATALOGUE, ids=str)
+def test_every_mutant_is_found(mutant: Mutant) -> None:
+    """No seed is noted for a mutant, because any change elsewhere may give seeds another course. Of so many seeds of
+    its scenes none finds it once in 400 times if it is found half as often as was measured.
+    """
+    came = hunt(mutant, range(12 * mutant.one_in))
+    assert came.broken == [], "these fail without the mutant, too: python -m tests.simulation --seed N --scene NAME"
+    assert came.found, f"{came.tried} seeds of {', '.join(mutant.scenes)} do not find it, {mutant.one_in} should"
 
 
 def test_a_mutant_whose_code_has_changed_is_named() -> None:

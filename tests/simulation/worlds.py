@@ -179,7 +179,7 @@ class World:
                         world.loop.now_ns,
                     )
                 )
-        world.loop.call_later(0.25, self._watch, world, server, wheres)
+        world.loop.call_later(self.scene.watch_s, self._watch, world, server, wheres)
 
     @staticmethod
     def _is_stable(world: Simulation, wheres: Sequence[TopicPartition]) -> bool:

@@ -358,7 +358,7 @@ class Coordinators:
         operation: TransactionSupportedOperation,
         now_ms: int,
     ) -> Deferred[Verification]:
-        from oncelog.broker.verification import verify_transaction
+        from oncelog.broker.appending.verification import verify_transaction
         from oncelog.log.verification import Verification
 
         leader = self._broker.partition(partition)

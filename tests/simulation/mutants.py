@@ -83,6 +83,14 @@ IDEMPOTENCE: Sequence[Mutant] = (
 )
 CLIENT: Sequence[Mutant] = (
     Mutant(
+        "what an aborted first transaction had read is passed over",
+        "client.core.subscription:Subscription.rewind",
+        "state.seek(state.began)",
+        "pass",
+        scenes=("aborted_copies",),
+        one_in=2,
+    ),
+    Mutant(
         "a retry is renumbered",
         "client.core.transaction_manager:TransactionManager.may_drain",
         "return sequence.first_in_flight == batch.sequence",
@@ -563,6 +571,93 @@ COMPACTION: Sequence[Mutant] = (
     ),
 )
 
+FULL_DISK: Sequence[Mutant] = (
+    Mutant(
+        "a marker that found no room is taken for written",
+        "coordinator.transaction.shard:TransactionShard._markers_written",
+        "error not in MARKER_DONE",
+        "error not in (*MARKER_DONE, Error.KAFKA_STORAGE_ERROR)",
+        scenes=("crowded_disks",),
+        one_in=4,
+    ),
+    Mutant(
+        "a marker that found no room ends its transaction",
+        "log.partition_log:PartitionLog.append_marker",
+        "return self._append_failed(error)",
+        "self._append_failed(error)",
+        scenes=("crowded_disks",),
+        one_in=1,
+    ),
+    Mutant(
+        "a transaction's completion that found no room is not written again",
+        "coordinator.transaction.shard:TransactionShard._complete",
+        "if error is Error.KAFKA_STORAGE_ERROR:",
+        "if False:",
+        scenes=("crowded_disks",),
+        one_in=12,
+    ),
+    Mutant(
+        "a full disk stops a partition",
+        "log.partition_log:PartitionLog._append_failed",
+        "if not isinstance(error, RefusedForNow):",
+        "if True:",
+        scenes=("crowded_disks",),
+        one_in=12,
+    ),
+    Mutant(
+        "a batch that found no room is taken for written",
+        "log.partition_log:PartitionLog._append_data",
+        "return self._append_failed(error)",
+        "self._append_failed(error)",
+        scenes=("full_disks",),
+        one_in=7,
+    ),
+    Mutant(
+        "a batch of the other thread that found no room is taken for written",
+        "log.partition_log:PartitionLog.settle",
+        "if append.refused is not None:",
+        "if False:",
+        scenes=("full_disks",),
+        one_in=3,
+    ),
+)
+LONG_WRITES: Sequence[Mutant] = (
+    Mutant(
+        "a marker does not wait for the other thread's batch",
+        "log.partition_log:PartitionLog.append_marker",
+        "if self._under_way is not None:",
+        "if False:",
+        scenes=("coordinator",),
+        one_in=20,
+    ),
+    Mutant(
+        "what the other thread has written is not noted of its producer",
+        "log.partition_log:PartitionLog.settle",
+        "self._state.apply_data(header, base_offset)",
+        "self._state.skip_to(last_offset + 1)",
+        scenes=("raw",),
+        one_in=3,
+    ),
+)
+SINK: Sequence[Mutant] = (
+    Mutant(
+        "the marker of the batch before stands for this one",
+        "spark.marker:decide",
+        "if marker.batch_id == number and marker.fingerprint == plan.batch.fingerprint:",
+        "if marker.batch_id >= number - 1:",
+        scenes=("sink",),
+        one_in=1,
+    ),
+    Mutant(
+        "a batch leaves the marker of the one before",
+        "spark.sink_protocol:close_batch",
+        "Marker.of(plan, write.rows)",
+        "Marker.before(plan) if isinstance(plan, Plan) else Marker.of(plan, write.rows)",
+        scenes=("sink",),
+        one_in=2,
+    ),
+)
+
 CATALOGUE: Sequence[Mutant] = (
     *IDEMPOTENCE,
     *CLIENT,
@@ -573,4 +668,7 @@ CATALOGUE: Sequence[Mutant] = (
     *DURABILITY,
     *NODES,
     *COMPACTION,
+    *FULL_DISK,
+    *LONG_WRITES,
+    *SINK,
 )

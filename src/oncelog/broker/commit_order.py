@@ -9,13 +9,12 @@ Only a group with a long commit under way has a queue.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from contextlib import nullcontext
 from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from oncelog.acls import Operation
+from oncelog.broker.commit_queue import CommitQueue, Place
 from oncelog.broker.security.access import GROUP, allows
 from oncelog.broker.slices import Work, finished
 from oncelog.deferred import Deferred
@@ -32,58 +31,12 @@ COMMITS: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT})
 _unpack_length = Struct(">h").unpack_from
 
 
-class _Line:
-    """The commits of one group that are under way or waiting."""
-
-    def __init__(self) -> None:
-        self.places: deque[Place] = deque()
-        self._is_running = False
-
-    def run(self) -> None:
-        """Begin the first commit, and those behind it as long as they finish at once."""
-        if self._is_running:
-            return
-        self._is_running = True
-        try:
-            while self.places and (begin := self.places[0].begin) is not None:
-                self.places[0].begin = None
-                begin()
-        finally:
-            self._is_running = False
-
-
-class Place:
-    """A commit's place in the queue of its group."""
-
-    __slots__ = ("_group_id", "_lines", "begin")
-
-    def __init__(self, lines: dict[str, _Line], group_id: str) -> None:
-        self._lines = lines
-        self._group_id = group_id
-        self.begin: Callable[[], None] | None = None
-        lines.setdefault(group_id, _Line()).places.append(self)
-
-    def when_first(self, begin: Callable[[], None]) -> None:
-        """Call ``begin`` now or later."""
-        self.begin = begin
-        self._lines[self._group_id].run()
-
-    def leave(self) -> None:
-        """The commit is done, or will never be, and the next one may begin. Calling it again has no effect."""
-        line = self._lines.get(self._group_id)
-        if line is not None and self in line.places:
-            line.places.remove(self)
-            if not line.places:
-                del self._lines[self._group_id]
-            line.run()
-
-
 class CommitOrder:
     """The queues of all groups."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, CommitQueue] = {}
 
     def __contains__(self, group_id: str) -> bool:
         """Whether a commit of the group must wait."""

@@ -14,7 +14,7 @@ from oncelog.log.results import FileSlice
 from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
-    from oncelog.broker.commit_order import Place
+    from oncelog.broker.commit_queue import Place
 
 Part = Buffer | FileSlice
 """A part of an answer: bytes in memory, or a range of a file that the server sends without copying."""

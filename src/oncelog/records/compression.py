@@ -45,7 +45,7 @@ class Compression(IntEnum):
             raise ValueError(f"no codec is called {name!r}; there are none, gzip, snappy, lz4 and zstd") from None
 
 
-MOST_FOR_EACH_BYTE: Final = {
+MAX_FOR_EACH_BYTE: Final = {
     Compression.NONE: 1,
     Compression.GZIP: 1032,
     Compression.SNAPPY: 22,
@@ -62,7 +62,7 @@ def may_unpack_to_more(codec: Compression, data: memoryview, size_bytes: int) ->
 
     Data found corrupt in doing so counts as decompressing to nothing.
     """
-    if len(data) * MOST_FOR_EACH_BYTE[codec] <= size_bytes:
+    if len(data) * MAX_FOR_EACH_BYTE[codec] <= size_bytes:
         return False
     match codec:
         case Compression.SNAPPY:
@@ -295,7 +295,7 @@ def _lz4_blocks(data: memoryview) -> Generator[int, None, int]:
         stored = length & ~_LZ4_STORED
         if stored > block_max_bytes:
             raise CorruptBatch(f"lz4 data is corrupt: a block of {stored} bytes, the frame allows {block_max_bytes}")
-        yield stored if length & _LZ4_STORED else min(block_max_bytes, MOST_FOR_EACH_BYTE[Compression.LZ4] * stored)
+        yield stored if length & _LZ4_STORED else min(block_max_bytes, MAX_FOR_EACH_BYTE[Compression.LZ4] * stored)
         position += stored + checksum_bytes
     raise CorruptBatch("lz4 data is corrupt: it ends before its end mark")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from oncelog.errors import Error
 from oncelog.records.batch import CODEC_MASK, HEADER_SIZE_BYTES
-from oncelog.records.compression import MOST_FOR_EACH_BYTE, Compression, gzip_claims, may_unpack_to_more
+from oncelog.records.compression import MAX_FOR_EACH_BYTE, Compression, gzip_claims, may_unpack_to_more
 from oncelog.records.validation import Checked, InvalidBatch, unpacked_limit
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def takes_long(batch: PendingBatch) -> bool:
         return not keeps_codec and size_bytes >= LONG_BYTES
     if codec == Compression.GZIP:
         return size_bytes >= LONG_GZIP_BYTES
-    if codec not in MOST_FOR_EACH_BYTE:  # will be refused
+    if codec not in MAX_FOR_EACH_BYTE:  # will be refused
         return False
     if size_bytes >= (LONG_FOR_QUICK_CODECS_BYTES if keeps_codec else LONG_BYTES):
         return True
@@ -65,6 +65,6 @@ def max_unpacked_bytes(batch: PendingBatch) -> int:
     """The work for a batch, in bytes to decompress."""
     header, log = batch.header, batch.partition.log
     codec = header.attributes & CODEC_MASK
-    for_each_byte = MOST_FOR_EACH_BYTE[Compression(codec)] if codec in MOST_FOR_EACH_BYTE else 1
+    for_each_byte = MAX_FOR_EACH_BYTE[Compression(codec)] if codec in MAX_FOR_EACH_BYTE else 1
     most = min(header.size_bytes * for_each_byte, unpacked_limit(log.config.max_message_bytes))
     return most if log.keeps_codec(codec) else PACKED_AGAIN * most

@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup hooks lock check coverage test demo bench interop aiokafka soak fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
 
 $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py) $(shell find src -name '*.pyx' -o -name '*.pxd') tools/setup.sh
 	@tools/setup.sh install

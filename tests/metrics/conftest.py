@@ -51,8 +51,9 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
             hangs.begin_transaction()
             for _ in range(4):
                 hangs.send_and_wait("orders", b"open")
-            earliest = {"group_id": "readers", "auto_offset_reset": "earliest"}
-            with Consumer("orders", bootstrap_servers=servers, **earliest) as reader:
+            with Consumer(
+                "orders", bootstrap_servers=servers, group_id="readers", auto_offset_reset="earliest"
+            ) as reader:
                 assert reader.getone() is not None and reader.getone() is not None
                 reader.commit()
             set_quota(broker, "user", "ANONYMOUS", "producer_byte_rate", 1e9)

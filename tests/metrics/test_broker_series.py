@@ -145,7 +145,7 @@ def test_counts_of_all_topics_never_fall_when_one_is_deleted(busy: Busy) -> None
     before = of_all(scrape(busy.metrics))
     with Admin(bootstrap_servers=busy.broker.bootstrap_servers) as admin:
         admin.delete_topics(["gone"])
-    after = eventually(lambda: page if not (page := scrape(busy.metrics)).values(name, topic="gone") else None)
+    after = eventually(lambda: seen if not (seen := scrape(busy.metrics)).values(name, topic="gone") else None)
     assert of_all(after) == before
 
 

@@ -355,7 +355,7 @@ def test_the_longest_headers_are_never_underrated() -> None:
         records = decoded(
             _encoded(pa.nulls(len(array)), np.zeros(len(array), np.int8), headers=array, default_timestamp_ms=T)
         )
-        sizes = [len(name) + len(content) for found in records.get(0, ()) for name, content in found.headers]
+        sizes = [len(name) + len(content or b"") for found in records.get(0, ()) for name, content in found.headers]
         bound = longest_headers_bytes(pa.chunked_array([array]))
         assert bound is not None
         assert bound >= max(sizes, default=0) * 3 * bool(len(array) > 8)

@@ -191,12 +191,13 @@ def test_builder_takes_any_bytes_like_and_nothing_else() -> None:
 @pytest.mark.parametrize("transactional", [False, True])
 def test_pairs_make_the_batch_that_their_records_make(transactional: bool) -> None:
     pairs: list[tuple[bytes | None, bytes | None]] = [(b"k", b"v"), (b"", None), (None, b"x" * 300)]
-    producer = {"producer_id": 9, "producer_epoch": 3} if transactional else {}
     records = [Record(delta, 1_700_000_000_123, key, value) for delta, (key, value) in enumerate(pairs)]
     producer_id, producer_epoch = (9, 3) if transactional else (-1, -1)
     attributes = TRANSACTIONAL_BIT if transactional else 0
     made = encode_pairs(pairs, 1_700_000_000_123, attributes, producer_id, producer_epoch, 0, -1)
-    assert made == encode_batch(records, transactional=transactional, **producer)
+    assert made == encode_batch(
+        records, transactional=transactional, producer_id=producer_id, producer_epoch=producer_epoch
+    )
 
 
 def test_empty_batches_are_not_built() -> None:

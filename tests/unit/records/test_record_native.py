@@ -154,7 +154,7 @@ def test_outputs_without_room_are_refused(module: Any) -> None:
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_view_of_larger_elements_takes_room_with_all_its_bytes(module: Any, compiled: bool) -> None:
     area = (module if compiled else _pure).RecordArea()
-    wide = memoryview(np.zeros(100, np.int64))
+    wide = memoryview(np.zeros(100, np.int64).data)
     assert area.append_rows(1000, 0, None, [b"first", wide, wide], None, 0) == 2
     assert area.append_rows(1000, 0, None, [wide], None, 0) == 0
     assert 800 < area.size_bytes < 1000

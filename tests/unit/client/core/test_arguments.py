@@ -102,7 +102,8 @@ def test_a_view_is_as_large_as_its_bytes_not_its_elements() -> None:
 
 
 def test_headers_that_are_kept_do_not_change_with_the_program() -> None:
-    content, given = bytearray(b"1"), [("a", b""), ("b", None)]
+    content: Any = bytearray(b"1")
+    given: list[tuple[str, bytes | None]] = [("a", b""), ("b", None)]
     given.append(("c", content))
     kept = owned_headers(given)
     content[:] = b"2"
@@ -112,7 +113,8 @@ def test_headers_that_are_kept_do_not_change_with_the_program() -> None:
 
 def test_columns_may_be_arrays() -> None:
     column: Any = np.array([b"k1", b"k2"], object)
-    rows = checked_rows(column, column, 1, np.array([None, None], object))
+    headers: Any = np.array([None, None], object)
+    rows = checked_rows(column, column, 1, headers)
     assert (rows.values, rows.keys, rows.headers) == ([b"k1", b"k2"], [b"k1", b"k2"], [None, None])
 
 

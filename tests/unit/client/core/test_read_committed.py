@@ -36,7 +36,8 @@ Step = tuple[str, int, int]
     st.integers(0, 20),
 )
 def test_only_records_of_committed_transactions_and_of_none_are_kept(steps: list[Step], start: int) -> None:
-    log, offset = [], 0
+    log: list[tuple[int, bytes | bytearray]] = []
+    offset = 0
     open_: dict[int, int] = {}
     records: list[tuple[int, int | None]] = []
     aborted: list[tuple[int, int]] = []

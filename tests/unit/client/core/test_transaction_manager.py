@@ -346,7 +346,7 @@ def test_offsets_under_way_are_told_when_the_producer_has_failed_meanwhile(error
     refuse(core.produced(), Error.PRODUCER_FENCED)
     assert core.txn.state is State.FATAL_ERROR
     commit.answer(
-        TxnOffsetCommitResponse([TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, error)])])
+        TxnOffsetCommitResponse(0, [TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, error)])])
     )
     assert error_of(offsets) is Error.PRODUCER_FENCED
 

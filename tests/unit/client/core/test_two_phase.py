@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError, IllegalStateError, ProducerFenced
@@ -74,7 +76,7 @@ def test_what_is_no_token_is_refused(text: str) -> None:
         ({"two_phase_commit": True, "transactional_id": "x", "transaction_timeout_ms": 1000}, "transaction.timeout.ms"),
     ],
 )
-def test_settings_that_contradict_it_are_refused(settings: dict[str, object], named: str) -> None:
+def test_settings_that_contradict_it_are_refused(settings: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         ProducerCore(**settings)
 

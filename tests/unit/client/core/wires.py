@@ -20,7 +20,7 @@ class Sent:
     on_answer: OnAnswer
     wire: FakeWire
 
-    def answer(self, response: Message) -> None:
+    def answer(self, response: Message | Failure) -> None:
         self.on_answer(response, self.version, self.wire.now_ms())
 
     def lose(self) -> None:

@@ -26,7 +26,7 @@ SECONDS = {
     "spark/test_connect.py": 77,
     "console/test_bad_input.py": 68,
     "release/test_packages.py": 160,
-    "docs/test_adding.py": 120,
+    "docs/test_adding.py": 56,
     "crash/test_disk_faults.py": 61,
     "conformance/test_time_outs.py": 26,
     "spark/test_source.py": 53,

@@ -12,7 +12,7 @@ import importlib
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -36,8 +36,9 @@ class Mutant:
     old: str
     new: str
     too: Sequence[tuple[str, str, str]] = ()
-    scenes: Sequence[str] = ()
-    one_in: int = 0
+    _: KW_ONLY
+    scenes: Sequence[str]
+    one_in: int
 
     def __str__(self) -> str:
         return self.name
@@ -122,7 +123,7 @@ def planted(mutant: Mutant) -> Iterator[None]:
 
 def parts(mutant: Mutant) -> list[Mutant]:
     """A mutant for each place that is changed."""
-    return [mutant, *(Mutant(mutant.name, *change) for change in mutant.too)]
+    return [mutant, *(Mutant(mutant.name, *change, scenes=(), one_in=0) for change in mutant.too)]
 
 
 __all__ = ["Mutant", "MutantDoesNotApply", "changed_code", "parts", "planted"]

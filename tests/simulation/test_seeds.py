@@ -70,7 +70,7 @@ def test_every_mutant_is_found(mutant: Mutant) -> None:
 
 
 def test_a_mutant_whose_code_has_changed_is_named() -> None:
-    stale = Mutant("stale", "log.producer_rules:_out_of_sequence", "what was there once", "")
+    stale = Mutant("stale", "log.producer_rules:_out_of_sequence", "what was there once", "", scenes=(), one_in=0)
     with (
         pytest.raises(MutantDoesNotApply, match=r"stale: log\.producer_rules:_out_of_sequence has .* 0 times"),
         planted(stale),
@@ -78,6 +78,6 @@ def test_a_mutant_whose_code_has_changed_is_named() -> None:
         pass
     with (
         pytest.raises(MutantDoesNotApply, match="gone: there is no"),
-        planted(Mutant("gone", "log.nowhere:x", "a", "b")),
+        planted(Mutant("gone", "log.nowhere:x", "a", "b", scenes=(), one_in=0)),
     ):
         pass

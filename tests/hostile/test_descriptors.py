@@ -26,7 +26,7 @@ def test_no_partition_goes_offline_for_want_of_a_descriptor(tmp_path: Path) -> N
             _, hard = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (8, hard))
             sent = [client.send_produce({("t", index): batch(b"scarce")}) for index in range(PARTITIONS)]
-            eventually(lambda: "no file descriptor left" in node.log_tail())
+            eventually(lambda: "partitions wait for their sync" in node.log_tail())
             resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (hard, hard))
             answers = [client.receive_produce(correlation_id) for correlation_id in sent]
             refused = [answer["t", index].error for index, answer in enumerate(answers)]

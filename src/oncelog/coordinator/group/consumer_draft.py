@@ -12,6 +12,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Final
 
 from oncelog.coordinator.group import records
 from oncelog.coordinator.group.assignors import ASSIGNORS, MemberSpec
@@ -29,6 +30,9 @@ from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRecord
 
 logger = logging.getLogger(__name__)
+
+MAX_EPOCH: Final = 2**31 - 1
+"""The epoch behind it is 1, as with the generations of classic groups."""
 
 
 class Draft:
@@ -123,7 +127,8 @@ class Draft:
         group = self.group
         metadata_hash = self.metadata_hash()
         if always or metadata_hash != group.metadata_hash:
-            group.epoch, group.metadata_hash = group.epoch + 1, metadata_hash
+            group.epoch = group.epoch + 1 if group.epoch < MAX_EPOCH else 1
+            group.metadata_hash = metadata_hash
             self.written.append(records.consumer_epoch(group.group_id, group.epoch, metadata_hash))
         if group.has_partition_metadata:
             group.has_partition_metadata = False

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from oncelog.broker.slices import finished
 from oncelog.coordinator.group import consumer_rules, reconcile
+from oncelog.coordinator.group.consumer_draft import MAX_EPOCH
 from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember
 from oncelog.coordinator.group.consumer_rules import Claim, Standing, Verdict
 from oncelog.coordinator.group.states import ConsumerState, MemberState
@@ -200,6 +201,14 @@ def test_a_member_that_is_not_heard_of_is_removed(g: GroupClient) -> None:
     g.host.pass_time(15_000)
     assert set(group_of(g).members) == {"a"}
     assert g.beat("b", 3).value.error_code == Error.UNKNOWN_MEMBER_ID
+
+
+def test_the_epoch_after_the_last_one_is_1(g: GroupClient) -> None:
+    """A group of a damaged or hostile log may have any."""
+    g.beat("a", 0, topics=["t"])
+    group_of(g).epoch = MAX_EPOCH
+    assert g.beat("b", 0, topics=["t"]).value.error_code == Error.NONE
+    assert group_of(g).epoch == 1
 
 
 def test_an_epoch_that_is_not_the_members_is_fenced(g: GroupClient) -> None:

@@ -12,12 +12,16 @@ import threading
 import weakref
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from oncelog.client.core.errors import IllegalStateError
 
 T = TypeVar("T")
 
+SIGNAL_SECONDS = 0.1
+"""Who waits looks this often whether a signal has come: a wait without a limit is not ended by one that the system
+gave to another thread, or just before the wait began."""
 FORKED = "the client was made before this process was forked; make a new one here"
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
 
@@ -47,6 +51,9 @@ class Background:
         """Wait for ``work`` on the loop; an interrupt cancels it."""
         future = self.submit(work)
         try:
+            while not future.done():
+                with suppress(TimeoutError):
+                    return future.result(SIGNAL_SECONDS)
             return future.result()
         except BaseException:
             future.cancel()

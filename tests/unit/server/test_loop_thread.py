@@ -124,6 +124,37 @@ except KeyboardInterrupt:
     goes_on.set()
 broker.stop()
 """,
+    "a stop interrupted by a signal that another thread took": """
+def interrupt():
+    begun.wait()
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+broker.start()
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    broker.stop()
+    sys.exit("it was not interrupted")
+except KeyboardInterrupt:
+    goes_on.set()
+broker.stop()
+""",
+    "work interrupted by a signal that another thread took": """
+async def forever(_):
+    begun.set()
+    await asyncio.Event().wait()
+
+def interrupt():
+    begun.wait()
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+goes_on.set()
+with broker:
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        broker.run_nodes(forever)
+    except KeyboardInterrupt:
+        pass
+""",
     "a start after an interrupted stop": """
 broker.start()
 signal_once_it_stops(signal.SIGINT)

@@ -178,6 +178,71 @@ def test_with_json_every_line_of_both_streams_is_json() -> None:
     assert told[-1]["level"] == "error" and "in use" in told[-1]["message"].lower()
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["serve", "--nope"], "no such option '--nope'"),
+        (["serve", "--nodes", "99"], "99 is not in the range"),
+        (["serve", "more"], "unexpected extra argument"),
+        (["serve", "--config", "missing.properties"], "does not exist"),
+        (["console", "--listen"], "requires an argument"),
+    ],
+)
+def test_with_json_wrong_usage_is_json(wrong: list[str], told: str) -> None:
+    command = [str(ONCELOG), wrong[0], "--log-format=json", *wrong[1:]]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    (line,) = map(json.loads, refused.stderr.splitlines())
+    assert set(line) == {"time", "level", "logger", "message"} and line["level"] == "error"
+    assert told in line["message"] and f"see oncelog {wrong[0]} --help" in line["message"].replace("See", "see")
+
+
+def test_with_json_the_lines_of_the_console_beside_are_json() -> None:
+    command = [str(ONCELOG), "serve", "--log-format", "json", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0"]
+    environment = {name: value for name, value in os.environ.items() if name != "ONCELOG_CONSOLE_TOKEN"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        lines = [json.loads(process.stdout.readline()) for _ in range(3)]
+        process.terminate()
+        lines += map(json.loads, process.stdout)
+    assert all(set(line) == {"time", "level", "logger", "message"} for line in lines)
+    said = sorted(line["message"].split(" ")[0:2] for line in lines)
+    assert said == [["oncelog", "console:"], ["oncelog", "listens"], ["pipelines", "report"]]
+
+
+def test_with_json_a_console_whose_port_is_taken_says_so_in_json() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [str(ONCELOG), "console", "--listen", f"127.0.0.1:{port}", "--log-format", "json"]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    (line,) = map(json.loads, refused.stderr.splitlines())
+    assert line["message"] == f"the console cannot listen on 127.0.0.1:{port}: Address already in use"
+
+
+def test_a_file_of_users_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.write_bytes(b"\xff\xfe")
+    refused = run("serve", "--data", tmp_path / "data", "--add-scram", f"@{users}")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == f"oncelog: --add-scram @{users} cannot be read: it is not UTF-8 text\n"
+
+
+def test_with_json_an_error_that_ends_a_thread_is_json() -> None:
+    program = (
+        "import threading; from oncelog.server.log_lines import log_to_stderr; log_to_stderr('error', as_json=True)\n"
+        "thread = threading.Thread(target=lambda: 1 / 0, name='ours'); thread.start(); thread.join()\n"
+        "class Odd:\n    def __del__(self): raise ValueError('at the end')\n"
+        "Odd()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    thread, finalizer = map(json.loads, ended.stderr.splitlines())
+    assert "ZeroDivisionError" in thread["exception"] and "ours" in thread["message"]
+    assert "at the end" in finalizer["exception"]
+
+
 def test_with_json_an_uncaught_error_and_a_warning_are_json() -> None:
     program = (
         "import warnings; from oncelog.server.log_lines import log_to_stderr; log_to_stderr('warning', as_json=True); "

@@ -33,6 +33,7 @@ NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A host name that browsers may use for it.")
 @click.option("--shared-login", is_flag=True, help="Visitors act with the credentials of --config and --set.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input ends.")
 @cluster_options
 def command(
@@ -42,6 +43,7 @@ def command(
     hosts: tuple[str, ...],
     shared_login: bool,
     log_level: str,
+    log_format: str,
     with_parent: bool,
 ) -> None:
     """Show topics, records with their fates, transactions, groups and pipelines in a browser, until Ctrl-C.
@@ -58,10 +60,10 @@ def command(
     need_packages()
     from oncelog.console.settings import ConsoleSettings
     from oncelog.server.listeners import Address
+    from oncelog.server.log_lines import json_line, log_to_stderr
 
-    logging.basicConfig(
-        level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
+    in_json = log_format == "json"
+    log_to_stderr(log_level, as_json=in_json)
     address = Address.parse(listen)
     token = os.environ.get(TOKEN_ENVIRONMENT)
     settings = ConsoleSettings(
@@ -69,13 +71,16 @@ def command(
     )
     settings.admin_config("user", "password")  # contradictory settings are refused here
 
+    def said(line: str) -> str:
+        return json_line(logging.INFO, line) if in_json else line
+
     def announce(url: str) -> None:
         if cluster.as_json:
             click.echo(json.dumps({"console": url, "report_token": settings.report_token}))
         else:
-            click.echo(f"oncelog console: {url}")
+            click.echo(said(f"oncelog console: {url}"))
             if not token:
-                click.echo(f"pipelines report to it with {TOKEN_ENVIRONMENT}={settings.report_token}", err=True)
+                click.echo(said(f"pipelines report to it with {TOKEN_ENVIRONMENT}={settings.report_token}"), err=True)
         sys.stdout.flush()
 
     asyncio.run(_serve(settings, address.host, address.port, announce, with_parent))

@@ -33,14 +33,13 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
 
 @contextmanager
 def console_beside(
-    console: str, listeners: Sequence[Listener], settings: Mapping[str, str], allow_changes: bool, as_json: bool
+    console: str, listeners: Sequence[Listener], settings: Mapping[str, str], options: Sequence[str]
 ) -> Iterator[None]:
-    """Run a console during the block; it prints its own address."""
+    """Run a console with these ``options`` too during the block; it prints its own address."""
     command = [sys.executable, "-m", "oncelog", "console", "--listen", console, "--with-parent"]
     for name, value in _client_properties(listeners, settings).items():
         command += ["--set", f"{name}={value}"]
-    command += ["--allow-changes"] * allow_changes + ["--json"] * as_json
-    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    process = subprocess.Popen([*command, *options], stdin=subprocess.PIPE)
     try:
         yield
     finally:

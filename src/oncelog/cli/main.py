@@ -2,6 +2,7 @@
 
 Each subcommand is a module of this package with a click command or group named ``command``. Exit status: 0 done,
 1 refused or failed (one sentence on standard error), 2 wrong usage. ``--debug`` may stand anywhere before a ``--``.
+With ``--log-format json`` the sentence is a line of the log: containers collect both streams as one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
@@ -47,6 +50,9 @@ COMMANDS = {
 }
 
 LISTED = ", ".join(COMMANDS)
+
+LOGGING = ("serve", "console")
+"""Commands with ``--log-format``."""
 
 SUBCOMMANDS = {
     "transactions": "history describe-producers find-hanging abort fence complete",
@@ -164,7 +170,7 @@ def main(
     _open_missing_streams()
     args, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     if not debug:
-        sys.excepthook = _say_bug
+        sys.excepthook = partial(_say_bug, args)
     try:
         code = command.main(args, prog_name="oncelog", standalone_mode=False, obj=loading)
     except click.exceptions.Exit as ended:
@@ -179,7 +185,7 @@ def main(
         if debug:
             raise
         step = NEXT_STEPS.get(error.error) if isinstance(error, KafkaError) and "; " not in str(error) else None
-        click.echo(f"oncelog: {error}" + (f"; {step}" if step else ""), err=True)
+        _say(f"{error}" + (f"; {step}" if step else ""), args)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -203,6 +209,31 @@ def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     return kept, len(kept) < len(args)
 
 
+def _say(sentence: str, args: Sequence[str]) -> None:
+    """Say what ended the command, in the format of its log."""
+    if _logs_json(args):
+        import logging
+
+        from oncelog.server.log_lines import json_line
+
+        click.echo(json_line(logging.ERROR, sentence), err=True)
+    else:
+        click.echo(f"oncelog: {sentence}", err=True)
+
+
+def _logs_json(args: Sequence[str]) -> bool:
+    """Whether ``--log-format json`` is among the arguments, read without click: they may be what click refuses."""
+    given = "text"
+    for argument, following in pairwise([*args, ""]):
+        if argument == "--":
+            break
+        if argument == "--log-format":
+            given = following
+        elif argument.startswith("--log-format="):
+            given = argument.partition("=")[2]
+    return given == "json" and args[0] in LOGGING
+
+
 def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
     """Say in one line what is wrong, and where to find the usage. A group without a command shows its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -214,10 +245,10 @@ def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
     text = " ".join(error.format_message().split()).rstrip(".").replace(". (", " (").replace(". Did", "; did")
     text = text.replace("integer range", "whole number")
     then = " See" if text.endswith("?") else "; see"
-    click.echo(f"oncelog: {text[:1].lower()}{text[1:]}{then} {where} --help", err=True)
+    _say(f"{text[:1].lower()}{text[1:]}{then} {where} --help", args)
 
 
-def _say_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _say_bug(args: Sequence[str], kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Report an unexpected error: also in one sentence, and how to see more."""
     what = f"{kind.__name__}: {error}" if str(error) else kind.__name__
-    click.echo(f"oncelog: unexpected {what}; run it again with --debug and report it", err=True)
+    _say(f"unexpected {what}; run it again with --debug and report it", args)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +14,7 @@ import click
 from oncelog.cli.console_beside import check_console, console_beside
 from oncelog.cli.parameters import PathParameter
 from oncelog.cli.properties import given_properties
-from oncelog.errors import ConfigError, OncelogError
+from oncelog.errors import ConfigError
 from oncelog.server.listeners import Address, Listener, parse_listeners
 from oncelog.server.log_lines import json_line, log_to_stderr
 from oncelog.server.opening import DEFAULT_LISTENER, data_folder
@@ -93,74 +93,63 @@ def command(
     """
     in_json = log_format == "json"
     log_to_stderr(log_level, as_json=in_json)
-    with _refusals_logged() if in_json else contextlib.nullcontext():
-        settings = given_properties(config, assignments)
+    settings = given_properties(config, assignments)
 
-        def announce(listeners: Sequence[Listener], metrics: Address | None) -> None:
-            if as_json:
-                addresses: dict[str, list[str]] = {}
-                for listener in listeners:
-                    addresses.setdefault(listener.name, []).append(str(listener.address))
-                first = ",".join(addresses[listeners[0].name])
-                said = {
-                    "listening": first,
-                    "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
-                    "data": str(data) if data else None,
-                }
-                said |= {"metrics": str(metrics)} if metrics is not None else {}
-                said |= {"faults": faulty.address} if faulty is not None else {}
-                line = json.dumps(said)
-            else:
-                where = f"data in {data}" if data else "data in memory"
-                names = [f"{listener.address} ({listener.name})" for listener in listeners]
-                line = f"oncelog listens on {', '.join(names) if len(names) > 1 else listeners[0].address}, {where}"
-                line += f", metrics on http://{metrics}/metrics" if metrics is not None else ""
-                line += f", faults at http://{faulty.address}/faults" if faulty is not None else ""
-            click.echo(json_line(logging.INFO, line) if in_json and not as_json else line)
-            sys.stdout.flush()
-            if console is not None:
-                shown = as_json or in_json
-                consoles.enter_context(console_beside(console, listeners, settings, console_allow_changes, shown))
-
-        listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
-        data = data_folder(data, settings)
-        served = Address.parse(metrics) if metrics is not None else None
+    def announce(listeners: Sequence[Listener], metrics: Address | None) -> None:
+        if as_json:
+            addresses: dict[str, list[str]] = {}
+            for listener in listeners:
+                addresses.setdefault(listener.name, []).append(str(listener.address))
+            first = ",".join(addresses[listeners[0].name])
+            said = {
+                "listening": first,
+                "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
+                "data": str(data) if data else None,
+            }
+            said |= {"metrics": str(metrics)} if metrics is not None else {}
+            said |= {"faults": faulty.address} if faulty is not None else {}
+            line = json.dumps(said)
+        else:
+            where = f"data in {data}" if data else "data in memory"
+            names = [f"{listener.address} ({listener.name})" for listener in listeners]
+            line = f"oncelog listens on {', '.join(names) if len(names) > 1 else listeners[0].address}, {where}"
+            line += f", metrics on http://{metrics}/metrics" if metrics is not None else ""
+            line += f", faults at http://{faulty.address}/faults" if faulty is not None else ""
+        click.echo(json_line(logging.INFO, line) if in_json and not as_json else line)
+        sys.stdout.flush()
         if console is not None:
-            check_console(console, listeners, settings)
-        elif console_allow_changes:
-            raise ConfigError("--console-allow-changes needs --console HOST:PORT: it says what that console may do")
+            options = [*["--allow-changes"] * console_allow_changes, *["--json"] * as_json, "--log-format", log_format]
+            consoles.enter_context(console_beside(console, listeners, settings, options))
 
-        def reread() -> dict[str, str]:
-            return given_properties(config, assignments)
+    listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
+    data = data_folder(data, settings)
+    served = Address.parse(metrics) if metrics is not None else None
+    if console is not None:
+        check_console(console, listeners, settings)
+    elif console_allow_changes:
+        raise ConfigError("--console-allow-changes needs --console HOST:PORT: it says what that console may do")
 
-        faulty = None
-        with contextlib.ExitStack() as consoles:
-            if faults is not None:
-                from oncelog.faults.served import ServedFaults
+    def reread() -> dict[str, str]:
+        return given_properties(config, assignments)
 
-                faulty = ServedFaults(Address.parse(faults), data)
-                consoles.callback(faulty.stop)
-            serve(
-                listeners,
-                data,
-                settings,
-                announce,
-                [_from_file(text) for text in first_users],
-                nodes,
-                served,
-                reread,
-                faulty,
-            )
+    faulty = None
+    with contextlib.ExitStack() as consoles:
+        if faults is not None:
+            from oncelog.faults.served import ServedFaults
 
-
-@contextlib.contextmanager
-def _refusals_logged() -> Iterator[None]:
-    """What ends the start is a line of the log, too: a container collects both streams."""
-    try:
-        yield
-    except OncelogError as error:
-        click.echo(json_line(logging.ERROR, str(error)), err=True)
-        raise click.exceptions.Exit(1) from None
+            faulty = ServedFaults(Address.parse(faults), data)
+            consoles.callback(faulty.stop)
+        serve(
+            listeners,
+            data,
+            settings,
+            announce,
+            [_from_file(text) for text in first_users],
+            nodes,
+            served,
+            reread,
+            faulty,
+        )
 
 
 def _from_file(text: str) -> str:
@@ -172,3 +161,5 @@ def _from_file(text: str) -> str:
             return file.read().strip()
     except OSError as error:
         raise ConfigError(f"--add-scram {text} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"--add-scram {text} cannot be read: it is not UTF-8 text") from error

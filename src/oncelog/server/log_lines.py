@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 from datetime import UTC, datetime
 from types import TracebackType
 
@@ -49,7 +50,25 @@ def log_to_stderr(level: str, *, as_json: bool) -> None:
     if as_json:
         logging.captureWarnings(True)
         sys.excepthook = _log_uncaught
+        threading.excepthook = _log_end_of_thread
+        sys.unraisablehook = _log_unraisable
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     logging.getLogger("oncelog").critical("unexpected %s", kind.__name__, exc_info=(kind, error, trace))
+
+
+def _log_end_of_thread(ended: threading.ExceptHookArgs) -> None:
+    name = ended.thread.name if ended.thread is not None else "a thread"
+    error = ended.exc_value or ended.exc_type()
+    logging.getLogger("oncelog").critical(
+        "unexpected %s in %s", ended.exc_type.__name__, name, exc_info=(ended.exc_type, error, ended.exc_traceback)
+    )
+
+
+def _log_unraisable(found: sys.UnraisableHookArgs) -> None:
+    error = found.exc_value or found.exc_type()
+    logging.getLogger("oncelog").error(
+        "%s: %r", found.err_msg or "exception ignored in", found.object,
+        exc_info=(found.exc_type, error, found.exc_traceback),
+    )  # fmt: skip

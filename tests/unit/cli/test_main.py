@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 from oncelog.cli import loading
-from oncelog.cli.main import _say_bug, _without_debug, main
+from oncelog.cli.main import _logs_json, _say_bug, _without_debug, main
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,24 @@ def test_debug_may_stand_anywhere_before_the_double_dash(given: list[str], kept:
 def test_a_bug_without_a_message_is_named_by_its_kind(
     error: Exception, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _say_bug(type(error), error, None)
+    _say_bug(["topics", "list"], type(error), error, None)
     assert capsys.readouterr().err == f"oncelog: unexpected {said}; run it again with --debug and report it\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "in_json"),
+    [
+        (["serve", "--log-format", "json", "--nope"], True),
+        (["console", "--nope", "--log-format=json"], True),
+        (["serve", "--log-format", "json", "--log-format", "text"], False),
+        (["serve", "--log-format"], False),
+        (["serve", "--", "--log-format", "json"], False),
+        (["topics", "--log-format", "json"], False),
+        ([], False),
+    ],
+)
+def test_arguments_that_cannot_be_read_still_say_the_format_of_the_log(given: list[str], in_json: bool) -> None:
+    assert _logs_json(given) is in_json
 
 
 def test_a_program_that_runs_a_command_keeps_its_own_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,7 @@ PACKAGE = ROOT / "src" / "oncelog"
 
 IN_CIRCLES = {
     "broker": 33,
-    "cli": 2,
-    "client.aio": 2,
-    "server": 7,
     "spark": 2,
-    "testing.simulation": 3,
 }
 """How many modules of a package still import each other in a circle, imports for type checkers counted.
 

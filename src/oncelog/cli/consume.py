@@ -3,51 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oncelog.cli.completion import complete_groups, complete_topics
+from oncelog.cli.consume_range import POLL_MS, What, bounds, partitions_of
 from oncelog.cli.options import Cluster, Seconds, cluster_options, text
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
+from oncelog.cli.stop_signal import Stop
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
-from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
-from oncelog.errors import ConfigError, OncelogError
-from oncelog.types import TopicPartition, partitions_there
+from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, parse_offset, parse_time
+from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin, Consumer
     from oncelog.client.core.structs import ConsumerRecord
 
-POLL_MS = 500
 PATIENCE_S = 10
 """After this time without a partition, and without an error, a member of a group is told why that may be: longer than
 the first rebalance of a group takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class What:
-    """What to read and when to stop; ``timeout`` in seconds without a record, ``until_ms`` a time of records."""
-
-    topics: tuple[str, ...]
-    partitions: tuple[int, ...]
-    start: Place
-    max_messages: int | None
-    timeout: float | None
-    to_end: bool
-    until_ms: int | None
-
-    @property
-    def ends(self) -> bool:
-        """Whether to stop at an offset of each partition."""
-        return self.to_end or self.until_ms is not None
 
 
 @click.command("consume")
@@ -168,30 +149,6 @@ def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:
         )
 
 
-class Stop:
-    """Asked by Ctrl-C or SIGTERM, the end of a consumer that ran until then; a second signal interrupts at once,
-    also in the middle of writing into a pipe that nobody reads.
-
-    :param told: called from the handler of the first signal, on the main thread.
-    """
-
-    def __init__(self, told: Callable[[], object] | None = None) -> None:
-        self.asked = False
-        self._told = told
-        for number in _AT_ONCE:
-            signal.signal(number, self._ask)
-
-    def _ask(self, number: int, frame: Any) -> None:
-        self.asked = True
-        for known, handler in _AT_ONCE.items():
-            signal.signal(known, handler)
-        if self._told is not None:
-            self._told()
-
-
-_AT_ONCE: Mapping[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-
-
 def _consume(
     cluster: Cluster, what: What, group: str | None, isolation: str | None, line: Line, *, from_beginning: bool
 ) -> None:
@@ -235,20 +192,6 @@ def _bounds(
         what, offsets(EARLIEST), offsets(LATEST), offsets(what.start.lookup()),
         None if what.until_ms is None else offsets(what.until_ms),
     )  # fmt: skip
-
-
-def bounds(
-    what: What,
-    first: Mapping[TopicPartition, int],
-    end: Mapping[TopicPartition, int],
-    at_start: Mapping[TopicPartition, int],
-    at_until: Mapping[TopicPartition, int] | None,
-) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
-    """The offsets to begin at, and to stop at, if any, from the answers of ListOffsets."""
-    starts = offsets_of(what.start, at_start, first, end)
-    if at_until is not None:
-        return starts, offsets_of(Place(Kind.TIME), at_until, first, end)
-    return starts, dict(end) if what.to_end else None
 
 
 class _NotAssigned:
@@ -326,17 +269,3 @@ def _stay_at_ends(
                 consumer.pause(name)
             except IllegalStateError:  # the group took it away: another member has it
                 continue
-
-
-def partitions_of(what: What, counts: Mapping[str, int]) -> list[TopicPartition]:
-    """The partitions to read.
-
-    :raises OncelogError: a topic does not have one of them.
-    """
-    for number in what.partitions:
-        for topic, count in counts.items():
-            if number >= count:
-                raise OncelogError(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
-    return [
-        TopicPartition(topic, number) for topic, count in counts.items() for number in (what.partitions or range(count))
-    ]

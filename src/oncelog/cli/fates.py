@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
-from oncelog.cli.consume import POLL_MS, Stop, What, bounds, partitions_of
+from oncelog.cli.consume_range import POLL_MS, What, bounds, partitions_of
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import decoded, dumped, shown
+from oncelog.cli.stop_signal import Stop
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import FateReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig

@@ -23,14 +23,14 @@ import math
 import socket
 import time
 from struct import Struct
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from oncelog.server.listeners import host_text
-from oncelog.server.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending
+from oncelog.server.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending, SendingHost
 
 if TYPE_CHECKING:
     from oncelog.broker.security.session import Session
-    from oncelog.server.server import Server
+    from oncelog.server.spare_buffers import SpareBuffers
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,23 @@ NS_OF_A_BYTE = 2
 """Requests that take long cost more: half a millisecond is a whole turn, or a pipeline of them would delay everyone."""
 _SIZE = Struct(">i")
 PRODUCE = 0
+
+
+class ConnectionHost(SendingHost, Protocol):
+    """What a connection needs of the server that serves it."""
+
+    max_request_bytes: int
+    read_buffer: bytearray
+    read_view: memoryview
+    spare_buffers: SpareBuffers
+    is_stopping: bool
+
+    def now_ms(self) -> int: ...
+
+    def admit(self, connection: Connection) -> str | None:
+        """Count a new connection; returns why it is not served, if it is not."""
+
+    def forget(self, connection: Connection) -> None: ...
 
 
 class Connection(Sending, asyncio.BufferedProtocol):
@@ -77,7 +94,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
         "session",
     )
 
-    def __init__(self, server: Server, connection_id: int, session: Session) -> None:
+    _server: ConnectionHost
+
+    def __init__(self, server: ConnectionHost, connection_id: int, session: Session) -> None:
         super().__init__(server)
         self.connection_id = connection_id
         self.session = session

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.node import Node
 from oncelog.broker.security.session import SecurityProtocol, Session
-from oncelog.server.connection import Connection
+from oncelog.server.connection import Connection, ConnectionHost
 from oncelog.server.listeners import Listener, for_listener
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from oncelog.broker.security.distinguished_name import PrincipalMapper
     from oncelog.broker.security.sasl_gate import Login, SaslGate
     from oncelog.broker.security.sasl_mechanisms import Mechanism
-    from oncelog.server.server import Server
     from oncelog.server.tls import TlsContexts, TlsSettings
 
 logger = logging.getLogger(__name__)
@@ -81,7 +80,7 @@ class Door:
         if self._tried is None:
             self._warn_if_open(settings)
 
-    def connection(self, server: Server, connection_id: int) -> Connection:
+    def connection(self, server: ConnectionHost, connection_id: int) -> Connection:
         """The protocol object of an accepted connection."""
         session = Session(node=self._node, listener=self.listener.name, gate=self._gate())
         if self._contexts is None:

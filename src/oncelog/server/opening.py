@@ -310,13 +310,13 @@ def _start(
 def _sync_metadata_elsewhere(server: Server, machine: Machine, log: StoreLog) -> None:
     worker = machine.worker(server.loop, METADATA_WORKER)
     server.at_end += [worker.stop, log.close]
-    elsewhere = server.broker.logs.elsewhere = Elsewhere(server, worker)
+    elsewhere = server.broker.logs.elsewhere = Elsewhere(worker, server.done_elsewhere)
     server.broker.metadata_sync.begin(elsewhere, log.sync, threading.Lock())
 
 
 def _write_elsewhere(server: Server, machine: Machine) -> None:
     """Have another thread write large batches."""
-    elsewhere = Elsewhere(server, machine.worker(server.loop, "oncelog-writer"))
+    elsewhere = Elsewhere(machine.worker(server.loop, "oncelog-writer"), server.done_elsewhere)
     server.answered_elsewhere.append(elsewhere)
     server.broker.large_writes.begin(elsewhere, threading.Lock)
 

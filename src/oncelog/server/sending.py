@@ -11,15 +11,16 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.errors import StorageError
 from oncelog.log.results import FileSlice
 from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
     from oncelog.broker.context import Part
-    from oncelog.server.server import Server
+    from oncelog.broker.request_memory import RequestMemory
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,18 @@ class UnreadableFile(StorageError):
         self.part = part
 
 
+class SendingHost(Protocol):
+    """What the answers of a connection need of the server that serves it."""
+
+    broker: Broker
+    loop: asyncio.AbstractEventLoop
+    memory: RequestMemory
+
+    def wants_write(self, connection: Sending) -> None: ...
+
+    def turn_ends(self) -> None: ...
+
+
 class Sending:
     """What a connection has to send; ``turn_used`` is how much of its turn it has used."""
 
@@ -70,7 +83,7 @@ class Sending:
         "silent",
     )
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: SendingHost) -> None:
         self._server = server
         self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None

@@ -86,7 +86,7 @@ class Server:
         broker.slices.worked_at_once = partial(self.loop.call_soon, broker.slices.new_round)
         self._syncing = Syncing(self, flushers)
         self._background = background
-        self._checking = Elsewhere(self, checker)
+        self._checking = Elsewhere(checker, self.done_elsewhere)
         self.answered_elsewhere = [self._checking]  # all work on other threads that answers wait for
         if broker.cluster is None:  # whose turns are each one node's
             broker.validation_thread.worker = self._checking

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.log_manager import FlushJob
 from oncelog.errors import StorageError
@@ -19,7 +19,10 @@ from oncelog.server.workers import Worker
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.server.server import Server
+    import asyncio
+
+    from oncelog.broker.broker import Broker
+    from oncelog.metrics.shell import ShellCounts
 
 QUICK_SYNC_S = 0.001
 """While small syncs take less than this on average, they run on the loop's thread: handing one to another thread and
@@ -27,6 +30,19 @@ back costs more, and producers wait for it in any case."""
 SYNCS_AT_ONCE = 10
 """Threads of a round under the flush policy ``commit``. With transactions, which touch many of the coordinators'
 partitions, 4 gave 2.2 times and 10 gave 3.6 times the rate of one; with four partitions 4 are enough."""
+
+
+class SyncingHost(Protocol):
+    """What the syncs need of the server whose broker's log they sync."""
+
+    broker: Broker
+    loop: asyncio.AbstractEventLoop
+    counts: ShellCounts
+    is_stopping: bool
+
+    def now_ms(self) -> int: ...
+
+    def turn_ends(self) -> None: ...
 
 
 class _Round:
@@ -50,7 +66,7 @@ class _Round:
 class Syncing:
     """The syncs of one server; each of its ``workers`` does a part of a round."""
 
-    def __init__(self, server: Server, workers: Sequence[Worker]) -> None:
+    def __init__(self, server: SyncingHost, workers: Sequence[Worker]) -> None:
         self._server = server
         self._workers = workers
         self._scheduled = False

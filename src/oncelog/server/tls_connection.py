@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.security.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
 from oncelog.log.results import FileSlice
-from oncelog.server.connection import Connection
+from oncelog.server.connection import Connection, ConnectionHost
 from oncelog.server.tls import PIECE_BYTES, TlsStream, refusal
 
 if TYPE_CHECKING:
     from oncelog.broker.security.session import Session
-    from oncelog.server.server import Server
 
 
 MOST_UNASKED_BYTES = 16 * 1024
@@ -35,7 +34,7 @@ class TlsConnection(Connection):
 
     def __init__(
         self,
-        server: Server,
+        server: ConnectionHost,
         connection_id: int,
         session: Session,
         context: ssl.SSLContext,

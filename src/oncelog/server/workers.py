@@ -8,10 +8,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from oncelog.server.server import Server
 
 
 class Worker:
@@ -60,11 +56,18 @@ class Worker:
 
 
 class Elsewhere:
-    """Work that answers wait for, on a worker's thread; ends a turn when done. Implements ``ports.Background``."""
+    """Work that answers wait for, on a worker's thread. Implements ``ports.Background``.
 
-    def __init__(self, server: Server, worker: Worker) -> None:
-        self._server = server
+    :param report: called on the loop's thread with the ``done`` of finished work and its error.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        report: Callable[[Callable[[Exception | None], None], Exception | None], None],
+    ) -> None:
         self.worker = worker
+        self._report = report
         self.under_way = 0
         """Work begun here whose end has not been reported to the core yet."""
 
@@ -84,4 +87,4 @@ class Elsewhere:
 
     def _done(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
         self.under_way -= 1
-        self._server.done_elsewhere(done, error)
+        self._report(done, error)

@@ -11,7 +11,7 @@ import pytest
 
 BLOCKED = """
 import os, sys
-from oncelog.cli.consume import Stop
+from oncelog.cli.stop_signal import Stop
 try:
     stop = Stop(lambda: os.write(1, b"told %d\\n" % stop.asked))
     reader, writer = os.pipe()

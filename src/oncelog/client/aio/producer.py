@@ -448,7 +448,7 @@ class Producer(Generic[SentK, SentV]):
             raise IllegalStateError("the producer has no two-phase commit; give it two_phase_commit=True")
         return transactions
 
-    def transaction(self) -> Transaction[SentK, SentV]:
+    def transaction(self) -> Transaction[Self]:
         """``async with producer.transaction():`` commits at the end, and on an exception aborts unless prepared."""
         self._transactional()
         return Transaction(self)

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import logging
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic
+from typing import Generic, Protocol, TypeVar
 
 from oncelog.client.aio.cluster import settled
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.errors import FatalProducerError, KafkaError, KafkaTimeoutError
-from oncelog.client.core.structs import SentK, SentV
 from oncelog.client.core.transaction_manager import TransactionManager
-
-if TYPE_CHECKING:
-    from oncelog.client.aio.producer import Producer
 
 log = logging.getLogger(__name__)
 
 
-class Transaction(Generic[SentK, SentV]):
+class Transactional(Protocol):
+    """A producer with transactions."""
+
+    @property
+    def transaction_open(self) -> bool: ...
+
+    async def begin_transaction(self) -> None: ...
+
+    async def commit_transaction(self) -> None: ...
+
+    async def abort_transaction(self) -> None: ...
+
+
+ProducerT = TypeVar("ProducerT", bound=Transactional)
+
+
+class Transaction(Generic[ProducerT]):
     """Commits at the end, aborts on an exception."""
 
-    def __init__(self, producer: Producer[SentK, SentV]) -> None:
+    def __init__(self, producer: ProducerT) -> None:
         self._producer = producer
 
-    async def __aenter__(self) -> Producer[SentK, SentV]:
+    async def __aenter__(self) -> ProducerT:
         await self._producer.begin_transaction()
         return self._producer
 

@@ -11,16 +11,42 @@ import errno
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oncelog.testing.simulation.errors import NotSimulated
-from oncelog.testing.simulation.loop import Process
+from oncelog.testing.simulation.loop import Process, SimulatedLoop
 
 if TYPE_CHECKING:
-    from oncelog.testing.simulation.network import Network
+    import random
 
 FIN, RST = b"FIN", b"RST"
 Where = tuple[str, int]
+
+
+class ConnectionNetwork(Protocol):
+    """What a connection needs of the simulated network, which decides what happens to it."""
+
+    loop: SimulatedLoop
+    rng: random.Random
+
+    @property
+    def window_bytes(self) -> int: ...
+
+    def delay_ns(self) -> int: ...
+
+    def splits(self) -> bool: ...
+
+    def is_parted(self, client: str, server: Where) -> bool: ...
+
+    def note_delivery(self, connection: Connection, receiver: SimulatedTransport, data: bytes) -> bool: ...
+
+    def forget(self, end: SimulatedTransport) -> None: ...
+
+    def reserve(self, address: Where) -> Where: ...
+
+    def release(self, descriptor: int, address: Where | None) -> None: ...
+
+    def descriptor_for(self, transport: SimulatedTransport | None) -> SimulatedSocket: ...
 
 
 class Direction:
@@ -135,12 +161,12 @@ class Direction:
 class Connection:
     """Two ends and two directions."""
 
-    def __init__(self, network: Network, client: str, server: Where, number: int) -> None:
+    def __init__(self, network: ConnectionNetwork, client: str, server: Where, number: int) -> None:
         self.network = network
         self.client = client
         self.server = server
         self.number = number
-        self.window = network.habits.window_bytes
+        self.window = network.window_bytes
         self.asked = ""
         """The API of the last request that arrived."""
         self.ends: tuple[SimulatedTransport, SimulatedTransport]
@@ -256,7 +282,7 @@ class SimulatedSocket:
 
     family, type, proto = socket.AF_INET, socket.SOCK_STREAM, 6
 
-    def __init__(self, network: Network, descriptor: int, transport: SimulatedTransport | None) -> None:
+    def __init__(self, network: ConnectionNetwork, descriptor: int, transport: SimulatedTransport | None) -> None:
         self._network = network
         self._descriptor = descriptor
         self._transport = transport

@@ -14,14 +14,12 @@ import heapq
 import math
 import socket
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oncelog.testing.simulation.errors import NotSimulated, SimulationError
 
 if TYPE_CHECKING:
     import random
-
-    from oncelog.testing.simulation.network import Network
 
 MOST_TURNS_AT_ONE_TIME = 200_000
 """After this many turns of the loop without any time passing, something is spinning."""
@@ -45,6 +43,18 @@ class Process:
 
 
 RUNNING: contextvars.ContextVar[Process] = contextvars.ContextVar("oncelog simulated process")
+
+
+class LoopNetwork(Protocol):
+    """What the loop needs of the simulated network."""
+
+    async def connect(self, factory: Any, host: str, port: int) -> tuple[asyncio.Transport, Any]: ...
+
+    def listen(self, factory: Any, host: Any, port: Any, sock: Any) -> Any: ...
+
+    def add_writer(self, descriptor: int, callback: Callable[..., Any], args: tuple[Any, ...]) -> None: ...
+
+    def remove_writer(self, descriptor: int) -> bool: ...
 
 
 class _NoSelector:
@@ -83,7 +93,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._idle_turns = 0
         self.is_over = False
         """Whether the simulation has ended: nothing is called any more."""
-        self.network: Network | None = None
+        self.network: LoopNetwork | None = None
         self.failures: list[dict[str, Any]] = []
         """Exceptions from callbacks and tasks that nobody caught."""
         self.set_exception_handler(lambda loop, context: self.failures.append(context))
@@ -195,7 +205,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             raise NotSimulated("TLS is not simulated: use listeners and clients without it")
         return self._net().listen(protocol_factory, host, port, options.get("sock"))
 
-    def _net(self) -> Network:
+    def _net(self) -> LoopNetwork:
         if self.network is None:
             raise SimulationError("the loop has no network yet")
         return self.network

@@ -124,6 +124,10 @@ class Network:
 
     # --- habits
 
+    @property
+    def window_bytes(self) -> int:
+        return self.habits.window_bytes
+
     def delay_ns(self) -> int:
         habits, rng = self.habits, self.rng
         low, high = habits.delay_s

@@ -1,0 +1,58 @@
+"""What ``oncelog consume`` reads: which partitions, from where, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oncelog.client.positions import Kind, Place, offsets_of
+from oncelog.errors import OncelogError
+from oncelog.types import TopicPartition, partitions_there
+
+POLL_MS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class What:
+    """What to read and when to stop; ``timeout`` in seconds without a record, ``until_ms`` a time of records."""
+
+    topics: tuple[str, ...]
+    partitions: tuple[int, ...]
+    start: Place
+    max_messages: int | None
+    timeout: float | None
+    to_end: bool
+    until_ms: int | None
+
+    @property
+    def ends(self) -> bool:
+        """Whether to stop at an offset of each partition."""
+        return self.to_end or self.until_ms is not None
+
+
+def bounds(
+    what: What,
+    first: Mapping[TopicPartition, int],
+    end: Mapping[TopicPartition, int],
+    at_start: Mapping[TopicPartition, int],
+    at_until: Mapping[TopicPartition, int] | None,
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
+    """The offsets to begin at, and to stop at, if any, from the answers of ListOffsets."""
+    starts = offsets_of(what.start, at_start, first, end)
+    if at_until is not None:
+        return starts, offsets_of(Place(Kind.TIME), at_until, first, end)
+    return starts, dict(end) if what.to_end else None
+
+
+def partitions_of(what: What, counts: Mapping[str, int]) -> list[TopicPartition]:
+    """The partitions to read.
+
+    :raises OncelogError: a topic does not have one of them.
+    """
+    for number in what.partitions:
+        for topic, count in counts.items():
+            if number >= count:
+                raise OncelogError(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
+    return [
+        TopicPartition(topic, number) for topic, count in counts.items() for number in (what.partitions or range(count))
+    ]

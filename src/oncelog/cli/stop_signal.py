@@ -1,0 +1,31 @@
+"""Ctrl-C and SIGTERM of a command that runs until one of them comes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+class Stop:
+    """Asked by Ctrl-C or SIGTERM, the end of a consumer that ran until then; a second signal interrupts at once,
+    also in the middle of writing into a pipe that nobody reads.
+
+    :param told: called from the handler of the first signal, on the main thread.
+    """
+
+    def __init__(self, told: Callable[[], object] | None = None) -> None:
+        self.asked = False
+        self._told = told
+        for number in _AT_ONCE:
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, frame: Any) -> None:
+        self.asked = True
+        for known, handler in _AT_ONCE.items():
+            signal.signal(known, handler)
+        if self._told is not None:
+            self._told()
+
+
+_AT_ONCE: Mapping[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}

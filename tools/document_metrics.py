@@ -9,8 +9,8 @@ from pathlib import Path
 
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.exposition import Family
-from oncelog.spark.pipeline_series import FAMILIES as PIPELINE_FAMILIES
-from oncelog.spark.pipeline_series import PIPELINE
+from oncelog.spark.pipeline.series import FAMILIES as PIPELINE_FAMILIES
+from oncelog.spark.pipeline.series import PIPELINE
 from tools import client_metrics
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"

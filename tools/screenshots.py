@@ -22,9 +22,9 @@ import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.spark.marker import Marker
 from oncelog.spark.progress import Progress
 from oncelog.spark.reporting import ConsoleReporter
+from oncelog.spark.sink.marker import Marker
 from oncelog.types import TopicPartition
 from tests.support.running_console import BROWSERS, TOKEN, RunningConsole
 

@@ -24,9 +24,9 @@ from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.records import native
 from oncelog.server.listeners import Address
-from oncelog.spark.checkpoint import Checkpoint
-from oncelog.spark.marker import Marker, Memory
 from oncelog.spark.python import worker_python_problem
+from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.sink.marker import Marker, Memory
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call, run
 from tests.conftest import RunningBroker

@@ -11,8 +11,8 @@ import pytest
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.spark.checkpoint import Checkpoint
-from oncelog.spark.marker import Marker, Memory
+from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.sink.marker import Marker, Memory
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 from tests.spark.kafka_records import create_topic

@@ -12,7 +12,7 @@ import pytest
 from oncelog.client.aio import Admin, Producer, connection
 from oncelog.client.core.config import AdminConfig, ProducerConfig
 from oncelog.errors import ConfigError, KafkaError
-from oncelog.spark.connections import cluster_for
+from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.options import parse_sink_options, parse_source_options
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.token_server import TokenServer, unsecured_token

@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.spark.marker import Marker
 from oncelog.spark.progress import Progress
 from oncelog.spark.reporting import ConsoleReporter
+from oncelog.spark.sink.marker import Marker
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
 from tests.support.running_console import TOKEN, RunningConsole

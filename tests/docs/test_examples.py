@@ -152,7 +152,7 @@ def test_pages_show_the_examples_of_the_repository_as_they_are() -> None:
 
 @pytest.mark.parametrize("example", _of("toml"))
 def test_pipeline_files_can_be_loaded(example: Example, tmp_path: Path) -> None:
-    from oncelog.spark.pipeline_file import load_pipelines
+    from oncelog.spark.pipeline.file import load_pipelines
 
     (tmp_path / "pipeline.toml").write_text(example.text)
     (tmp_path / "airlines.csv").write_text("carrier,name\nAA,American\n")

@@ -192,7 +192,7 @@ def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.LogCaptureFixture) -> None:
     from oncelog.metrics.endpoint import Endpoint
-    from oncelog.spark.pipeline_series import PipelineSource
+    from oncelog.spark.pipeline.series import PipelineSource
 
     class Failing(PipelineSource):
         async def live(self) -> Verdict:
@@ -211,7 +211,7 @@ def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.
 
 def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
     from oncelog.metrics.endpoint import Endpoint
-    from oncelog.spark.pipeline_series import PipelineSource
+    from oncelog.spark.pipeline.series import PipelineSource
 
     asked = threading.Event()
 
@@ -235,7 +235,7 @@ def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> N
 def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.metrics import endpoint as module
     from oncelog.metrics.exposition import Exposition, Format
-    from oncelog.spark.pipeline_series import PipelineSource
+    from oncelog.spark.pipeline.series import PipelineSource
 
     class Large(PipelineSource):
         async def metrics(self, form: Format) -> Exposition:

@@ -9,7 +9,7 @@ import pytest
 
 from oncelog.metrics.endpoint import Endpoint
 from oncelog.spark.executors import Written
-from oncelog.spark.pipeline_series import FAMILIES, PIPELINE, PipelineSource
+from oncelog.spark.pipeline.series import FAMILIES, PIPELINE, PipelineSource
 from oncelog.spark.progress import Progress
 from tests.metrics.pages import health, scrape
 

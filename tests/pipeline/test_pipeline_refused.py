@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 
 from oncelog.errors import OncelogError
-from oncelog.spark.pipeline_file import load_pipelines
+from oncelog.spark.pipeline.file import load_pipelines
 from tests.pipeline.conftest import PipelineCommand
 
 GOOD = '[source]\ntopic = "flights"\n[query]\nsql = "select * from source"\n[sink]\ntopic = "out"\n'

@@ -24,18 +24,11 @@ import greenlet
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.records.batch import BatchBuilder
-from oncelog.spark.kafka_cluster import DEFAULTS, KafkaCluster
-from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Previous, Skip
-from oncelog.spark.sink_protocol import (
-    BatchWrite,
-    PartitionBatch,
-    SinkRefused,
-    abort,
-    close_batch,
-    commit_batch,
-    ignore,
-    open_batch,
-)
+from oncelog.spark.kafka.interface import PartitionBatch
+from oncelog.spark.kafka.kafka_cluster import DEFAULTS, KafkaCluster
+from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.sink.engine import BatchWrite, SinkRefused, abort, close_batch, commit_batch, ignore, open_batch
+from oncelog.spark.sink.marker import Memory, Plan, PlannedBatch, Previous, Skip
 from oncelog.testing.simulation import SimulatedProcess, Simulation
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.simulation.history import History

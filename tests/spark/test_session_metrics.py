@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from oncelog.conformance.expect import eventually
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.session_metrics import serve_metrics
-from oncelog.spark.sink_protocol import Observer, Step, ignore
+from oncelog.spark.sink.engine import Observer, Step, ignore
 from tests.conftest import RunningBroker
 from tests.metrics.pages import health, scrape
 from tests.spark.kafka_records import committed, create_topic, produce

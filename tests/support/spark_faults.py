@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import NamedTuple
 
 from oncelog.errors import OncelogError
-from oncelog.spark.sink_protocol import Observer, Step
-from oncelog.spark.source import OncelogDataSource
+from oncelog.spark.data_source import OncelogDataSource
+from oncelog.spark.sink.engine import Observer, Step
 
 
 class NotReached(OncelogError):

@@ -10,11 +10,11 @@ import pytest
 from oncelog import Admin, Broker
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.records.batch import Record, encode_batch
-from oncelog.spark.connections import cluster_for
-from oncelog.spark.executors import timeouts_ms
+from oncelog.spark.executors.carrier import timeouts_ms
+from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import SinkOptions, parse_sink_options
-from oncelog.spark.planning import now_ms
-from oncelog.spark.sink_protocol import PartitionBatch
+from oncelog.spark.sink.planning import now_ms
 from tests.client.reading import read_back
 from tests.conftest import RunningBroker
 

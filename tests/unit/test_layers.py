@@ -13,7 +13,6 @@ PACKAGE = ROOT / "src" / "oncelog"
 
 IN_CIRCLES = {
     "broker": 33,
-    "spark": 2,
 }
 """How many modules of a package still import each other in a circle, imports for type checkers counted.
 

@@ -80,10 +80,10 @@ COMPLEX_FUNCTIONS = {
     "oncelog/server/opening.py:open_server": "the order in which a server starts, with what is undone if a step fails",
     "oncelog/server/sending.py:write": HOT,
     "oncelog/server/server.py:turn_ends": HOT,
-    "oncelog/spark/executors.py:_by_executors": ONE_LOOP,
+    "oncelog/spark/executors/carrier.py:_by_executors": ONE_LOOP,
     "oncelog/spark/java_regex.py:_escape": EACH_FIELD,
-    "oncelog/spark/lanes.py:send_in_lanes": ONE_LOOP,
-    "oncelog/spark/marker.py:_why_unknown": EACH_FIELD,
+    "oncelog/spark/kafka/lanes.py:send_in_lanes": ONE_LOOP,
+    "oncelog/spark/sink/marker.py:_why_unknown": EACH_FIELD,
     "tests/hostile/test_large_batches.py:test_large_and_small_batches_in_the_same_partitions": ONE_SCRIPT,
     "tests/interop/admin/test_same_answers.py:_found": EACH_FIELD,
     "tests/interop/any_request/values.py:likely": EACH_FIELD,
@@ -94,7 +94,7 @@ COMPLEX_FUNCTIONS = {
     "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
     "tests/unit/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
     "tests/unit/server/test_disk.py:test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
-    "tests/unit/spark/test_lanes.py:test_failure_is_raised_when_nothing_is_under_way_any_more": ONE_SCRIPT,
+    "tests/unit/spark/kafka/test_lanes.py:test_failure_is_raised_when_nothing_is_under_way_any_more": ONE_SCRIPT,
 }
 
 

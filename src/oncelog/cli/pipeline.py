@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from oncelog.spark.pipeline import Pipeline
-    from oncelog.spark.pipeline_run import RunSettings
-    from oncelog.spark.pipeline_series import PipelineSource
+    from oncelog.spark.pipeline.running import RunSettings
+    from oncelog.spark.pipeline.series import PipelineSource
     from oncelog.spark.progress import Progress
 
 
@@ -112,8 +112,8 @@ def run(
       oncelog pipeline run flights.py --bootstrap-server kafka:9092 --master spark://spark:7077
     """
     _need_spark()
-    from oncelog.spark.pipeline_file import load_pipelines
-    from oncelog.spark.pipeline_run import RunSettings
+    from oncelog.spark.pipeline.file import load_pipelines
+    from oncelog.spark.pipeline.running import RunSettings
 
     pipelines = _chosen(load_pipelines(file), only, file)
     settings = _assignments(spark_settings)
@@ -205,7 +205,7 @@ def _run(
     report: Show,
     measured: PipelineSource,
 ) -> None:
-    from oncelog.spark.pipeline_run import check, spark_log, start, watch
+    from oncelog.spark.pipeline.running import check, spark_log, start, watch
     from oncelog.spark.session import session
 
     told: set[str] = set()
@@ -325,7 +325,7 @@ class Show(Protocol):
 @contextlib.contextmanager
 def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]:
     """Count what the run does, and serve the metrics if an address is given."""
-    from oncelog.spark.pipeline_series import PipelineSource
+    from oncelog.spark.pipeline.series import PipelineSource
 
     source = PipelineSource(names)
     if address is None:

@@ -14,8 +14,8 @@ from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
-    from oncelog.spark.checkpoint import Checkpoint
-    from oncelog.spark.doctor import Diagnosis, LogState
+    from oncelog.spark.sink.checkpoint import Checkpoint
+    from oncelog.spark.sink.doctor import Diagnosis, LogState
 
 END = -1
 
@@ -67,10 +67,10 @@ def diagnoses(
 
     if find_spec("pyarrow") is None:
         raise OncelogError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
-    from oncelog.spark.checkpoint import Checkpoint
-    from oncelog.spark.doctor import diagnose, groups_of
-    from oncelog.spark.marker import OnMissingMarker
-    from oncelog.spark.planning import now_ms
+    from oncelog.spark.options import OnMissingMarker
+    from oncelog.spark.sink.checkpoint import Checkpoint
+    from oncelog.spark.sink.doctor import diagnose, groups_of
+    from oncelog.spark.sink.planning import now_ms
 
     _check_folder(checkpoint)
     found = Checkpoint(checkpoint)
@@ -96,8 +96,8 @@ def _check_folder(checkpoint: str) -> None:
 
 
 def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str) -> LogState:
-    from oncelog.spark.doctor import LogState
-    from oncelog.spark.kafka_cluster import KafkaCluster
+    from oncelog.spark.kafka.kafka_cluster import KafkaCluster
+    from oncelog.spark.sink.doctor import LogState
 
     offsets = admin.list_consumer_group_offsets(group)
     topics = sorted({partition.topic for partition in offsets})

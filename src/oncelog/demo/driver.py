@@ -23,8 +23,8 @@ from oncelog.demo import pipelines as definitions
 from oncelog.demo.observed_source import Journal, ObservedDataSource, observing
 from oncelog.demo.pipelines import delays_by_hour, flights_enriched
 from oncelog.spark.pipeline import Pipeline
-from oncelog.spark.pipeline_file import load_pipelines
-from oncelog.spark.pipeline_run import RunSettings, check, start, watch
+from oncelog.spark.pipeline.file import load_pipelines
+from oncelog.spark.pipeline.running import RunSettings, check, start, watch
 from oncelog.spark.progress import Progress
 from oncelog.spark.session import session
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from oncelog.spark.sink_protocol import Step
-from oncelog.spark.source import OncelogDataSource
+from oncelog.spark.data_source import OncelogDataSource
+from oncelog.spark.sink.engine import Step
 
 LONGEST_PAUSE_S = 120.0
 """A commit that is not killed continues after this time, or as soon as the order is cancelled."""

@@ -27,9 +27,9 @@ from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, Event
 from oncelog.demo.rival import Rival, RivalProof
 from oncelog.demo.truth import Truth
 from oncelog.errors import ConfigError, KafkaError, OncelogError
-from oncelog.spark.checkpoint import marker_group
 from oncelog.spark.progress import Progress
-from oncelog.spark.sink_protocol import Step
+from oncelog.spark.sink.checkpoint import marker_group
+from oncelog.spark.sink.engine import Step
 
 FLIGHTS, ENRICHED, DELAYS = "flights", "flights-enriched", "delays-by-hour"
 BY_SPARKS_SINK = "flights-by-sparks-own-sink"

@@ -24,13 +24,21 @@ from oncelog.spark.client_properties import (
     check_client_properties,
 )
 from oncelog.spark.java_regex import NotJavaRegex, compile_java
-from oncelog.spark.marker import OnMissingMarker
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 T = TypeVar("T")
 
 OptionValue: TypeAlias = str | int | float | bool
 """What Spark's ``option`` takes as a value."""
+
+
+class OnMissingMarker(Enum):
+    """What to do with a batch if marker and checkpoint cannot tell whether it is written."""
+
+    FAIL = "fail"
+    WRITE = "write"
+    SKIP = "skip"
+
 
 LATEST = -1
 EARLIEST = -2

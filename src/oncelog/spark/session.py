@@ -26,16 +26,24 @@ try:
 except ImportError as missing:
     raise ConfigError(PYSPARK_MISSING) from missing
 
-from oncelog.spark.checkpoint import CheckpointError
-from oncelog.spark.connect import StartSession, check_checkpoint
 from oncelog.spark.java import find_java
 from oncelog.spark.java_errors import shortened
 from oncelog.spark.lag import offsets_behind
-from oncelog.spark.marker import Plan
 from oncelog.spark.options import OptionValue, option_texts, parse_sink_options
-from oncelog.spark.planning import BATCH_ID, QUERY_ID, Planned, begin_micro_batch, checkpoint_at, now_ms, plan_write
 from oncelog.spark.python import worker_python_problem
-from oncelog.spark.sink_protocol import Observer, ignore
+from oncelog.spark.sink.checkpoint import CheckpointError
+from oncelog.spark.sink.connect import StartSession, check_checkpoint
+from oncelog.spark.sink.engine import Observer, ignore
+from oncelog.spark.sink.marker import Plan
+from oncelog.spark.sink.planning import (
+    BATCH_ID,
+    QUERY_ID,
+    Planned,
+    begin_micro_batch,
+    checkpoint_at,
+    now_ms,
+    plan_write,
+)
 
 if TYPE_CHECKING:
     from oncelog.spark.executors import Written
@@ -197,7 +205,7 @@ def _write(
 
     :param siblings: groups of the query's sinks that this run knows; the one that is written is added.
     """
-    from oncelog.spark.executors import write_rows
+    from oncelog.spark.executors.carrier import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
     if parsed.micro_batch is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from oncelog.metrics.endpoint import Endpoint
 from oncelog.server.listeners import Address
 from oncelog.server.opening import bind
-from oncelog.spark.pipeline_series import PipelineSource
+from oncelog.spark.pipeline.series import PipelineSource
 from oncelog.spark.reporting import ReportingListener
 
 if TYPE_CHECKING:

@@ -16,31 +16,23 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.records.batch import Record, encode_batch
-from oncelog.spark.connections import cluster_for
-from oncelog.spark.kafka_cluster import KafkaCluster as SparkCluster
-from oncelog.spark.marker import Skip
-from oncelog.spark.offsets import DataLoss, Json, OffsetRange, Place
+from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.kafka.interface import OffsetRange, PartitionBatch
+from oncelog.spark.kafka.kafka_cluster import KafkaCluster as SparkCluster
 from oncelog.spark.options import (
     SinkOptions,
     SourceOptions,
     parse_sink_options,
     parse_source_options,
 )
-from oncelog.spark.planning import Planned, now_ms, plan_write
-from oncelog.spark.reading import read_range
-from oncelog.spark.sink_protocol import (
-    BatchWrite,
-    PartitionBatch,
-    SinkRefused,
-    abort,
-    close_batch,
-    commit_batch,
-    ignore,
-    open_batch,
-)
-from oncelog.spark.stream import StreamReader
+from oncelog.spark.sink.engine import BatchWrite, SinkRefused, abort, close_batch, commit_batch, ignore, open_batch
+from oncelog.spark.sink.marker import Skip
+from oncelog.spark.sink.planning import Planned, now_ms, plan_write
+from oncelog.spark.source.planned_offsets import DataLoss, Json, Place
+from oncelog.spark.source.reader import read_range
+from oncelog.spark.source.stream import StreamReader
 from tests.interop.cluster.actors import PARTITIONS, Actor
-from tests.unit.spark.test_checkpoint import spark_writes
+from tests.unit.spark.sink.test_checkpoint import spark_writes
 
 TIMEOUT_MS = 60_000
 

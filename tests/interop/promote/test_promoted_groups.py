@@ -22,15 +22,16 @@ from oncelog.conformance.transactions import Transactional, new_pid
 from oncelog.conformance.wire import Connection
 from oncelog.errors import KafkaError
 from oncelog.records.batch import Record, encode_batch
-from oncelog.spark.connections import cluster_for
+from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.planning import now_ms, plan_write
-from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, commit_batch, ignore
+from oncelog.spark.sink.engine import BatchWrite, Outcome, commit_batch, ignore
+from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
 from tests.interop.promote.test_promote import NEVER_MS, digests, promote, wait_for_leader
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
-from tests.unit.spark.test_checkpoint import spark_writes
+from tests.unit.spark.sink.test_checkpoint import spark_writes
 
 pytestmark = pytest.mark.kafka
 

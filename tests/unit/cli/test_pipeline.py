@@ -18,7 +18,7 @@ from pyspark.errors import PySparkRuntimeError
 from oncelog.cli import pipeline
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.pipeline import PipelineError
-from oncelog.spark.pipeline_run import spark_log
+from oncelog.spark.pipeline.running import spark_log
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from oncelog.coordinator.transaction.states import TransactionState as S
 from oncelog.coordinator.transaction.states import Txn
 from oncelog.records.batch import BatchHeader
 from oncelog.records.control import ControlType
-from oncelog.spark.marker import Marker
+from oncelog.spark.sink.marker import Marker
 from oncelog.types import TopicPartition
 
 FIRST = Txn(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oncelog.demo.observed_source import CommitStep, Journal
 from oncelog.demo.run import skipped
-from oncelog.spark.sink_protocol import Step
+from oncelog.spark.sink.engine import Step
 
 
 def test_batch_whose_last_attempt_ends_after_the_marker_was_skipped() -> None:

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql.types import IntegerType, StructField, StructType, TimestampType
 
 from oncelog.errors import ConfigError
+from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.session import write
-from oncelog.spark.source import OncelogDataSource
 
 
 @pytest.mark.parametrize("reader", ["reader", "streamReader"])

@@ -10,8 +10,8 @@ import pytest
 
 from oncelog.errors import ConfigError
 from oncelog.spark.options import includes_headers, option_texts
-from oncelog.spark.pipeline import ONLY, Pipeline, PipelineError, Sink, Source
-from oncelog.spark.pipeline_file import load_pipelines
+from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
+from oncelog.spark.pipeline.file import load_pipelines
 from oncelog.spark.session import for_each_batch, session, write
 
 BASE: dict[str, Any] = {"kafka.bootstrap.servers": "127.0.0.1:1", "topic": "t"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from oncelog.errors import ConfigError
-from oncelog.spark.marker import OnMissingMarker
 from oncelog.spark.options import (
     EARLIEST,
     LATEST,
     ByTimestampStrategy,
     ClusterOptions,
+    OnMissingMarker,
     parse_duration_ms,
     parse_sink_options,
     parse_source_options,

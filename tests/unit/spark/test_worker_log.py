@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-PROGRAM = "import oncelog.spark, logging; logging.getLogger('oncelog.spark.sink').warning('batch 7 is written')"
+PROGRAM = "import oncelog.spark, logging; logging.getLogger('oncelog.spark.sink.writers').warning('batch 7 is written')"
 
 
 @pytest.mark.parametrize(
     ("worker", "setup", "line"),
     [
-        (True, "", r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d WARNING oncelog\.spark\.sink: batch 7 is written"),
+        (True, "", r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d WARNING oncelog\.spark\.sink\.writers: batch 7 is written"),
         (True, "import logging; logging.basicConfig(format='mine: %(message)s');", "mine: batch 7 is written"),
         (False, "", "batch 7 is written"),
     ],

@@ -1,0 +1,118 @@
+"""``format("oncelog")``: the data source.
+
+PySpark finds it through the package ``pyspark_oncelog``, pickles it, and calls it on the driver and in tasks. Spark
+starts separate processes to look sources up, to create one, to plan and so on; so imports that only some of them need
+are made where they are needed. Batch reads: :mod:`oncelog.spark.source.batch`; streaming reads:
+:mod:`oncelog.spark.source.stream`; writes: :mod:`oncelog.spark.sink.writers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from oncelog.errors import ConfigError
+from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
+
+if TYPE_CHECKING:
+    from oncelog.spark.options import SinkOptions
+    from oncelog.spark.sink.engine import Step
+
+SCHEMA = StructType(
+    [
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("timestampType", IntegerType()),
+    ]
+)
+"""Not given as text, because then spark.sql.timestampType would decide what a timestamp is."""
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+HEADERS_SCHEMA = StructType([*SCHEMA.fields, StructField("headers", ArrayType(_HEADER))])
+
+
+class OncelogDataSource(DataSource):
+    """Kafka topics as Spark tables and streams, read and written exactly once."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "oncelog"
+
+    def schema(self) -> StructType:
+        return HEADERS_SCHEMA if includes_headers(self._options) else SCHEMA
+
+    @property
+    def _options(self) -> Mapping[str, str]:
+        return cast(Mapping[str, str], self.options)
+
+    def _check_schema(self, given: StructType) -> None:
+        """Refuse a schema from the user: Spark passes on what was given to ``schema()``, if that was called."""
+        text, own = _text(given), _text(self.schema())
+        if text != own:
+            raise ConfigError(
+                f"A schema cannot be given ({text}): the columns are those of a record ({own}); leave schema() out, "
+                "and parse the column value, as from_json does"
+            )
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from oncelog.spark.source.batch import BatchReader
+
+        self._check_schema(schema)
+        return BatchReader(parse_source_options(self._options, streaming=False))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from oncelog.spark.source.stream import StreamReader
+
+        self._check_schema(schema)
+        return StreamReader(parse_source_options(self._options, streaming=True))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from oncelog.spark.sink.writers import BatchWriter
+
+        if overwrite:
+            raise ConfigError("A topic cannot be overwritten: use mode('append')")
+        return BatchWriter(schema, _by_driver(parse_sink_options(self._options, streaming=False)), self.observe)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from oncelog.spark.sink.writers import StreamWriter
+
+        return StreamWriter(schema, _by_driver(parse_sink_options(self._options, streaming=True)), self.observe)
+
+    def observe(self, step: Step, batch_id: int | None) -> None:
+        """Called on the driver at each step of a commit; a subclass may watch, or crash there in a test."""
+
+
+def _by_driver(options: SinkOptions) -> SinkOptions:
+    """Refuse option writers: Spark calls a data source's tasks without a barrier, so they may not write."""
+    if options.writers:
+        raise ConfigError(
+            f"Option writers is {options.writers}, but in format oncelog the driver writes: use "
+            "foreachBatch(for_each_batch(options)) for a stream and write(df, options) for a batch, both of "
+            "oncelog.spark.session"
+        )
+    return options
+
+
+def _text(schema: StructType) -> str:
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)

@@ -1,0 +1,1 @@
+"""A Kafka cluster for Spark: connections, metadata, offsets, fetches and transactions, blocking."""

@@ -1,0 +1,232 @@
+"""What Spark's workers need from a Kafka cluster.
+
+Used by the readers and the sink, on the driver and in tasks. Implemented by :mod:`oncelog.spark.kafka.kafka_cluster` on
+the client; :mod:`oncelog.spark.kafka.connections` keeps one client for each set of settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.errors import Error, KafkaError
+from oncelog.records.arrow import StoredBatch
+from oncelog.records.batch import BatchHeader, Buffer
+from oncelog.spark.kafka.prefetch import run_ahead
+from oncelog.types import IsolationLevel, ProducerIdAndEpoch, TopicPartition
+
+
+class ClusterFacts(NamedTuple):
+    """What a plan needs to know of the cluster to be written."""
+
+    cluster_id: str
+    retention_ms: int | None
+
+
+class OffsetRange(NamedTuple):
+    """Offsets of one partition from ``start`` up to, not including, ``end``.
+
+    :param leader_epoch: the leader's epoch when the range was known to be in its log; -1 if unknown.
+    :param topic_id: the topic's id, as in :class:`Place`; empty if the cluster gives none.
+    """
+
+    partition: TopicPartition
+    start: int
+    end: int
+    leader_epoch: int = -1
+    topic_id: str = ""
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+class LogEnd(NamedTuple):
+    """Where a log ends, and the epoch of the leader that reported it: no record below has a later epoch.
+
+    :param leader_epoch: -1 if the broker does not report it.
+    """
+
+    offset: int
+    leader_epoch: int = -1
+
+
+class LogReplaced(Exception):
+    """The log that a task was to read is no longer the one that was planned; the text says why.
+
+    :param kept: the offset up to which it still is.
+    """
+
+    def __init__(self, text: str, kept: int) -> None:
+        super().__init__(text)
+        self.kept = kept
+
+
+class Fetched(NamedTuple):
+    """One answer for a partition: the batches a reader may see, and where to continue.
+
+    ``next_offset`` lies behind everything in the answer, including what was left out. ``log_start_offset`` is above
+    the requested position if records before it were deleted: then there are no batches.
+    """
+
+    batches: Sequence[StoredBatch]
+    next_offset: int
+    log_start_offset: int
+
+
+class PartitionFetcher(Protocol):
+    """Reads one range forward from a position, one request at a time."""
+
+    def fetch(self, position: int) -> Fetched:
+        """The batches from ``position`` on; waits for records for a while.
+
+        Raises LogReplaced if the range is no longer the planned one, OncelogError if the broker refuses.
+        """
+        ...
+
+
+class PartitionBatch(NamedTuple):
+    """One encoded record batch for one partition, not yet stamped with a producer."""
+
+    topic: str
+    partition: int
+    records: int
+    data: Buffer
+
+
+class TransactionEngine(Protocol):
+    """The broker, as seen by one transactional id and the consumer group of the same name.
+
+    Each call returns when the broker has answered, repeats retriable errors, and raises OncelogError for others.
+    """
+
+    def init_producer_id(self) -> None:
+        """Fence older producers of the id; repeated until no earlier transaction of it is open."""
+        ...
+
+    def producer(self) -> ProducerIdAndEpoch:
+        """The current producer: granted to :meth:`init_producer_id`, or passed to :meth:`join`."""
+        ...
+
+    def join(self, producer: ProducerIdAndEpoch) -> None:
+        """Continue the transaction of a producer that another process initialized with this id."""
+        ...
+
+    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        """All offsets of the group, none of them pending (require_stable).
+
+        A broker leaves out what may not be seen, so ``expected`` is requested by name if it is not among them:
+        that raises KafkaError if a permission is missing.
+        """
+        ...
+
+    def produce(self, batches: Iterable[PartitionBatch]) -> None:
+        """Append in the given order, partition by partition, acks=all, inside the transaction."""
+        ...
+
+    def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
+        """Commit the group's offset as part of the transaction."""
+        ...
+
+    def end(self, *, commit: bool) -> None:
+        """Send EndTxn, repeated until the outcome is known.
+
+        After an abort no process can write any more with the producer passed to :meth:`join`.
+        """
+        ...
+
+
+class Cluster(Protocol):
+    """Blocking; each call repeats retriable errors within the client's timeouts, and raises OncelogError for others."""
+
+    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+        """Partition counts of topics; None asks for all but internal ones. Unknown topics are left out.
+
+        :param create: let the broker create missing topics, if it does so automatically.
+        """
+        ...
+
+    def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
+        """The ids of topics, in Kafka's notation; without topics that do not exist and clusters that give no ids."""
+        ...
+
+    def facts(self, group: str) -> ClusterFacts:
+        """What the plan of a batch needs to know about the cluster."""
+        ...
+
+    def list_offsets(
+        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        """An offset for each partition: -2 asks for the first, -1 for the end as ``isolation`` sees it.
+
+        Any other value is a timestamp in ms and asks for the first record at or after it (-1 if there is none).
+        """
+        ...
+
+    def log_ends(
+        self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """The current end of each partition, as ``isolation`` sees it."""
+        ...
+
+    def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Up to which offset each log matches that of a leader with the given epoch; -1 if it only knows older epochs.
+
+        Partitions whose broker cannot tell are left out.
+        """
+        ...
+
+    def batch_headers(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, BatchHeader]:
+        """The header of the record batch that has each offset, or of the next one if compaction removed it.
+
+        Partitions whose log does not reach that offset, or begins behind it, are left out.
+        """
+        ...
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Store positions for a consumer group without members."""
+        ...
+
+    def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> PartitionFetcher: ...
+
+    def transaction(self, transactional_id: str, timeout_ms: int) -> AbstractContextManager[TransactionEngine]:
+        """The engine of one transactional id, on its own connections."""
+        ...
+
+
+def prefetched(fetcher: PartitionFetcher, start: int, end: int) -> Iterator[Fetched]:
+    """Answers from ``start`` until ``end`` is passed; the next is requested while the caller processes one.
+
+    Spark's Python sources have no prefetching of their own.
+    """
+
+    def answers() -> Iterator[Fetched]:
+        position = start
+        while position < end:
+            fetched = fetcher.fetch(position)
+            yield fetched
+            position = max(fetched.next_offset, fetched.log_start_offset)
+
+    return run_ahead(answers())
+
+
+def describe_remade(topics: Iterable[str], before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """One sentence per topic."""
+    return [
+        f"topic {topic} was deleted and recreated (its id was {before[topic]} and is {now[topic]})" for topic in topics
+    ]
+
+
+_HEALED_BY_A_FENCE = (
+    Error.TRANSACTION_ABORTABLE,
+    Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    Error.INVALID_TXN_STATE,
+    Error.INVALID_PRODUCER_ID_MAPPING,
+)
+
+
+def final(error: BaseException) -> bool:
+    """Whether another run of the writers would fail too, or would fence the producer that fenced this one."""
+    return not (isinstance(error, KafkaError) and (error.retriable or error.error in _HEALED_BY_A_FENCE))

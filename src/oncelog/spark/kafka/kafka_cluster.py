@@ -1,0 +1,406 @@
+"""A Kafka cluster for Spark's workers: metadata, offsets, raw fetches; blocking, on the clients' background loop.
+
+Implements :class:`oncelog.spark.kafka.interface.Cluster` on the client's access to a cluster (``client.aio.cluster``).
+Nothing here keeps data: fetched bytes go to the caller undecoded, so that they become Arrow without an object for each
+record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import urlsafe_b64decode
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from oncelog.client.aio.admin_topics import DESCRIBE_CONFIGS
+from oncelog.client.aio.cluster import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
+from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, GroupOffsets, epoch_ends, list_offsets
+from oncelog.client.background import background
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.coordinator import CoordinatorType
+from oncelog.client.core.errors import error_for, error_of, topic_error
+from oncelog.client.core.read_committed import filter_batches
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
+from oncelog.client.core.wire import FETCH, METADATA, NO_LIMIT
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.protocol.generated.metadata_response import MetadataResponseTopic
+from oncelog.protocol.wire import ZERO_UUID
+from oncelog.records.arrow import StoredBatch
+from oncelog.records.batch import BatchHeader, iter_headers
+from oncelog.spark.kafka.interface import ClusterFacts, Fetched, LogEnd, LogReplaced, OffsetRange, describe_remade
+from oncelog.spark.kafka.kafka_transaction import KafkaTransaction
+from oncelog.spark.kafka.rights import naming_the_right
+from oncelog.spark.options import ClusterOptions
+from oncelog.types import IsolationLevel, TopicPartition, encode_uuid
+
+T = TypeVar("T")
+
+DEFAULTS = ClusterOptions()
+NEAR_REPLICA_KEPT_S = 300.0
+"""How long to read from a replica that the leader named before asking the leader again, as in Java's consumer."""
+GROUP_PATIENCE_MS = 5000
+"""How long a query waits for a group that only receives its position."""
+STALE_LEADER_S = 10.0
+"""How long a leader with an older epoch than a query has seen is assumed not to have heard of the newer one yet."""
+_FETCH_BY_NAME = 12
+"""The last version of Fetch that identifies topics by name."""
+_BROKER_RESOURCE = 4
+_RETENTION = "offsets.retention.minutes"
+
+
+class KafkaCluster:
+    """One client of a cluster. Safe to use from several threads.
+
+    :param unreachable: told once, at the first attempt to connect that fails; others follow for ``patience_ms``.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        options: ClusterOptions = DEFAULTS,
+        unreachable: Callable[[KafkaError], None] | None = None,
+    ) -> None:
+        self.options = options
+        self.tells_retention: bool | None = None
+        """Whether the coordinator asked last for :meth:`facts` said how long it keeps offsets; None if none was."""
+        self._background = background()
+        self.aio = self.run(self._connected(config, unreachable))
+
+    async def _connected(
+        self, config: ClientConfig, unreachable: Callable[[KafkaError], None] | None = None
+    ) -> Cluster:
+        cluster = Cluster(config, timeout_ms=self.options.patience_ms, setting=self.options.patience_setting)
+
+        async def attempt() -> None:
+            try:
+                await cluster.start()
+            except KafkaError as error:
+                nonlocal unreachable
+                tell, unreachable = unreachable, None
+                if tell is not None and error.retriable:
+                    tell(error)
+                raise
+
+        try:
+            await cluster.repeat("connecting", attempt)
+        except BaseException:
+            await cluster.close()
+            raise
+        return cluster
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for ``work`` on the client's loop."""
+        return self._background.run(work)
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start ``work`` on the client's loop."""
+        return self._background.submit(work)
+
+    # --- what there is
+
+    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+        with naming_the_right(topic_right=f"WRITE (to write) or READ (to read) on the topic {', '.join(topics or ())}"):
+            return self.run(self._partition_counts(topics, create))
+
+    async def _partition_counts(self, topics: Sequence[str] | None, create: bool) -> dict[str, int]:
+        loop = asyncio.get_running_loop()
+        patient_until = loop.time() + (GIVE_UP_ON_UNKNOWN_SECONDS if create else 0)
+
+        async def attempt() -> dict[str, int]:
+            counts: dict[str, int] = {}
+            for topic in await self._topics(topics, create=create):
+                error = error_of(topic.error_code)
+                if error is Error.UNKNOWN_TOPIC_OR_PARTITION and loop.time() >= patient_until:
+                    continue
+                if error is not Error.NONE:
+                    raise topic_error(error, topic.name or "")
+                if topics is not None or not topic.is_internal:
+                    counts[topic.name or ""] = len(topic.partitions)
+            return counts
+
+        return await self.aio.repeat("Metadata", attempt)
+
+    def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
+        return self.run(self.ids_of(topics))
+
+    async def ids_of(self, topics: Sequence[str]) -> dict[str, str]:
+        """:meth:`topic_ids`, on the client's loop."""
+        answers = await self.aio.repeat("Metadata", lambda: self._topics(topics))
+        return {
+            topic.name or "": encode_uuid(topic.topic_id)
+            for topic in answers
+            if error_of(topic.error_code) is Error.NONE and topic.topic_id != ZERO_UUID
+        }
+
+    async def _topics(self, topics: Sequence[str] | None, *, create: bool = False) -> list[MetadataResponseTopic]:
+        names = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
+
+        def build(version: int) -> MetadataRequest:
+            return MetadataRequest(topics=names, allow_auto_topic_creation=create or version < 4)
+
+        found: list[MetadataResponseTopic] = (await self.aio.ask_any(METADATA, build)).topics
+        return found
+
+    def facts(self, group: str) -> ClusterFacts:
+        """The cluster's id, and how long the coordinator of ``group`` keeps offsets, if it may be asked."""
+        finder = self.aio.finder(CoordinatorType.GROUP, group)
+        what = f"DescribeConfigs of {_RETENTION}"
+        with naming_the_right(group):
+            retention_ms = self.run(self.aio.at_coordinator(what, finder, self._retention_ms))
+        self.tells_retention = retention_ms is not None
+        return ClusterFacts(self.aio.metadata.cluster_id or "", retention_ms)
+
+    async def _retention_ms(self, node: int) -> int | None:
+        """Offset retention of a node; None if it may not be asked."""
+        resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
+        answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
+        result = answer.results[0]
+        error = error_of(result.error_code)
+        if error is Error.CLUSTER_AUTHORIZATION_FAILED:
+            return None
+        if error is not Error.NONE:
+            raise error_for(error, f"{_RETENTION} of node {node} cannot be told")
+        values = [int(config.value) for config in result.configs if config.name == _RETENTION and config.value]
+        return values[0] * 60_000 if values else None
+
+    # --- offsets
+
+    def list_offsets(
+        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        found = self._found_offsets(questions, isolation)
+        return {partition: item.offset for partition, item in found.items()}
+
+    def log_ends(
+        self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, LogEnd]:
+        found = self._found_offsets(dict.fromkeys(partitions, LATEST), isolation)
+        return {partition: LogEnd(item.offset, item.leader_epoch) for partition, item in found.items()}
+
+    def _found_offsets(
+        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> dict[TopicPartition, FoundOffset]:
+        topics = ", ".join(sorted({partition.topic for partition in questions}))
+        with naming_the_right(topic_right=f"READ on the topic {topics}"):
+            return self.run(self._list_offsets(questions, isolation))
+
+    async def _list_offsets(
+        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> dict[TopicPartition, FoundOffset]:
+        """List offsets, repeated as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, if given."""
+        left = self.options.offset_attempts or 1
+        while True:
+            try:
+                return await list_offsets(
+                    self.aio,
+                    questions,
+                    read_committed=isolation is IsolationLevel.READ_COMMITTED,
+                    wait_for_unknown_s=self.options.patience_ms / 1000,
+                )
+            except KafkaError:
+                left -= 1
+                if not left:
+                    raise
+            await asyncio.sleep(self.options.offset_interval_ms / 1000)
+
+    def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        topics = ", ".join(sorted({partition.topic for partition in epochs}))
+        with naming_the_right(topic_right=f"DESCRIBE on the topic {topics}"):
+            return self.run(self.ends_of(epochs))
+
+    async def ends_of(self, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """:meth:`epoch_ends`, on the client's loop."""
+        loop = asyncio.get_running_loop()
+        patient_until = loop.time() + STALE_LEADER_S
+        while True:
+            try:
+                found = await epoch_ends(self.aio, epochs)
+            except KafkaError as error:
+                if error.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.3
+                    return {}
+                raise
+            if min(found.values(), default=0) >= 0 or loop.time() >= patient_until:
+                return found
+            await asyncio.sleep(self.aio.config.retry_backoff_ms / 1000)
+            await self.aio.repeat("Metadata", self.aio.refresh)
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
+        anonymous = ConsumerGroupMetadata(group)
+        committed = GroupOffsets(self.aio, self.aio.finder(CoordinatorType.GROUP, group), group)
+        topics = ", ".join(sorted({partition.topic for partition in offsets}))
+        with naming_the_right(group, f"READ on the topic {topics}"):
+            self.run(committed.commit(positions, lambda: anonymous, GROUP_PATIENCE_MS))
+
+    # --- records
+
+    def batch_headers(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, BatchHeader]:
+        topics = ", ".join(sorted({partition.topic for partition in offsets}))
+        with naming_the_right(topic_right=f"READ on the topic {topics}"):
+            return self.run(self._batch_headers(offsets))
+
+    async def _batch_headers(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, BatchHeader]:
+        found = await asyncio.gather(*(self._batch_header(name, offset) for name, offset in offsets.items()))
+        return {name: header for name, header in zip(offsets, found, strict=True) if header is not None}
+
+    async def _batch_header(self, partition: TopicPartition, offset: int) -> BatchHeader | None:
+        wanted = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=1)  # one whole batch
+        request = FetchRequest(max_bytes=1, topics=[FetchTopic(partition.topic, ZERO_UUID, [wanted])])
+
+        async def attempt() -> BatchHeader | None:
+            node = next(iter(await self.aio.leaders([partition], may_come=True)))
+            answer, _ = await self.aio.network.call(node, FETCH, lambda version: request, highest=_FETCH_BY_NAME)
+            data = _of_one_partition(answer, partition)
+            error = error_of(data.error_code)
+            if error is Error.OFFSET_OUT_OF_RANGE:
+                return None
+            if error is not Error.NONE:
+                raise error_for(error, f"{partition} cannot be read at offset {offset}")
+            headers = (header for _, header in iter_headers(data.records or b""))
+            return next((header for header in headers if header.last_offset >= offset), None)
+
+        return await self.aio.repeat(f"reading {partition} at offset {offset}", attempt)
+
+    def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> KafkaFetcher:
+        return KafkaFetcher(self, item, isolation)
+
+    @contextmanager
+    def transaction(self, transactional_id: str, timeout_ms: int) -> Iterator[KafkaTransaction]:
+        yield KafkaTransaction(self, transactional_id, timeout_ms)
+
+
+def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> PartitionData:
+    if not answer.responses:  # how Apache Kafka signals a quota; it delays the next request
+        raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back {partition}")
+    return answer.responses[0].partitions[0]
+
+
+class KafkaFetcher:
+    """Fetches raw batches of one range, forward from any position; from a replica in our rack if there is one.
+
+    Each request has the topic's id, if the plan and the broker have ids, and the leader epoch: so a recreated topic is
+    not mistaken for the planned one, nor the log of a leader that lacks planned records.
+    """
+
+    def __init__(self, cluster: KafkaCluster, item: OffsetRange, isolation: IsolationLevel) -> None:
+        self._cluster = cluster
+        self._aio = cluster.aio
+        self._item = item
+        self._partition = item.partition
+        self._topic_id = urlsafe_b64decode(f"{item.topic_id}==") if item.topic_id else ZERO_UUID
+        self._epoch = item.leader_epoch
+        self._isolation = isolation
+        self.replica: int | None = None
+        self._replica_until_s = 0.0
+
+    def fetch(self, position: int) -> Fetched:
+        """The batches from ``position`` on. Raises KafkaError if none came for ``kafkaConsumer.pollTimeoutMs``."""
+
+        async def attempt() -> Fetched:
+            return await self._fetch(position)
+
+        what = f"reading {self._partition} at offset {position}"
+        with naming_the_right(topic_right=f"READ on the topic {self._partition.topic}"):
+            return self._cluster.run(
+                self._aio.repeat(
+                    what, attempt, timeout_ms=self._cluster.options.poll_ms, setting="kafkaConsumer.pollTimeoutMs"
+                )
+            )
+
+    async def _fetch(self, position: int) -> Fetched:
+        topic, number = self._partition
+        options = self._cluster.options
+        wanted = FetchPartition(number, self._epoch, position, partition_max_bytes=options.fetch_bytes)
+        by_id = self._topic_id != ZERO_UUID
+
+        def build(version: int) -> FetchRequest:
+            return FetchRequest(
+                max_wait_ms=options.fetch_max_wait_ms,
+                min_bytes=options.fetch_min_bytes,
+                max_bytes=options.fetch_bytes,
+                isolation_level=self._isolation,
+                topics=[FetchTopic(topic, self._topic_id, [wanted])],
+                rack_id=options.rack if version >= 11 else "",
+            )
+
+        node = await self._node()
+        try:
+            highest = NO_LIMIT if by_id else _FETCH_BY_NAME
+            answer, version = await self._aio.network.call(node, FETCH, build, highest=highest)
+        except KafkaError:
+            self.replica = None
+            raise
+        data = _of_one_partition(answer, self._partition)
+        error = error_of(data.error_code)
+        near = data.preferred_read_replica if version >= 11 else -1
+        if error is Error.NONE and near not in (-1, node) and not data.records:
+            self.replica = near
+            self._replica_until_s = asyncio.get_running_loop().time() + NEAR_REPLICA_KEPT_S
+            return await self._fetch(position)
+        if error in (Error.UNKNOWN_TOPIC_ID, Error.INCONSISTENT_TOPIC_ID):
+            await self._check_topic()
+        if error is Error.FENCED_LEADER_EPOCH and self.replica is None:
+            await self._check_log()
+        if error is not Error.NONE and self.replica is not None:
+            self.replica = None
+            raise error_for(Error.OFFSET_NOT_AVAILABLE, f"the replica {node} of {self._partition} is not so far yet")
+        if error is Error.OFFSET_OUT_OF_RANGE:
+            return await self._behind_the_start(position)
+        if error is not Error.NONE:
+            raise error_for(error, f"{self._partition} cannot be read at offset {position}")
+        return self._visible(position, data)
+
+    async def _check_topic(self) -> None:
+        """Raises LogReplaced if another topic has the name now; else its leader does not know it yet, or still does."""
+        name, id_ = self._partition.topic, self._item.topic_id
+        found = await self._cluster.ids_of([name])
+        if found.get(name, id_) != id_:
+            raise LogReplaced(describe_remade([name], {name: id_}, found)[0], -1)
+
+    async def _check_log(self) -> None:
+        """Raises LogReplaced if the new leader lacks a part of the range, else continues with its epoch."""
+        partition, end = self._partition, self._item.end
+        now = await list_offsets(self._aio, {partition: LATEST}, read_committed=False)
+        kept = (await self._cluster.ends_of({partition: self._epoch})).get(partition, end)
+        if 0 <= kept < end:  # a newer leader without epochs has records of a format that lacks them
+            text = (
+                f"{partition} was led with epoch {self._epoch} when offsets {self._item.start} to {end - 1} were "
+                f"planned, and its log has been cut at offset {kept} since"
+            )
+            raise LogReplaced(text, kept)
+        self._epoch = now[partition].leader_epoch
+
+    async def _node(self) -> int:
+        """The near replica while its time lasts, else the leader, which may name one."""
+        if self.replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
+            return self.replica
+        self.replica = None
+        return next(iter(await self._aio.leaders([self._partition], may_come=True)))
+
+    def _visible(self, position: int, data: Any) -> Fetched:
+        records = data.records or b""
+        headers = list(iter_headers(records))
+        aborted = None
+        if self._isolation is IsolationLevel.READ_COMMITTED:
+            aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
+        kept = [StoredBatch(records, at, header) for at, header in filter_batches(records, headers, aborted)]
+        if not headers:
+            self.replica = None
+            raise error_for(
+                Error.OFFSET_NOT_AVAILABLE, f"{self._partition} holds nothing at offset {position}, where it did before"
+            )
+        return Fetched(kept, headers[-1][1].next_offset, data.log_start_offset)
+
+    async def _behind_the_start(self, position: int) -> Fetched:
+        """Handle a position before the log's start, or past its end: records were deleted, or the log got shorter."""
+        found = await list_offsets(self._aio, {self._partition: EARLIEST}, read_committed=False)
+        first = found[self._partition].offset
+        if first <= position:
+            raise KafkaError(Error.OFFSET_OUT_OF_RANGE, f"{self._partition} ends before offset {position}")
+        return Fetched((), position, first)

@@ -1,0 +1,106 @@
+"""Record batches on their way to a cluster, in lanes: while one waits for its acknowledgements, the next is stamped.
+
+Called by :mod:`oncelog.spark.kafka.kafka_transaction`. A partition belongs to one lane, and a lane sends its next
+batches when all before are acknowledged: so the order in a partition stays, and a repeat never passes another batch of
+it. A lane is a connection of its own, as Apache Kafka works on one request of a connection at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import NamedTuple, TypeAlias
+
+from oncelog.client.aio.batch_transaction import ReadyBatch
+from oncelog.spark.kafka.interface import PartitionBatch, final
+from oncelog.types import TopicPartition
+
+LANES = 2
+WINDOW = 64
+"""Batches held at a time, to fill one request with a batch for each of several partitions."""
+WINDOW_BYTES = 32 << 20
+"""What may be taken after the oldest batch that is held: each keeps alive the chunk of many that it came in."""
+
+Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[object]]
+"""Begins to append one batch for each of several partitions, in the lane of this number."""
+
+
+class _Held(NamedTuple):
+    """A batch that waits for its turn, and how many bytes were taken before it."""
+
+    at: int
+    batch: ReadyBatch
+
+
+class _Window:
+    """Batches of a source, by lane and partition, until they are sent."""
+
+    def __init__(self, batches: Iterable[PartitionBatch]) -> None:
+        self._source = iter(batches)
+        self._lanes: list[dict[TopicPartition, deque[_Held]]] = [{} for _ in range(LANES)]
+        self._chosen: dict[TopicPartition, int] = {}
+        self._count = self._taken_bytes = 0
+
+    def fill(self) -> None:
+        """Take what there is room for: one batch at least where none is held."""
+        oldest = min((queue[0].at for lane in self._lanes for queue in lane.values() if queue), default=None)
+        until = WINDOW_BYTES + (self._taken_bytes if oldest is None else oldest)
+        while self._count < WINDOW and self._taken_bytes < until:
+            found = next(self._source, None)
+            if found is None:
+                return
+            name = TopicPartition(found.topic, found.partition)
+            number = self._chosen.setdefault(name, len(self._chosen) % LANES)
+            held = _Held(self._taken_bytes, ReadyBatch(found.records, found.data))
+            self._lanes[number].setdefault(name, deque()).append(held)
+            self._count += 1
+            self._taken_bytes += len(found.data)
+
+    def next_of(self, lane: int) -> dict[TopicPartition, ReadyBatch]:
+        """The oldest batch of each of the lane's partitions, no longer held."""
+        queues = self._lanes[lane]
+        found = {partition: queue.popleft().batch for partition, queue in queues.items() if queue}
+        self._count -= len(found)
+        return found
+
+
+def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
+    """All of ``batches``, each partition's in the given order. Raises what went wrong when nothing is under way.
+
+    Of two lanes that fail it is the one that nobody can mend by trying again.
+    """
+    window = _Window(batches)
+    under_way: dict[Future[object], int] = {}
+    failures: list[BaseException] = []
+
+    def begin() -> None:
+        """What waits in lanes that are free."""
+        for number in sorted(set(range(LANES)) - set(under_way.values())):
+            waiting = window.next_of(number)
+            if waiting:
+                under_way[submit(number, waiting)] = number
+
+    def settle(done: Iterable[Future[object]]) -> None:
+        for future in done:
+            del under_way[future]
+            failure = future.exception()
+            if failure is not None:
+                failures.append(failure)
+
+    try:
+        while not failures:
+            begin()  # before the source is asked, which may take its time
+            window.fill()
+            begin()
+            if not under_way:
+                return
+            settle(wait(under_way, return_when=FIRST_COMPLETED).done)
+    except (KeyboardInterrupt, SystemExit):  # the latter from a handler of signals
+        for future in under_way:
+            future.cancel()
+        raise
+    finally:
+        wait(under_way)
+    settle(list(under_way))
+    raise min(failures, key=lambda failure: not final(failure))

@@ -1,0 +1,38 @@
+"""Names the missing ACL if a broker only says that a principal is not authorized.
+
+Called by the Spark client of a cluster (:mod:`oncelog.spark.kafka.kafka_cluster`,
+:mod:`oncelog.spark.kafka.kafka_transaction`). READ and WRITE each include DESCRIBE, so these operations are all that
+reading or writing needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oncelog.client.core.errors import error_for
+from oncelog.errors import Error, KafkaError
+
+
+@contextmanager
+def naming_the_right(name: str = "", topic_right: str = "") -> Iterator[None]:
+    """Make a refusal for lack of authorization say which ACL to add.
+
+    :param name: the transactional id, or the group, or both.
+    :param topic_right: the operation, and the topic it is needed for.
+    """
+    try:
+        yield
+    except KafkaError as error:
+        right = {
+            Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: f"WRITE on the transactional id {name}",
+            Error.GROUP_AUTHORIZATION_FAILED: f"READ on the group {name}",
+            Error.TOPIC_AUTHORIZATION_FAILED: topic_right,
+        }.get(error.error)
+        if not right:
+            raise
+        text = str(error).removesuffix(f" [{error.error.name}]")
+        raise error_for(error.error, f"{text}: grant the user {right}") from error
+
+
+__all__ = ["naming_the_right"]

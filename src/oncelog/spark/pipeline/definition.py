@@ -1,0 +1,233 @@
+"""Defines a pipeline: where it reads, what it does with the rows, where it writes.
+
+Called by users' files (the decorator :func:`pipeline`), by :mod:`oncelog.spark.pipeline.file`, which reads files, and
+by :mod:`oncelog.spark.pipeline.running`, which runs them. Nothing here talks to a broker or to Spark's JVM before a
+run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.options import OptionValue, option_texts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Transform: TypeAlias = "Callable[..., DataFrame | Mapping[str, DataFrame]]"
+"""Takes a DataFrame for each source; returns one for the only sink, or a mapping from sink names."""
+
+MODES = ("append", "complete", "update")
+MALFORMED = ("fail", "null", "dead-letter")
+ONLY = "source"
+"""Name of a pipeline's only source, and of its view in SQL."""
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class PipelineError(OncelogError):
+    """A pipeline cannot start or has failed; one sentence names it and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Topics to read.
+
+    :param topic: one topic, or several separated by commas; empty if ``options`` say it (``subscribePattern``).
+    :param options: options of ``format("oncelog")`` by the names of Spark's Kafka connector; ``startingOffsets`` is
+        ``earliest`` unless given, so that a new pipeline sees everything.
+    :param schema: columns of a JSON value as Spark writes them, ``origin string, delay int``, or as
+        ``df.schema.json()`` does. The rows then have these columns beside ``key``, ``timestamp``, ``topic``,
+        ``partition`` and ``offset``, and ``headers`` with the option ``includeHeaders``; empty leaves the value as
+        bytes.
+    :param dead_letter: the topic for malformed records, with ``dead-letter``.
+    :param malformed: what happens to a value that is not such JSON: ``fail`` stops the pipeline, ``null`` gives nulls,
+        ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows.
+    :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
+    """
+
+    topic: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    schema: str = ""
+    malformed: str = "fail"
+    watermark: tuple[str, str] | None = None
+    dead_letter: str = ""
+
+    def __post_init__(self) -> None:
+        self.texts()
+
+    def texts(self) -> dict[str, str]:
+        """The options as Spark takes them."""
+        return option_texts(self.options, "a pipeline's source")
+
+    def reader_options(self, bootstrap_servers: str) -> dict[str, str]:
+        """The options of ``spark.readStream.format("oncelog")``."""
+        given = {"kafka.bootstrap.servers": bootstrap_servers, "startingOffsets": "earliest"}
+        if any(
+            name.lower().startswith("startingoffsets") or name.lower() == "startingtimestamp" for name in self.options
+        ):
+            del given["startingOffsets"]
+        if self.topic:
+            given["subscribe"] = self.topic
+        if self.dead_letter:
+            given["includeHeaders"] = "true"
+        return given | self.texts()
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A topic to write.
+
+    Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``); for other
+    rows the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key. A
+    column ``headers`` of Kafka's type becomes the record's headers.
+
+    :param topic: the topic for all rows; empty if each row names its own in a column ``topic``.
+    :param key: the column that becomes the record's key; empty for records without keys.
+    :param options: options of ``format("oncelog")``.
+    :param topics: with an empty ``topic``, the topics that rows may name.
+    """
+
+    topic: str = ""
+    key: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.texts()
+
+    def texts(self) -> dict[str, str]:
+        """The options as Spark takes them."""
+        return option_texts(self.options, "a pipeline's sink")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of reference data that SQL may join: a file or folder that Spark reads."""
+
+    name: str
+    path: str
+    format: str = "csv"
+    schema: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """One query from topics to topics, exactly once: the rows of a batch for all sinks are one transaction.
+
+    :param sources: by argument name of the transform; a single one is named ``ONLY``. Sinks go by the names under which
+        the transform returns their rows; a single one is named ``ONLY``, too.
+    :param name: also names its checkpoint; a renamed pipeline starts from the beginning.
+    :param mode: Spark's output mode. ``update`` writes through ``foreachBatch`` with the same guarantee.
+    :param trigger: shortest time between two batches, as Spark writes it; empty runs them back to back.
+    """
+
+    name: str
+    sources: Mapping[str, Source]
+    sinks: Mapping[str, Sink]
+    transform: Transform
+    mode: str = "append"
+    trigger: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ConfigError(f"A pipeline cannot be named {self.name!r}: use letters, digits, '.', '_' and '-'")
+        if self.mode not in MODES:
+            raise ConfigError(f"Pipeline {self.name} has mode {self.mode!r}: allowed are {', '.join(MODES)}")
+        if not self.sources or not self.sinks:
+            raise ConfigError(f"Pipeline {self.name} needs a source and a sink")
+        for source in self.sources.values():
+            self._check_source(source)
+
+    def _check_source(self, source: Source) -> None:
+        if source.malformed not in MALFORMED:
+            raise ConfigError(
+                f"Pipeline {self.name}: malformed is {source.malformed!r}, allowed are {', '.join(MALFORMED)}"
+            )
+        if not source.topic and not source.options:
+            raise ConfigError(f"Pipeline {self.name} names no topic to read: give its source one")
+        if (source.malformed == "dead-letter") != bool(source.dead_letter):
+            raise ConfigError(
+                f"Pipeline {self.name}: malformed = 'dead-letter' and dead_letter, the topic, need each other: set both"
+            )
+        if source.dead_letter and not source.schema:
+            raise ConfigError(f"Pipeline {self.name}: without a schema no value is malformed: give the source one")
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All destinations known before the rows are."""
+        named = [name for sink in self.sinks.values() for name in ((sink.topic,) if sink.topic else sink.topics)]
+        return tuple(dict.fromkeys([*named, *(s.dead_letter for s in self.sources.values() if s.dead_letter)]))
+
+    @property
+    def writes_one_topic(self) -> bool:
+        return len(self.topics) == 1 and all(sink.topic for sink in self.sinks.values())
+
+    def writer_options(self, bootstrap_servers: str) -> dict[str, str]:
+        """The options of ``writeStream.format("oncelog")``; transactional ids begin with the pipeline's name."""
+        given = {"kafka.bootstrap.servers": bootstrap_servers, "transactionalIdPrefix": f"{self.name}-"}
+        chosen: dict[str, tuple[str, str]] = {}
+        for name, sink in self.sinks.items():
+            for option, value in sink.texts().items():
+                other = chosen.setdefault(option.lower(), (name, value))
+                if other[1] != value:
+                    raise ConfigError(
+                        f"Pipeline {self.name}: sinks {other[0]} and {name} have different values for {option}, but "
+                        "write in one transaction: give both the same"
+                    )
+                if option.lower() == "transactionalidprefix":
+                    del given["transactionalIdPrefix"]
+                given[option] = value
+        if self.writes_one_topic:
+            given["topic"] = self.topics[0]
+        elif all(sink.topic or sink.topics for sink in self.sinks.values()):
+            given["topics"] = ",".join(self.topics)
+        return given
+
+
+def pipeline(
+    *,
+    source: str | Source | Mapping[str, str | Source],
+    sink: str | Sink | Mapping[str, str | Sink],
+    name: str = "",
+    mode: str = "append",
+    trigger: str = "",
+) -> Callable[[Transform], Pipeline]:
+    """Turn a function from rows to rows into a pipeline; ``oncelog pipeline run FILE`` runs all pipelines of a file.
+
+    .. code-block:: python
+
+        @pipeline(source=Source("flights", schema="origin string, dep_delay int"), sink=Sink("late", key="origin"))
+        def late(flights: DataFrame) -> DataFrame:
+            return flights.where("dep_delay > 60")
+
+    The function is called once, on the driver, with a streaming DataFrame; ``rows.sparkSession`` is the session.
+    With several sources (a mapping) it is called with one argument for each, by name, and with several sinks it returns
+    a mapping from their names to rows.
+    """
+
+    def decorate(transform: Transform) -> Pipeline:
+        return Pipeline(
+            name=name or transform.__name__.replace("_", "-"),
+            sources=_sources(source),
+            sinks=_sinks(sink),
+            transform=transform,
+            mode=mode,
+            trigger=trigger,
+        )
+
+    return decorate
+
+
+def _sources(given: str | Source | Mapping[str, str | Source]) -> dict[str, Source]:
+    named = given if isinstance(given, Mapping) else {ONLY: given}
+    return {name: Source(one) if isinstance(one, str) else one for name, one in named.items()}
+
+
+def _sinks(given: str | Sink | Mapping[str, str | Sink]) -> dict[str, Sink]:
+    named = given if isinstance(given, Mapping) else {ONLY: given}
+    return {name: Sink(one) if isinstance(one, str) else one for name, one in named.items()}

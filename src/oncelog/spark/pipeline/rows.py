@@ -1,0 +1,212 @@
+"""The rows of a pipeline: from its sources, through its transform, to the records of its sinks.
+
+Called by :mod:`oncelog.spark.pipeline.running`. Rows for several topics, dead letters among them, become one DataFrame
+with a column ``topic``, so that one transaction holds all of a batch.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import (
+    array,
+    coalesce,
+    col,
+    concat,
+    explode_outer,
+    from_json,
+    get,
+    lit,
+    raise_error,
+    size,
+    struct,
+    to_json,
+    when,
+)
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
+
+from oncelog.spark.options import includes_headers
+from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+ERROR_HEADER = "oncelog.error"
+ORIGIN_HEADERS = {"oncelog.topic": "topic", "oncelog.partition": "partition", "oncelog.offset": "offset"}
+"""Headers of a dead letter in addition to its own: where the record was."""
+
+_META = ("key", "timestamp", "topic", "partition", "offset")
+_HEADERS = "array<struct<key:string,value:binary>>"
+_RECORD = {"key": "binary", "value": "binary", "partition": "int", "headers": _HEADERS}
+_CORRUPT = "_oncelog_malformed"
+
+
+def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> DataFrame:
+    """The records that a pipeline writes. Raises PipelineError, or Spark's own errors."""
+    read = {name: _read(spark, source, bootstrap_servers) for name, source in one.sources.items()}
+    good = {name: _good(rows, one.sources[name]) for name, rows in read.items()}
+    found = _transformed(one, good)
+    records = [_records(found[name], sink, one) for name, sink in one.sinks.items()]
+    records += [_dead_letters(rows, one.sources[name]) for name, rows in read.items() if one.sources[name].dead_letter]
+    return reduce(lambda left, right: left.unionByName(right), records)
+
+
+def _transformed(one: Pipeline, good: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
+    try:
+        result = one.transform(good[ONLY]) if _takes_one(one) else one.transform(**good)
+    except PySparkException:
+        raise
+    except Exception as error:
+        raise PipelineError(f"pipeline {one.name} cannot start: {type(error).__name__}: {error}") from error
+    found = result if isinstance(result, Mapping) else {ONLY: result}
+    if set(found) != set(one.sinks):
+        raise PipelineError(
+            f"pipeline {one.name} returns rows for {', '.join(sorted(found))}, but its sinks are "
+            f"{', '.join(sorted(one.sinks))}: return a mapping from each sink's name to its rows"
+        )
+    return found
+
+
+def _takes_one(one: Pipeline) -> bool:
+    return list(one.sources) == [ONLY]
+
+
+def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
+    """The source's columns, and with a schema the column ``json``: null for tombstones and malformed values."""
+    rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
+    if not source.schema:
+        return rows
+    return _parsed(rows, source)
+
+
+def _parsed(rows: DataFrame, source: Source) -> DataFrame:
+    """The rows with ``json``: the value as a struct, if all of it is one JSON object of the schema.
+
+    The value is put into an array, followed by an object whose name it cannot know, because Spark ignores what follows
+    a JSON value and treats an empty text as null. Whether the value is good is decided in an array that is exploded, so
+    that a malformed one fails whichever columns the transform uses: Spark may evaluate a later filter before an earlier
+    one, and drops columns that nobody reads, but it keeps the rows that explode makes. Nor does it optimize across the
+    explode, so the value is not parsed once for each column.
+    """
+    columns, name = _columns(source.schema), secrets.token_hex(8)
+    elements = ArrayType(StructType([*columns, StructField(name, IntegerType())]))
+    around = StructType([StructField(name, elements), StructField(_CORRUPT, StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    text = concat(lit(f'{{"{name}":['), col("value").cast("string"), lit(f',{{"{name}":1}}]}}'))
+    found = col(name)
+    value, behind = get(found[name], lit(0)), get(found[name], lit(1))
+    whole = (size(found[name]) == 2) & value.isNotNull() & value[name].isNull() & (behind[name] == 1)
+    if source.malformed != "null":
+        whole &= found[_CORRUPT].isNull()
+    checked = when(whole, array(struct(*(value[column.name].alias(column.name) for column in columns))))
+    if source.malformed == "fail":
+        checked = checked.when(col("value").isNotNull(), raise_error(_refusal(source)))
+    return rows.withColumn(name, from_json(text, around, options)).withColumn("json", explode_outer(checked)).drop(name)
+
+
+def _columns(schema: str) -> StructType:
+    """The columns of a schema, as Spark writes it or in ``df.schema.json()``. Raises PipelineError or Spark's
+    errors."""
+    if not schema.lstrip().startswith("{"):
+        found = StructType.fromDDL(schema)
+    else:
+        try:
+            found = StructType.fromJson(json.loads(schema))
+        except (ValueError, KeyError, TypeError) as error:
+            raise PipelineError(f"schema {schema} is not the JSON of a schema, as df.schema.json() gives it") from error
+    if not isinstance(found, StructType):
+        raise PipelineError(f"schema {schema} has no columns: write each as a name and a type, as in origin string")
+    return found
+
+
+def _malformed() -> Column:
+    return col("value").isNotNull() & col("json").isNull()
+
+
+def _refusal(source: Source) -> Column:
+    place = concat(lit("Record "), col("offset"), lit(" of "), col("topic"), lit("-"), col("partition"))
+    advice = "correct the schema, or set malformed to dead-letter or null"
+    return concat(place, lit(f" has a value that is no JSON of the schema {source.schema}: {advice}"))
+
+
+def _good(rows: DataFrame, source: Source) -> DataFrame:
+    """The rows that the transform gets."""
+    if source.schema:
+        if source.dead_letter:
+            rows = rows.where(~_malformed())
+        columns = rows.select("json.*").columns
+        payload = {name.lower() for name in columns}
+        meta = [name for name in (*_META, *_passed_on(source)) if name not in payload]
+        rows = rows.select(*(col("json").getField(name).alias(name) for name in columns), *meta)
+    if source.watermark is not None:
+        rows = rows.withWatermark(*source.watermark)
+    return rows
+
+
+def _passed_on(source: Source) -> tuple[str, ...]:
+    """The headers column, if the pipeline's options ask for it."""
+    return ("headers",) if includes_headers(source.texts()) else ()
+
+
+def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:
+    """The malformed records unchanged, with the reason and their origin as headers."""
+    reason = f"the value is no JSON of the schema {source.schema}"
+    added = [_header(ERROR_HEADER, lit(reason)), *(_header(name, col(of)) for name, of in ORIGIN_HEADERS.items())]
+    none = array().cast(_HEADERS)
+    return rows.where(_malformed()).select(
+        lit(source.dead_letter).alias("topic"),
+        col("key"),
+        col("value"),
+        lit(None).cast("int").alias("partition"),
+        concat(coalesce(col("headers"), none), array(*added).cast(_HEADERS)).alias("headers"),
+    )
+
+
+def _header(name: str, value: Column) -> Column:
+    return struct(lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
+
+
+def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
+    """The columns that the sink takes; if the rows have no value, it is JSON."""
+    columns = {column.lower(): column for column in rows.columns}
+    key = columns.get((sink.key or "key").lower())
+    if sink.key and key is None:
+        raise PipelineError(
+            f"pipeline {one.name}: its key {sink.key!r} is none of the columns {', '.join(rows.columns)}"
+        )
+    if not sink.topic and "topic" not in columns:
+        raise PipelineError(
+            f"pipeline {one.name}: a sink without a topic takes it from a column topic, but the columns are "
+            f"{', '.join(rows.columns)}"
+        )
+    chosen: dict[str, Column] = {} if key is None else {"key": _key(rows, key)}
+    if "value" in columns:
+        chosen |= {name: col(columns[name]) for name in ("value", "partition", "headers") if name in columns}
+    else:
+        left_out = {"topic"} if not sink.topic else set()
+        left_out |= {"key"} if not sink.key else set()
+        if _holds_headers(rows, columns.get("headers")):
+            chosen["headers"] = col(columns["headers"])
+            left_out |= {"headers"}
+        payload = [column for column in rows.columns if column.lower() not in left_out]
+        chosen["value"] = to_json(struct(*payload), {"ignoreNullFields": "false"})
+    if one.writes_one_topic and len(one.sinks) == 1:
+        return rows.select(*(column.alias(name) for name, column in chosen.items()))
+    topic = lit(sink.topic) if sink.topic else col(columns["topic"])
+    typed = [chosen.get(name, lit(None)).cast(kind).alias(name) for name, kind in _RECORD.items()]
+    return rows.select(topic.alias("topic"), *typed)
+
+
+def _holds_headers(rows: DataFrame, name: str | None) -> bool:
+    """Whether a column holds record headers, and is not a part of the value that happens to have the name."""
+    return name is not None and rows.schema[name].dataType.simpleString() == _HEADERS
+
+
+def _key(rows: DataFrame, name: str) -> Column:
+    return col(name) if rows.schema[name].dataType.typeName() in ("binary", "string") else col(name).cast("string")

@@ -1,0 +1,237 @@
+"""Runs pipelines: checks them against the broker, starts their queries, and follows them until they end.
+
+Called by ``oncelog pipeline run`` and the demo's driver. All pipelines of a run share one Spark session and run at the
+same time; when one fails, all stop, and one sentence reports the failure. Exactly once holds from topic to topic: the
+checkpoint knows what was read, the broker what was written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from oncelog.errors import KafkaError
+from oncelog.spark.kafka.connections import client_config
+from oncelog.spark.kafka.kafka_cluster import KafkaCluster
+from oncelog.spark.options import SourceOptions, parse_sink_options, parse_source_options
+from oncelog.spark.pipeline.definition import Pipeline, PipelineError
+from oncelog.spark.pipeline.rows import rows_of
+from oncelog.spark.progress import Progress, ProgressReader
+from oncelog.spark.session import for_each_batch
+from oncelog.spark.sink.engine import Observer, ignore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from oncelog.spark.executors import Written
+
+logger = logging.getLogger(__name__)
+
+POLL_S = 0.25
+STARTS = 4
+"""How often a query is started if Spark gives up on its Python worker before a batch has completed."""
+PATIENCE_MS = 10_000
+"""How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
+_OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
+_WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
+_PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
+"""Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
+_WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
+_SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint offsets and now there are \[(\d+)\]")
+_JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Settings of a run, as opposed to those of a pipeline.
+
+    :param checkpoint: folder (or URL) under which each pipeline has a folder of its name.
+    :param once: stop once everything present at the start has been processed.
+    :param sink_format: data source that writes; a program that watches commits registers its own under another name.
+    :param sink_options: more options for that data source, by pipeline.
+    :param observers: called at each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
+    :param on_written: called after each commit, by pipeline; not with another ``sink_format``.
+    :param paths: filled during the run: who wrote, by pipeline and batch; not with another ``sink_format``.
+    """
+
+    bootstrap_servers: str
+    checkpoint: str
+    once: bool = False
+    trigger: str = ""
+    sink_format: str = "oncelog"
+    sink_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    observers: Mapping[str, Observer] = field(default_factory=dict)
+    paths: dict[str, dict[int, str]] = field(default_factory=dict)
+    on_written: Callable[[str, Written], None] | None = None
+
+
+@contextlib.contextmanager
+def spark_log(path: Path) -> Iterator[None]:
+    """Redirect the output of Spark's JVM, if it starts in this block, and of its workers to a file, until they end.
+
+    For programs that report failures themselves: Spark prints hundreds of lines for each.
+    """
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = path.open("ab")
+    except OSError as error:
+        raise PipelineError(
+            f"Spark's log cannot be written to {path}: {error.strerror}: name another file for it (--log)"
+        ) from error
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
+    """Refuse pipelines that cannot run, before Spark starts. Raises ConfigError or PipelineError."""
+    for one in pipelines:
+        servers = settings.bootstrap_servers
+        place = {"checkpointLocation": _checkpoint(one, settings)}
+        parse_sink_options(one.writer_options(servers) | place, streaming=True)
+        for source in one.sources.values():
+            parsed = parse_source_options(source.reader_options(servers), streaming=True)
+            if source.dead_letter and parsed.subscription.reads(source.dead_letter):
+                raise PipelineError(
+                    f"pipeline {one.name} reads topic {source.dead_letter!r} and puts its dead letters there, which "
+                    "would come back without end: give dead_letter another topic"
+                )
+            _check_source(one.name, parsed)
+
+
+def _check_source(name: str, source: SourceOptions) -> None:
+    servers = source.bootstrap_servers
+    try:
+        cluster = KafkaCluster(client_config(source.client), replace(source.cluster, patience_ms=PATIENCE_MS))
+        known = cluster.partition_counts(source.subscription.topics or None)
+    except KafkaError as error:
+        raise PipelineError(
+            f"pipeline {name}: {servers} does not answer as a Kafka broker ({error}): is it running?"
+        ) from error
+    missing = [topic for topic in source.subscription.topics if topic not in known]
+    if missing:
+        raise PipelineError(
+            f"pipeline {name} reads topic {missing[0]!r}, which does not exist at {servers}: create it "
+            f"(oncelog topics create {missing[0]} --bootstrap-server {servers}) or correct the name"
+        )
+
+
+def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> StreamingQuery:
+    """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
+    try:
+        return _writer(spark, one, settings).start()
+    except (PySparkException, Py4JJavaError) as error:
+        raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
+
+
+def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataStreamWriter:
+    records = rows_of(spark, one, settings.bootstrap_servers)
+    options = one.writer_options(settings.bootstrap_servers)
+    options |= settings.sink_options.get(one.name, {})
+    writer = records.writeStream.outputMode(one.mode).queryName(one.name)
+    observe = settings.observers.get(one.name)
+    if settings.sink_format == "oncelog" or one.mode == "update" or observe is not None:
+        paths = settings.paths.setdefault(one.name, {})
+
+        def note(written: Written) -> None:
+            paths[written.batch_id or 0] = written.path
+            if settings.on_written is not None:
+                settings.on_written(one.name, written)
+
+        writer = writer.foreachBatch(for_each_batch(options, on_written=note, observe=observe or ignore))
+    else:
+        writer = writer.format(settings.sink_format).options(**options)
+    trigger = settings.trigger or one.trigger
+    if settings.once:
+        writer = writer.trigger(availableNow=True)
+    elif trigger:
+        writer = writer.trigger(processingTime=trigger)
+    return writer.option("checkpointLocation", _checkpoint(one, settings))
+
+
+def _checkpoint(one: Pipeline, settings: RunSettings) -> str:
+    return f"{settings.checkpoint.rstrip('/')}/{one.name}"
+
+
+def watch(
+    started: Mapping[str, StreamingQuery],
+    on_progress: Callable[[Progress], None],
+    again: Callable[[str], StreamingQuery],
+    *,
+    ended: Callable[[], bool] = lambda: False,
+    paths: Mapping[str, dict[int, str]] | None = None,
+) -> None:
+    """Report each batch of each query until all have ended, or ``ended()`` asks to stop.
+
+    ``paths`` are those of the run's settings, if each batch is to say who wrote it. ``again`` restarts a query when the
+    machine was so busy that Spark gave up on a Python worker, which it does after ten seconds.
+    Raises PipelineError with the first other failure, after stopping the other queries.
+    """
+    known = paths or {}
+    queries = dict(started)
+    readers = {name: ProgressReader(name, query, known.get(name)) for name, query in queries.items()}
+    starts_left = dict.fromkeys(queries, STARTS)
+    try:
+        while True:
+            running = [name for name, query in queries.items() if query.isActive]
+            for name, reader in readers.items():
+                for progress in reader.new():
+                    starts_left[name] = STARTS
+                    on_progress(progress)
+            for name, query in queries.items():
+                failure = None if query.isActive else query.exception()
+                if failure is None:
+                    continue
+                starts_left[name] -= 1
+                if not starts_left[name] or not _WORKER_WAS_LATE.search(str(failure)):
+                    raise PipelineError(f"pipeline {name} failed: {explain(failure)}") from failure
+                logger.warning("pipeline %s is started again: %s", name, explain(failure))
+                queries[name] = again(name)
+                readers[name] = ProgressReader(name, queries[name], known.get(name))
+                running.append(name)
+            if not running or ended():
+                return
+            time.sleep(POLL_S)
+    finally:
+        for query in queries.values():
+            query.stop()
+
+
+def explain(error: Exception) -> str:
+    """The one sentence of Spark's long message that says what is wrong: ours if there is one."""
+    text = str(error)
+    ours = _OURS.findall(text)
+    if ours:
+        return str(ours[-1]).strip()
+    if changed := _SOURCES_CHANGED.search(text):
+        return (
+            f"Spark does not continue the checkpoint of a query that read {changed[1]} times with one that reads "
+            f"{changed[2]} times (each sink reads its sources once, dead letters once more): take the change back, "
+            "or give the pipeline another name and, as startingOffsets of its sources, the offsets that oncelog "
+            "pipeline doctor CHECKPOINT --json shows for the old one"
+        )
+    causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
+    wrapped = text.startswith(_WRAPPING)
+    first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]
+    return re.sub(r"\s*SQLSTATE: \w+", "", first).strip().rstrip(";")

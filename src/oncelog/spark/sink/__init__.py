@@ -1,0 +1,1 @@
+"""Writes micro-batches exactly once: plan, decision and transaction; here the driver carries the records."""

@@ -1,0 +1,254 @@
+"""The checkpoint of a query as the sink reads it: the query's id, and what was planned, committed and written.
+
+Called on the driver, by ``commit()``, ``for_each_batch`` and ``oncelog pipeline doctor``. Spark's files are only read;
+the sink keeps its own memory next to them in the folder ``oncelog``. Local folders, HDFS and object stores are reached
+through ``pyarrow.fs``, with the credentials in the driver's environment.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from oncelog.errors import OncelogError
+from oncelog.spark.kafka.interface import ClusterFacts
+from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.sink.marker import MarkerTopic, Memory, Plan, PlannedBatch, Previous
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+MEMORY_FOLDER = "oncelog"
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+"""Schemes that Hadoop and pyarrow spell differently."""
+_LONGEST_NAME = 230
+_STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
+"""Raised while reading a file as one of Spark's if it is not."""
+
+
+class CheckpointError(OncelogError):
+    """The checkpoint cannot be read or does not hold what Spark writes; the text says which file and what to do."""
+
+
+class Checkpoint:
+    """The root of a query's checkpoint: the option ``checkpointLocation``."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._files, self._root = _file_system(location)
+
+    def query_id(self) -> str:
+        """The query's id, the same across restarts. Raises CheckpointError if this is no checkpoint."""
+        text = self._read("metadata")
+        if text is None:
+            raise CheckpointError(
+                f"Checkpoint {self.location} holds no file metadata that this driver's Python can see: name the folder "
+                "of the query itself, with its scheme (file:, hdfs:, s3a:) if it is not on this machine"
+            )
+        try:
+            return str(json.loads(text)["id"])
+        except _STRANGE:
+            raise self._strange("metadata") from None
+
+    def planned(self, batch_id: int) -> PlannedBatch | None:
+        """The plan of a batch; None if its file does not exist."""
+        name = f"offsets/{batch_id}"
+        data = self._read(name)
+        if data is None:
+            return None
+        try:
+            lines = data.decode().split("\n")
+            planned_at_ms = int(json.loads(lines[1])["batchTimestampMs"])
+        except _STRANGE:
+            raise self._strange(name) from None
+        return PlannedBatch(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, "\n".join(lines[2:]).strip())
+
+    def ended(self, batch_id: int) -> bool:
+        """Whether Spark's commit log says that the batch was completed."""
+        return self._read(f"commits/{batch_id}") is not None
+
+    def batches(self, log: str) -> list[int]:
+        """The numbers of the files in ``offsets`` or ``commits``, ascending."""
+        return sorted(int(name) for name in self._names(log) if name.isdecimal())
+
+    def memories(self) -> list[Memory]:
+        """What the query's sinks remember, one entry for each group."""
+        suffix = ".json"
+        names = [name for name in sorted(self._names(MEMORY_FOLDER)) if name.endswith(suffix)]
+        found = (self._memory(f"{MEMORY_FOLDER}/{name}") for name in names)
+        return [memory for memory in found if memory is not None]
+
+    def other_group(self, known: Collection[str]) -> str:
+        """A group that is remembered beside the ``known`` ones; empty if there is none."""
+        return next((memory.group for memory in self.memories() if memory.group not in known), "")
+
+    def remembered(self, group: str) -> Memory | None:
+        """What the sink of this group remembers; None if it never wrote."""
+        return self._memory(_memory_file(group))
+
+    def _memory(self, name: str) -> Memory | None:
+        text = self._read(name)
+        if text is None:
+            return None
+        try:
+            fields = json.loads(text)
+            topic = fields.get("markerTopic")
+            return Memory(
+                str(fields["clusterId"]),
+                str(fields["group"]),
+                int(fields["sinceBatchId"]),
+                None if topic is None else MarkerTopic(str(topic["name"]), str(topic["id"])),
+                str(fields.get("skipping", "")),
+            )
+        except _STRANGE:
+            raise self._strange(name) from None
+
+    def remember(self, memory: Memory) -> None:
+        """Store ``memory``, before the batch is written, so that no batch is in the log without it."""
+        name = _memory_file(memory.group)
+        fields: dict[str, object] = {
+            "clusterId": memory.cluster_id,
+            "group": memory.group,
+            "sinceBatchId": memory.since_batch_id,
+        }
+        if memory.marker_topic is not None:
+            fields["markerTopic"] = memory.marker_topic._asdict()
+        if memory.skipping:
+            fields["skipping"] = memory.skipping
+        self._write(name, json.dumps(fields).encode())
+
+    # --- files
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            with self._files.open_input_stream(f"{self._root}/{name}") as file:
+                return bytes(file.read())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._unreadable(name, error) from error
+
+    def _names(self, folder: str) -> list[str]:
+        from pyarrow.fs import FileSelector, FileType
+
+        selector = FileSelector(f"{self._root}/{folder}", allow_not_found=True)
+        try:
+            return [info.base_name for info in self._files.get_file_info(selector) if info.type is FileType.File]
+        except OSError as error:
+            raise self._unreadable(folder, error) from error
+
+    def _write(self, name: str, data: bytes) -> None:
+        """Write under another name and rename, so that an existing file is always complete."""
+        from pyarrow.fs import FileType
+
+        path = f"{self._root}/{name}"
+        partial = f"{path}.partial"
+        try:
+            self._files.create_dir(path.rpartition("/")[0], recursive=True)
+            with self._files.open_output_stream(partial) as file:
+                file.write(data)
+            if self._files.type_name == "hdfs" and self._files.get_file_info(path).type is FileType.File:
+                self._files.delete_file(path)
+            self._files.move(partial, path)
+        except OSError as error:
+            raise CheckpointError(
+                f"Checkpoint {self.location} cannot be written ({name}: {error}): the sink records there "
+                "where it wrote last; give the driver's Python the rights that Spark has"
+            ) from error
+
+    def _unreadable(self, name: str, error: OSError) -> CheckpointError:
+        return CheckpointError(
+            f"Checkpoint {self.location} cannot be read ({name}: {error}), and without it a restored checkpoint could "
+            "not be told from the query's own: give the driver's Python the rights that Spark has"
+        )
+
+    def _strange(self, name: str) -> CheckpointError:
+        return CheckpointError(
+            f"Checkpoint {self.location} holds a file {name} that is not what Spark writes: restore it, or start with "
+            "a new checkpoint"
+        )
+
+
+def plan_of(
+    checkpoint: Checkpoint,
+    batch_id: int,
+    group: str,
+    facts: ClusterFacts,
+    on_missing: OnMissingMarker,
+    siblings: Collection[str] | None = (),
+) -> Plan:
+    """The plan of a batch that Spark is about to write. Raises CheckpointError if it cannot be read.
+
+    :param siblings: groups of the query's other sinks; None if they are not known.
+    """
+    batch = checkpoint.planned(batch_id)
+    if batch is None:
+        raise CheckpointError(
+            f"Checkpoint {checkpoint.location} holds no offsets/{batch_id}, the plan of the batch to be written: name "
+            "the checkpoint of this query, and use neither asynchronous progress tracking nor real-time mode"
+        )
+    previous = None
+    if batch_id > 0:
+        previous = Previous(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
+    remembered = checkpoint.remembered(group)
+    first = batch_id == 0 and remembered is None and siblings is not None
+    return Plan(
+        group=group,
+        query_id=checkpoint.query_id(),
+        checkpoint=checkpoint.location,
+        batch=batch,
+        previous=previous,
+        remembered=remembered,
+        cluster_id=facts.cluster_id,
+        retention_ms=facts.retention_ms,
+        on_missing=on_missing,
+        elsewhere=checkpoint.other_group({group, *(siblings or ())}) if first else "",
+    )
+
+
+def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:
+    """The group of a query's marker, also its transactional id: each destination has its own.
+
+    :param topic: the option ``topic``; empty if the rows name their topics.
+    :param name: the sink's name, if a query has several.
+    """
+    return f"{prefix}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")
+
+
+def named_group(prefix: str, batch_id: int, topic: str) -> str:
+    """The group of the marker of a batch write with an id: each id of a prefix has its own."""
+    return f"{prefix}:{batch_id}:{topic}"
+
+
+def _memory_file(group: str) -> str:
+    """The file's name: the group, or its beginning and a hash, because most file systems allow 255 bytes."""
+    name = quote(group, safe="")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(group.encode()).hexdigest()}"
+    return f"{MEMORY_FOLDER}/{name}.json"
+
+
+@functools.lru_cache(maxsize=128)
+def _file_system(location: str) -> tuple[FileSystem, str]:
+    """The file system of a location spelt as in Hadoop, and the path in it without a trailing slash."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    scheme, separator, rest = location.partition(":")
+    if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+        return LocalFileSystem(), os.path.abspath(location).rstrip("/")
+    if scheme == "file":  # Hadoop does not percent-decode the rest
+        return LocalFileSystem(), re.sub(r"^//[^/]*(?=/)", "", rest).rstrip("/")
+    try:
+        found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{rest}")
+    except (OSError, ValueError) as error:  # pyarrow raises both
+        raise CheckpointError(
+            f"Checkpoint {location} cannot be reached through pyarrow.fs ({error}): use a file system that it knows "
+            "(file:, hdfs:, s3a:, gs:, abfss:), and set its credentials in the environment"
+        ) from error
+    return found, path.rstrip("/")

@@ -1,0 +1,84 @@
+"""Finds the query of a batch over Spark Connect, where there is no JVM to ask, only the user's ``checkpointLocation``.
+
+Called by ``for_each_batch`` in the worker that a Connect server starts for each of its queries. With the plans of
+another query, a batch could wrongly count as already written. So the checkpoint must be that of a query running in the
+session in which this query was started, and in this very batch, and no other process of this machine may write with it.
+One case is not detected: another query of the session that writes the same topic with ``format`` and is in the batch of
+the same number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oncelog.errors import ConfigError
+from oncelog.spark.sink.planning import checkpoint_at
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+CLAIM_PATIENCE_S = 30.0
+"""How long to wait for the worker of an earlier run of the query to end."""
+_claims: dict[str, int] = {}
+"""Descriptors of files locked until this process ends, by query."""
+
+
+class StartSession:
+    """The session in which the query was started: the active one when Spark unpickles its function."""
+
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        self.spark = spark
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _start_session, ()
+
+
+def _start_session() -> StartSession:
+    from pyspark.sql.connect.session import SparkSession
+
+    return StartSession(SparkSession.getActiveSession())
+
+
+def check_checkpoint(location: str, batch_id: int, session: StartSession) -> None:
+    """Raises ConfigError unless ``location`` is the checkpoint of the query whose batch is written."""
+    checkpoint = checkpoint_at(location)
+    query_id = checkpoint.query_id()
+    where = f"Option checkpointLocation of for_each_batch names {location}, the checkpoint of query {query_id}"
+    what = "give it the checkpointLocation of the query itself"
+    running = {str(query.id) for query in session.spark.streams.active} if session.spark is not None else {query_id}
+    if query_id not in running:
+        raise ConfigError(f"{where}, which does not run in this session ({', '.join(sorted(running))} do): {what}")
+    last = max(checkpoint.batches("offsets"), default=-1)
+    if last != batch_id or checkpoint.ended(batch_id):
+        state = "has ended it" if checkpoint.ended(batch_id) else f"planned batch {last} last"
+        raise ConfigError(f"{where}, while batch {batch_id} is to be written, and that query {state}: {what}")
+    if not _claimed(query_id):
+        raise ConfigError(f"{where}, by which another query of this server writes already: {what}")
+
+
+def _claimed(query_id: str) -> bool:
+    """Whether this process alone writes the query's batches on this machine, from now until it ends."""
+    if query_id in _claims or sys.platform == "win32":
+        return True
+    import fcntl
+
+    name = hashlib.sha256(f"{os.getuid()} {query_id}".encode()).hexdigest()[:32]
+    file = os.open(Path(tempfile.gettempdir(), f"oncelog-query-{name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + CLAIM_PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(file)
+                return False
+            time.sleep(0.1)
+        else:
+            _claims[query_id] = file
+            return True

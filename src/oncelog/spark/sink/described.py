@@ -1,0 +1,53 @@
+"""How messages name the plan of a batch: when it was made, and up to where it reads.
+
+Pure. Called by :mod:`oncelog.spark.sink.marker`.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+_SHOWN = 1000
+"""Most characters of offsets in a message, which names two plans."""
+
+
+def described(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
+    """The plan of a batch in a message.
+
+    :param offsets: where it ends in each source, one line per source, as Spark wrote it; empty if that is not known.
+    """
+    shown = bare_offsets(offsets).replace("\n", ", ")
+    up_to, more = f"up to {shown}" if shown else "offsets too long to tell", ""
+    if len(shown) > _SHOWN:
+        up_to, more = f"up to {shown[:_SHOWN]}...", ", all offsets with oncelog pipeline doctor CHECKPOINT --json"
+    return f"planned at {time_of(planned_at_ms)}, {up_to} (fingerprint {fingerprint[:12]}{more})"
+
+
+def bare_offsets(offsets: str) -> str:
+    """The offsets alone, as ``startingOffsets`` takes them: without topic ids, leader epochs and beginnings."""
+    return "\n".join(_bare(line) for line in offsets.split("\n"))
+
+
+def _bare(line: str) -> str:
+    """One source's line; unchanged if it is not ours."""
+    try:
+        by_topic = json.loads(line)
+        bare = {
+            topic: {partition: offset for partition, offset in found.items() if partition.isdecimal()}
+            for topic, found in by_topic.items()
+        }
+    except (ValueError, AttributeError, RecursionError):
+        return line
+    return json.dumps(bare) if any(bare.values()) else line
+
+
+def time_of(at_ms: int) -> str:
+    """A time in a message, by UTC."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{at_ms} ms"
+
+
+__all__ = ["bare_offsets", "described", "time_of"]

@@ -1,0 +1,211 @@
+"""Predicts what the next start of a query will do, and why, from checkpoint, marker and log.
+
+Called by ``oncelog pipeline doctor``. It only reads: it fences nothing, begins no transaction and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.spark.kafka.interface import ClusterFacts
+from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
+from oncelog.spark.sink.engine import decide_by_offsets, newest_marker
+from oncelog.spark.sink.marker import WAY_BACK, Marker, Memory, Plan, PlannedBatch, Previous, Refuse, Skip, Write
+from oncelog.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """The cluster's view of a group: its offsets, its transaction, and the ends of the topic of its marker.
+
+    :param topic_ids: the id of the topic that the checkpoint remembers for its marker, if there is one and it exists.
+    """
+
+    facts: ClusterFacts
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    transaction: str
+    ends: Mapping[TopicPartition, int]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One destination of a query.
+
+    :param planned: the last batch that Spark planned; None if there is none yet.
+    :param ended: the last completed batch by Spark's commit log.
+    :param repeats: whether the next start repeats the last planned batch, or plans a new one.
+    :param verdict: ``write``, ``skip`` or ``refuse``.
+    """
+
+    checkpoint: str
+    query_id: str
+    group: str
+    planned: PlannedBatch | None
+    ended: int | None
+    remembered: Memory | None
+    cluster_id: str
+    marker: Marker | None
+    transaction: str
+    ends: Mapping[TopicPartition, int]
+    next_batch: int
+    repeats: bool
+    verdict: str
+    reason: str
+
+    def as_json(self) -> dict[str, Any]:
+        planned, marker, remembered = self.planned, self.marker, self.remembered
+        return {
+            "checkpoint": self.checkpoint,
+            "queryId": self.query_id,
+            "group": self.group,
+            "planned": None if planned is None else _batch_json(planned),
+            "ended": self.ended,
+            "remembers": None
+            if remembered is None
+            else {"clusterId": remembered.cluster_id, "sinceBatchId": remembered.since_batch_id},
+            "clusterId": self.cluster_id,
+            "marker": None
+            if marker is None
+            else _batch_json(PlannedBatch(marker.batch_id, marker.fingerprint, marker.planned_at_ms, marker.offsets))
+            | {"rows": marker.rows},
+            "transaction": self.transaction,
+            "ends": {str(partition): end for partition, end in sorted(self.ends.items())},
+            "next": {
+                "batchId": self.next_batch,
+                "repeats": self.repeats,
+                "verdict": self.verdict,
+                "reason": self.reason,
+            },
+        }
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The diagnosis for people: pairs of label and text."""
+        remembered = self.remembered
+        memory = "nothing of this group"
+        if remembered is not None:
+            memory = f"cluster {remembered.cluster_id}, since batch {remembered.since_batch_id}"
+        step = "repeats" if self.repeats else "plans"
+        return [
+            ("checkpoint", self.checkpoint),
+            ("query", self.query_id),
+            ("planned", "no batch" if self.planned is None else f"batch {self.planned.batch_id}, {self.planned}"),
+            ("ended", "no batch" if self.ended is None else f"batch {self.ended}"),
+            ("remembers", memory),
+            ("cluster", self.cluster_id),
+            ("group", self.group),
+            ("marker", self._marker()),
+            ("transaction", self.transaction),
+            ("log", self._log_ends()),
+            ("next start", f"{step} batch {self.next_batch}: {self.verdict}, {self.reason}"),
+        ]
+
+    def _marker(self) -> str:
+        if self.marker is None:
+            return "none"
+        return f"batch {self.marker.batch_id}, {self.marker}" if self.marker.batch_id >= 0 else "no batch is in yet"
+
+    def _log_ends(self) -> str:
+        """The ends of the non-empty partitions, one by one, and the number of empty ones."""
+        ends = [f"{partition} ends at {end}" for partition, end in sorted(self.ends.items()) if end]
+        if empty := len(self.ends) - len(ends):
+            ends.append(f"{empty} partition{'s' if empty > 1 else ''} without a record")
+        return ", ".join(ends) or "-"
+
+
+def diagnose(
+    checkpoint: Checkpoint, group: str, log: LogState, now_ms: int, on_missing: OnMissingMarker = OnMissingMarker.FAIL
+) -> Diagnosis:
+    """Predict the next start for ``group``. Raises CheckpointError if the checkpoint cannot be read."""
+    offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
+    last = checkpoint.planned(offsets[-1]) if offsets else None
+    ended = commits[-1] if commits else None
+    repeats = last is not None and (ended is None or ended < last.batch_id)
+    marker = newest_marker(log.offsets)
+    plan = _next_plan(checkpoint, group, log, now_ms, last, repeats, on_missing)
+    decision = decide_by_offsets(plan, log.offsets, now_ms)
+    verdict = {Write: "write", Skip: "skip", Refuse: "refuse"}[type(decision)]
+    reason = decision.reason
+    if not repeats and isinstance(decision, Refuse) and marker is not None and marker.batch_id >= plan.number:
+        reason = (
+            f"the log holds batch {marker.batch_id} already ({marker}), so the checkpoint is older than the log "
+            f"(restored or copied): {WAY_BACK}"
+        )
+    return Diagnosis(
+        checkpoint=checkpoint.location,
+        query_id=plan.query_id,
+        group=group,
+        planned=last,
+        ended=ended,
+        remembered=plan.remembered,
+        cluster_id=log.facts.cluster_id,
+        marker=marker,
+        transaction=log.transaction,
+        ends=log.ends,
+        next_batch=plan.number,
+        repeats=repeats,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _next_plan(
+    checkpoint: Checkpoint,
+    group: str,
+    log: LogState,
+    now_ms: int,
+    last: PlannedBatch | None,
+    repeats: bool,
+    on_missing: OnMissingMarker,
+) -> Plan:
+    """The plan that the next start will run: the last one again, or one that Spark would make now."""
+    if last is not None and repeats:
+        batch, before = last, last.batch_id - 1
+        previous = Previous(checkpoint.planned(before), checkpoint.ended(before)) if before >= 0 else None
+    elif last is not None:
+        batch, previous = PlannedBatch(last.batch_id + 1, "not planned yet", now_ms, ""), Previous(last, True)
+    else:
+        batch, previous = PlannedBatch(0, "not planned yet", now_ms, ""), None
+    remembered = checkpoint.remembered(group)
+    plan = Plan(
+        group=group,
+        query_id=checkpoint.query_id(),
+        checkpoint=checkpoint.location,
+        batch=batch,
+        previous=previous,
+        remembered=remembered,
+        cluster_id=log.facts.cluster_id,
+        retention_ms=log.facts.retention_ms,
+        on_missing=on_missing,
+        elsewhere=checkpoint.other_group({group}) if remembered is None and previous is None else "",
+    )
+    return plan.with_marker_topic("", lambda names: log.topic_ids)
+
+
+def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
+    """The groups to examine: the named one, else those that the checkpoint remembers.
+
+    Raises CheckpointError if there is none.
+    """
+    groups = [named] if named else [memory.group for memory in checkpoint.memories()]
+    if not groups:
+        raise CheckpointError(
+            f"Checkpoint {checkpoint.location} remembers no group, as this sink has not written from it yet: name the "
+            f"one of its marker with --group. It is PREFIX{checkpoint.query_id()}-TOPIC, without -TOPIC if it writes "
+            "to several: a pipeline's PREFIX is its name and '-', another query's is its transactionalIdPrefix or "
+            "'oncelog-'"
+        )
+    return groups
+
+
+def _batch_json(batch: PlannedBatch) -> dict[str, Any]:
+    return {
+        "batchId": batch.batch_id,
+        "plannedAtMs": batch.planned_at_ms,
+        "fingerprint": batch.fingerprint,
+        "offsets": batch.offsets,
+    }

@@ -1,0 +1,454 @@
+"""Decides from marker and checkpoint whether a micro-batch is to be written, skipped, or refused because it is unknown.
+
+Pure. Called after fencing by whichever process is about to write: ``commit()`` on the driver
+(:mod:`oncelog.spark.sink.engine`) or the first task of the executors. The driver collects the :class:`Plan`
+(:mod:`oncelog.spark.sink.checkpoint`), which can be pickled; the process that fenced reads the marker.
+
+A marker does not identify "batch N" but "this plan of batch N, into this destination". The plan of a batch is the file
+``offsets/<N>`` of the checkpoint: written before the batch runs and never again, so a proper restart repeats it byte
+for byte. The destination is part of the group's name, so another destination is another writer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.sink.described import bare_offsets, described, time_of
+
+LEAST_RETENTION_MS = 60_000
+"""The least ``offsets.retention.minutes`` that Kafka allows: assumed if the broker's value may not be read."""
+OFFSETS_IN_MARKER = 3000
+"""Most bytes of offsets, as JSON, in a marker. A broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``);
+if it takes less, the marker goes without offsets: they are only shown to users, the fingerprint decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """The file ``offsets/<N>`` of a checkpoint.
+
+    :param fingerprint: a hash of the whole file.
+    :param planned_at_ms: ``batchTimestampMs``, by the clock of the driver that planned it.
+    :param offsets: where the batch ends in each source, one line per source, as Spark wrote it.
+    """
+
+    batch_id: int
+    fingerprint: str
+    planned_at_ms: int
+    offsets: str
+
+    def __str__(self) -> str:
+        return described(self.planned_at_ms, self.offsets, self.fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What the transaction of a batch leaves behind: the batch, its plan, and how many rows it had."""
+
+    query_id: str
+    batch_id: int
+    rows: int
+    fingerprint: str
+    planned_at_ms: int = 0
+    offsets: str = ""
+
+    @classmethod
+    def of(cls, plan: Plan | NamedWrite, rows: int) -> Marker:
+        """The marker of a batch written according to ``plan``."""
+        if isinstance(plan, NamedWrite):
+            return cls(plan.name, plan.batch_id, rows, "")
+        batch = plan.batch
+        forms = (batch.offsets, bare_offsets(batch.offsets))
+        offsets = next((form for form in forms if len(json.dumps(form)) <= OFFSETS_IN_MARKER), "")
+        return cls(plan.query_id, batch.batch_id, rows, batch.fingerprint, batch.planned_at_ms, offsets)
+
+    @classmethod
+    def before(cls, plan: Plan) -> Marker:
+        """The marker of the batch before, which says that this one is not written; of batch -1 for the first."""
+        last = plan.previous.batch if plan.previous is not None else None
+        if last is None:
+            return cls(plan.query_id, plan.number - 1, 0, "unknown", plan.batch.planned_at_ms)
+        return cls(plan.query_id, plan.number - 1, 0, last.fingerprint, last.planned_at_ms)
+
+    def encode(self) -> str:
+        fields = {"queryId": self.query_id, "batchId": self.batch_id, "rows": self.rows}
+        if self.fingerprint:
+            fields |= {"fingerprint": self.fingerprint, "plannedAtMs": self.planned_at_ms, "offsets": self.offsets}
+        return json.dumps(fields)
+
+    @classmethod
+    def decode(cls, metadata: str) -> Marker | None:
+        """None for metadata that no sink wrote, such as an ordinary consumer's."""
+        try:
+            fields = json.loads(metadata)
+            return cls(
+                query_id=str(fields["queryId"]),
+                batch_id=int(fields["batchId"]),
+                rows=int(fields["rows"]),
+                fingerprint=str(fields.get("fingerprint", "")),
+                planned_at_ms=int(fields.get("plannedAtMs", 0)),
+                offsets=str(fields.get("offsets", "")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows, {described(self.planned_at_ms, self.offsets, self.fingerprint)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """The previous batch, as the checkpoint knows it.
+
+    :param batch: its plan; None if Spark has removed the file.
+    :param ended: whether Spark's commit log says that it was completed.
+    """
+
+    batch: PlannedBatch | None
+    ended: bool
+
+
+class MarkerTopic(NamedTuple):
+    """The topic of option ``markerTopic``, if not the destination: a broker deletes offsets with their topic."""
+
+    name: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the checkpoint remembers of the sink's last write; stored there before the sink writes.
+
+    :param since_batch_id: the first batch that was written to this cluster and group without a break.
+    :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, or the
+        cluster gives topics no ids.
+    :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
+        rest of the memory does not prove that the batch is missing.
+    """
+
+    cluster_id: str
+    group: str
+    since_batch_id: int
+    marker_topic: MarkerTopic | None = None
+    skipping: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that the driver knows of a micro-batch before the marker is read.
+
+    :param group: the consumer group of the marker, also the transactional id: one for each query and destination.
+    :param checkpoint: its location, for messages.
+    :param previous: None for batch 0.
+    :param remembered: None if the checkpoint has never written to this group.
+    :param cluster_id: the cluster about to be written.
+    :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
+    :param elsewhere: for batch 0 if nothing is remembered: another group to which the checkpoint has written, which may
+        hold the batch; empty if there is none.
+    :param marker_topic: where the marker will be put now, as in :class:`Memory`.
+    :param deleted_topic: where the last one was put, if that topic has been deleted since.
+    """
+
+    group: str
+    query_id: str
+    checkpoint: str
+    batch: PlannedBatch
+    previous: Previous | None
+    remembered: Memory | None
+    cluster_id: str
+    retention_ms: int | None
+    on_missing: OnMissingMarker
+    elsewhere: str = ""
+    marker_topic: MarkerTopic | None = None
+    deleted_topic: str = ""
+
+    @property
+    def number(self) -> int:
+        return self.batch.batch_id
+
+    def memory(self, *, skipped: bool) -> Memory:
+        """What the checkpoint is to remember before this batch is written, or taken as written without its records."""
+        known, since = self.remembered, self.batch.batch_id
+        if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
+            since = known.since_batch_id
+        skipping = self.batch.fingerprint if skipped else ""
+        return Memory(self.cluster_id, self.group, since, self.marker_topic, skipping)
+
+    def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
+        """This plan with the topic of the marker, and whether the last write's topic was deleted.
+
+        :param topic: empty if deleting it deletes the records too, or if it is never deleted.
+        :param ask_ids: looks up the ids of existing topics.
+        """
+        known = self.remembered
+        before = known.marker_topic if known is not None and known.cluster_id == self.cluster_id else None
+        names = sorted({name for name in (topic, before.name if before else "") if name})
+        ids = dict(ask_ids(names)) if names else {}
+        if before is not None and topic == before.name:
+            ids.setdefault(topic, before.id)  # it exists; one answer without it proves nothing
+        return replace(
+            self,
+            marker_topic=MarkerTopic(topic, ids[topic]) if topic in ids else None,
+            deleted_topic=before.name if before is not None and ids.get(before.name) != before.id else "",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWrite:
+    """A batch write with an id: it has its own group, and a marker there says that it is written."""
+
+    group: str
+    name: str
+    batch_id: int
+    on_missing: OnMissingMarker = OnMissingMarker.FAIL
+
+    @property
+    def number(self) -> int:
+        return self.batch_id
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The batch is not written: write records and marker."""
+
+    reason: str
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """The batch is written, or is to count as written: write no record; add a marker if ``leave_marker`` is set."""
+
+    reason: str
+    warning: str = ""
+    leave_marker: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The batch can be neither written nor skipped without breaking the guarantee; the reason is for the user."""
+
+    reason: str
+
+
+Decision: TypeAlias = Write | Skip | Refuse
+
+
+def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: int | None = None) -> Decision:
+    """Decide about the batch of ``plan``, with ``marker`` read from its group after fencing.
+
+    :param now_ms: the clock of the deciding process.
+    :param rows: the batch's rows, if they are counted already.
+    """
+    if isinstance(plan, NamedWrite):
+        return _decide_named(plan, marker, rows)
+    if marker is None:
+        return _without_marker(plan, now_ms)
+    number = plan.batch.batch_id
+    if marker.query_id != plan.query_id:
+        return Refuse(_foreign(plan, marker))
+    if marker.batch_id == number and marker.fingerprint == plan.batch.fingerprint:
+        return Skip(f"batch {number} is in: the marker holds this very plan", _warn_of_rows(plan, marker, rows))
+    if marker.batch_id >= number:
+        return Refuse(_older_than_the_log(plan, marker))
+    if marker.batch_id < number - 1:
+        return Refuse(_lost(plan, marker))
+    before = plan.previous.batch if plan.previous is not None else None
+    if before is not None and before.fingerprint != marker.fingerprint:
+        return Refuse(_another_before(plan, marker, before))
+    if why := _why_previous_proves_nothing(plan):
+        return _unknown(plan, f"only a marker of batch {marker.batch_id}", why)
+    held = f"holds batch {marker.batch_id}, the one before" if marker.batch_id >= 0 else "says that none is in yet"
+    return Write(f"the marker {held}")
+
+
+_LOOK = "look at what the destination holds, then set onMissingMarker to write (it is not there) or skip (it is)"
+
+
+def decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
+    """Decide if the marker's group holds other clients' offsets and no marker: nothing says what is written.
+
+    :param offsets: the offsets found, for messages.
+    """
+    batch = (
+        f"batchId {plan.number} of {plan.name}"
+        if isinstance(plan, NamedWrite)
+        else f"batch {plan.number} of query {plan.query_id}"
+    )
+    told = (
+        f"The group of the marker holds offsets that are none ({offsets}), so another client has committed to "
+        f"{plan.group}, and it cannot be known whether {batch} is written"
+    )
+    return _as_chosen(plan.on_missing, told, told, f"{told}: keep that client away, {_LOOK}")
+
+
+def _as_chosen(choice: OnMissingMarker, reason: str, told: str, refusal: str) -> Decision:
+    """Apply the user's choice to a batch of which it is unknown whether it is written.
+
+    :param told: what is unknown, and why; for the warning.
+    """
+    match choice:
+        case OnMissingMarker.FAIL:
+            return Refuse(refusal)
+        case OnMissingMarker.WRITE:
+            return Write(reason, f"{told}; it is written, as onMissingMarker is write")
+        case OnMissingMarker.SKIP:
+            return Skip(reason, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+
+
+def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
+    """A batch write with an id has no plan: only its marker counts."""
+    if marker is None:
+        return Write(f"no marker of batchId {write.batch_id}")
+    warning = ""
+    if rows is not None and marker.rows != rows:
+        warning = (
+            f"batchId {write.batch_id} of {write.name} is already written with {marker.rows} rows and has {rows} now; "
+            "nothing is written: give it another batchId if it is another write"
+        )
+    return Skip(f"batchId {write.batch_id} is written", warning)
+
+
+def _warn_of_rows(plan: Plan, marker: Marker, rows: int | None) -> str:
+    if rows is None or rows == marker.rows:
+        return ""
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is written with {marker.rows} rows and has {rows} when "
+        "it is repeated: what makes its rows is not deterministic; it stays as it is written"
+    )
+
+
+def could_have_expired(planned_at_ms: int, now_ms: int, retention_ms: int | None) -> bool:
+    """Whether a marker committed at any time after the plan may be gone by now.
+
+    A tenth of the retention allows for clock differences; a plan from the future shows such a difference.
+    """
+    retention = LEAST_RETENTION_MS if retention_ms is None else retention_ms
+    margin = retention // 10
+    return not -margin <= now_ms - planned_at_ms < retention - margin
+
+
+def _without_marker(plan: Plan, now_ms: int) -> Decision:
+    unknown = _why_unknown(plan, now_ms)
+    if not unknown:
+        return Write("no marker, and none of this batch could have expired")
+    return _unknown(plan, "no marker", unknown)
+
+
+def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
+    """The decision about a batch of which marker and checkpoint do not say whether it is written."""
+    number = plan.batch.batch_id
+    told = f"Batch {number} of query {plan.query_id} has {found} in group {plan.group}, and {unknown}"
+    refusal = (
+        f"{told}, so it cannot be known whether it is written: look at what the destination holds, then set "
+        f"onMissingMarker to write (batch {number} is not there) or skip (it is)"
+    )
+    return _as_chosen(plan.on_missing, unknown, told, refusal)
+
+
+def _why_unknown(plan: Plan, now_ms: int) -> str:
+    """Why a missing marker does not prove that the batch is missing too; empty if it does."""
+    known, previous = plan.remembered, plan.previous
+    if known is not None and known.cluster_id != plan.cluster_id:
+        return (
+            f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
+            f"{plan.cluster_id}"
+        )
+    if why := _why_previous_proves_nothing(plan):
+        return why
+    if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
+        return f"it was planned at {time_of(plan.batch.planned_at_ms)}, {_expiry(plan)}"
+    if previous is None and not plan.elsewhere:
+        return ""
+    if known is None:
+        to = f", but to group {plan.elsewhere}" if plan.elsewhere else ""
+        return (
+            f"checkpoint {plan.checkpoint} has never written there{to} (it was copied, taken over from another sink, "
+            "or its topic or transactionalIdPrefix has changed)"
+        )
+    if previous is None:
+        return ""
+    before = plan.batch.batch_id - 1
+    if not previous.ended:
+        return f"Spark's commit log in {plan.checkpoint} does not say that batch {before} ended"
+    if previous.batch is None:
+        return f"{plan.checkpoint} holds no offsets/{before} any more"
+    if known.since_batch_id <= before and not could_have_expired(
+        previous.batch.planned_at_ms, now_ms, plan.retention_ms
+    ):
+        return (
+            f"that of batch {before}, planned at {time_of(previous.batch.planned_at_ms)}, cannot have expired yet: "
+            "the log lost it (a power failure, a restored cluster), or the group or the marker's topic was deleted"
+        )
+    return ""
+
+
+def _why_previous_proves_nothing(plan: Plan) -> str:
+    """Why even the previous batch's marker does not prove that this one is missing; empty if it does."""
+    if plan.deleted_topic:
+        return (
+            f"topic {plan.deleted_topic}, into which checkpoint {plan.checkpoint} put its last marker, was deleted "
+            "since, which deletes the markers too"
+        )
+    if plan.remembered is not None and plan.remembered.skipping == plan.batch.fingerprint:
+        return (
+            "an earlier run was to take it as written (onMissingMarker was skip), and ended before its marker was "
+            "stored"
+        )
+    return ""
+
+
+def _expiry(plan: Plan) -> str:
+    if plan.retention_ms is None:
+        return (
+            "and how long markers live is not known (grant DESCRIBE_CONFIGS on the cluster, or say it in the option "
+            "offsetsRetentionMinutes)"
+        )
+    return f"and markers may expire after {plan.retention_ms // 60_000} minutes (offsets.retention.minutes)"
+
+
+WAY_BACK = (
+    "continue with the checkpoint that wrote last, or start with a new checkpoint and, as startingOffsets, the offsets "
+    "up to which the log is written"
+)
+"""What to do if the log is ahead of a checkpoint."""
+
+
+def _older_than_the_log(plan: Plan, marker: Marker) -> str:
+    number = plan.batch.batch_id
+    what = "another plan of it" if marker.batch_id == number else f"batch {marker.batch_id} already"
+    return (
+        f"Batch {number} of query {plan.query_id} is refused, as the log holds {what}: written there is {marker}, and "
+        f"that of checkpoint {plan.checkpoint} was {plan.batch}; the checkpoint is older "
+        f"than the log (restored or copied): {WAY_BACK}"
+    )
+
+
+def _lost(plan: Plan, marker: Marker) -> str:
+    first, last = marker.batch_id + 1, plan.batch.batch_id - 1
+    missing = f"batch {first} is" if first == last else f"batches {first} to {last} are"
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as {missing} not in this log, whose last is "
+        f"batch {marker.batch_id} ({marker}): the log lost them (a power failure, a restored cluster) or is another "
+        f"one: restore it, or remove the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside "
+        f"them, from offsets and commits of {plan.checkpoint}, so that Spark plans them again"
+    )
+
+
+def _another_before(plan: Plan, marker: Marker, before: PlannedBatch) -> str:
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as batch {marker.batch_id} in the log is "
+        f"not that of this checkpoint: written there is {marker}, and that of checkpoint {plan.checkpoint} was "
+        f"{before}; two copies of a checkpoint have written: {WAY_BACK}"
+    )
+
+
+def _foreign(plan: Plan, marker: Marker) -> str:
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as group {plan.group} holds a marker of "
+        f"query {marker.query_id} (batch {marker.batch_id}): give this query another transactionalIdPrefix and set "
+        f"onMissingMarker to write (batch {plan.batch.batch_id} is not in the destination) or skip (it is)"
+    )

@@ -1,0 +1,106 @@
+"""Plans a write from its options, the query's checkpoint and the cluster.
+
+Called on the driver, for ``format("oncelog")``, for ``for_each_batch`` and for the executors' path: all of them plan
+micro-batches with this code.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.options import SinkOptions
+from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
+from oncelog.spark.sink.engine import BatchWrite, Remember, keep_proof
+from oncelog.spark.sink.marker import Memory, NamedWrite, Plan
+from oncelog.types import CONSUMER_OFFSETS_TOPIC
+
+QUERY_ID = "sql.streaming.queryId"
+BATCH_ID = "streaming.sql.batchId"
+"""The local property in which Spark has the micro-batch of a job, on the driver and in tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A write that is about to begin.
+
+    :param plan: None for a batch write without an id.
+    :param transactional_id: also the marker's group.
+    :param remember: stores the memory of this write in the checkpoint.
+    """
+
+    plan: Plan | NamedWrite | None
+    transactional_id: str
+    remember: Remember
+
+
+@functools.cache
+def checkpoint_at(location: str) -> Checkpoint:
+    """The checkpoint of a query, its file system kept for the life of the process."""
+    return Checkpoint(location)
+
+
+def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[str] | None = ()) -> Planned:
+    """The plan of the next write.
+
+    :param batch_id: the micro-batch; None for a batch write.
+    :param siblings: groups of the query's other sinks; None if they are not known.
+    :raises CheckpointError: the plan cannot be read, so a restored checkpoint could not be detected.
+    """
+    prefix = options.transactional_id_prefix
+    if batch_id is not None:
+        checkpoint = checkpoint_at(options.checkpoint_location)
+        group = _group_of(options, checkpoint)
+        facts = cluster_for(options).facts(group)
+        if options.offsets_retention_ms is not None:
+            facts = facts._replace(retention_ms=options.offsets_retention_ms)
+        plan = plan_of(checkpoint, batch_id, group, facts, options.on_missing_marker, siblings)
+        marker = options.marker_partition.topic
+        apart = marker not in (options.topic, CONSUMER_OFFSETS_TOPIC)
+        plan = plan.with_marker_topic(marker if apart else "", cluster_for(options).topic_ids)
+        return Planned(plan, group, checkpoint.remember)
+    if options.batch_id is not None:
+        group = named_group(prefix, options.batch_id, options.topic)
+        named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker)
+        return Planned(named, group, _nothing)
+    return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
+
+
+def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, siblings: Collection[str] | None = ()) -> None:
+    """Call before the rows of a micro-batch are computed, which may take longer than its plan proves anything.
+
+    :param batch_id: None for the batch that the checkpoint planned last.
+    """
+    checkpoint = checkpoint_at(options.checkpoint_location)
+    cluster = cluster_for(options)
+    group = _group_of(options, checkpoint)
+    if options.offsets_retention_ms is not None:
+        return
+    if cluster.tells_retention is None:
+        cluster.facts(group)  # else the batch before has asked
+    if cluster.tells_retention:
+        return
+    number = max(checkpoint.batches("offsets"), default=None) if batch_id is None else batch_id
+    if number is None:
+        return
+    planned = plan_write(options, number, siblings)
+    with cluster.transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
+        keep_proof(BatchWrite(planned.plan, options.marker_partition), engine, now_ms, planned.remember)
+
+
+def _group_of(options: SinkOptions, checkpoint: Checkpoint) -> str:
+    """The group of a micro-batch's marker."""
+    return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.topic, options.sink_name)
+
+
+def _nothing(memory: Memory) -> None:
+    """A batch write has no checkpoint."""
+
+
+def now_ms() -> int:
+    """The clock of this process, for :func:`oncelog.spark.sink.marker.decide`."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,269 @@
+"""The work of a sink task: encodes rows of a DataFrame into record batches, without contacting a broker.
+
+Called by the sink's writers in Spark's workers. The columns are those of Spark's own Kafka connector: ``value``
+(required), ``key``, ``topic``, ``partition``, ``headers``; others are ignored, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.records.arrow import encode_from_arrow, partitions_of_keys
+from oncelog.records.batch import Compression
+from oncelog.spark.kafka.interface import PartitionBatch
+
+_CHUNK_ROWS = 65_536
+_CHUNK_BYTES = 32 << 20
+_SMALL_CHUNK_BYTES = 4 << 20
+_BATCHES_OF_PARTITION = 2
+"""Least batches per partition in a chunk of evenly spread rows: many fill batches better, few stay in a CPU cache."""
+_STICKY_ROWS = 1024
+"""Rows without a key that go to one partition before it is the next one's turn."""
+
+Int64s = npt.NDArray[np.int64]
+
+
+class BadRow(OncelogError):
+    """A row cannot become a record; the text names the column, the value and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkColumns:
+    """Positions of the columns in the rows of a DataFrame; None if there is no such column."""
+
+    value: int
+    key: int | None
+    topic: int | None
+    partition: int | None
+    headers: int | None
+
+    @classmethod
+    def of(cls, schema: StructType, topic_option: str) -> SinkColumns:
+        """Raises ConfigError if a column is missing, has a wrong type, or exists twice."""
+        positions = positions_of(schema.fieldNames())
+        for name, (types, words) in _TYPES.items():
+            if name in positions and not isinstance(schema.fields[positions[name]].dataType, types):
+                found = schema.fields[positions[name]].dataType.simpleString()
+                raise ConfigError(f"Column {name} has type {found}, but must be {words}: cast it")
+        if "value" not in positions:
+            raise ConfigError(f"A column named value is required; the columns are {', '.join(schema.fieldNames())}")
+        if "topic" not in positions and not topic_option:
+            raise ConfigError("Name the destination: with the option topic, or a column topic")
+        if "headers" in positions:
+            _check_headers(schema.fields[positions["headers"]].dataType)
+        topic = None if topic_option else positions["topic"]
+        get = positions.get
+        return cls(positions["value"], get("key"), topic, get("partition"), get("headers"))
+
+
+_TYPES: dict[str, tuple[tuple[type[DataType], ...], str]] = {
+    "value": ((StringType, BinaryType), "string or binary"),
+    "key": ((StringType, BinaryType), "string or binary"),
+    "topic": ((StringType,), "string"),
+    "partition": ((IntegerType,), "int"),
+    "headers": ((ArrayType,), "array<struct<key:string,value:binary>>"),
+}
+
+
+def positions_of(names: Sequence[str]) -> dict[str, int]:
+    """Positions of the columns to write; others are ignored. Raises ConfigError if two have one name.
+
+    An exact match wins, the only one that Spark's own connector sees, whatever ``spark.sql.caseSensitive`` says;
+    without one, a name that differs in case counts.
+    """
+    positions: dict[str, int] = {}
+    for wanted in _TYPES:
+        exact = [number for number, name in enumerate(names) if name == wanted]
+        found = exact or [number for number, name in enumerate(names) if name.lower() == wanted]
+        if len(found) > 1:
+            both = f"{names[found[0]]} and {names[found[1]]}"
+            raise ConfigError(f"Columns {both} are both named {wanted}: drop or rename one")
+        if found:
+            positions[wanted] = found[0]
+    return positions
+
+
+def _check_headers(kind: Any) -> None:
+    item = kind.elementType
+    fields = [(field.name, type(field.dataType)) for field in item.fields] if isinstance(item, StructType) else []
+    if fields != [("key", StringType), ("value", BinaryType)]:
+        raise ConfigError(
+            f"Column headers has type {kind.simpleString()}, but must be {_TYPES['headers'][1]}, with its fields in "
+            "this order: make it so, as transform(headers, h -> struct(h.key, h.value)) does"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A task's encoding settings; made on the driver and sent to the tasks.
+
+    ``partition_counts`` holds the topic of the topic option, those of the option ``topics`` (``listed``), or every
+    topic if rows name theirs. ``max_request_bytes`` limits a row, key and value together.
+    """
+
+    columns: SinkColumns
+    topic: str
+    partition_counts: Mapping[str, int]
+    compression: str
+    batch_size_bytes: int
+    compression_level: int | None = None
+    max_request_bytes: int | None = None
+    listed: bool = False
+
+
+class TaskEncoder:
+    """Encodes the rows of one task, in order, into record batches in appending order.
+
+    :param seed: where rows without a key begin: differs between tasks and batches, so that all partitions get some.
+    :param now_ms: timestamp of the records.
+    """
+
+    def __init__(self, encoding: Encoding, *, seed: int, now_ms: int) -> None:
+        self._encoding = encoding
+        self._sticky = seed
+        self._now_ms = now_ms
+        self._compression = Compression[encoding.compression.upper()]
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+        self._waiting_bytes = 0
+        filled = encoding.batch_size_bytes * _BATCHES_OF_PARTITION * sum(encoding.partition_counts.values())
+        self._chunk_bytes = min(max(filled, _SMALL_CHUNK_BYTES), _CHUNK_BYTES)
+        self._bases: dict[str, int] = {}
+        self._destinations: list[tuple[str, int]] = []
+        self.rows = 0
+
+    def encode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[PartitionBatch]:
+        """Encoded batches, as soon as there are enough rows for good ones."""
+        for chunk in self.encode_chunks(batches):
+            yield from chunk
+
+    def encode_chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[PartitionBatch]]:
+        """The same, with batches that became ready together in one list."""
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            self._waiting.append(batch)
+            self._waiting_rows += batch.num_rows
+            self._waiting_bytes += batch.nbytes
+            if self._waiting_rows >= _CHUNK_ROWS or self._waiting_bytes >= self._chunk_bytes:
+                yield self._encode_waiting()
+        if self._waiting:
+            yield self._encode_waiting()
+
+    def _encode_waiting(self) -> list[PartitionBatch]:
+        waiting, self._waiting = self._waiting, []
+        self._waiting_rows = self._waiting_bytes = 0
+        rows = waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
+        self.rows += rows.num_rows
+        columns = self._encoding.columns
+        key = _column(rows, columns.key)
+        headers = _column(rows, columns.headers)
+        if headers is not None and headers.null_count == len(headers):
+            headers = None
+        if headers is not None:
+            _check_header_keys(headers)
+        if self._encoding.max_request_bytes is not None:
+            _check_sizes(rows.column(columns.value), key, self._encoding.max_request_bytes)
+        encoded = encode_from_arrow(
+            rows.column(columns.value),
+            self._destination_of_rows(rows, key),
+            key=key,
+            default_timestamp_ms=self._now_ms,
+            headers=headers,
+            compression=self._compression,
+            level=self._encoding.compression_level,
+            batch_size_bytes=self._encoding.batch_size_bytes,
+        )
+        return [
+            PartitionBatch(*self._destinations[destination], records, data) for destination, records, _, data in encoded
+        ]
+
+    def _destination_of_rows(self, rows: pa.RecordBatch, key: pa.Array | None) -> Int64s:
+        columns = self._encoding.columns
+        explicit = _column(rows, columns.partition)
+        if columns.topic is None:
+            topic = self._encoding.topic
+            return self._partition_of_rows(topic, rows.num_rows, key, explicit) + self._base(topic)
+        topics = rows.column(columns.topic)
+        if topics.null_count:
+            raise BadRow("A row has no topic: column topic is null there, and the option topic is not given")
+        destinations = np.empty(rows.num_rows, np.int64)
+        for topic in pc.unique(topics).to_pylist():
+            chosen = np.flatnonzero(np.asarray(pc.equal(topics, topic)))
+            taken = pa.array(chosen)
+            some_keys = None if key is None else key.take(taken)
+            some_explicit = None if explicit is None else explicit.take(taken)
+            destinations[chosen] = self._partition_of_rows(topic, len(chosen), some_keys, some_explicit) + self._base(
+                topic
+            )
+        return destinations
+
+    def _base(self, topic: str) -> int:
+        """Position of partition 0 of ``topic`` among the destinations."""
+        if topic not in self._bases:
+            self._bases[topic] = len(self._destinations)
+            self._destinations += [(topic, partition) for partition in range(self._count(topic))]
+        return self._bases[topic]
+
+    def _count(self, topic: str) -> int:
+        count = self._encoding.partition_counts.get(topic)
+        if count is None and self._encoding.listed:
+            raise BadRow(f"A row names topic {topic!r}, which is none of the option topics: add it there")
+        if count is None:
+            raise BadRow(f"Topic {topic!r}, named by a row, does not exist: create it first")
+        return count
+
+    def _partition_of_rows(self, topic: str, rows: int, key: pa.Array | None, explicit: pa.Array | None) -> Int64s:
+        """An explicit partition wins, then the key's, then one partition for a run of rows."""
+        count = self._count(topic)
+        partitions: Int64s
+        if key is None:
+            partitions = np.full(rows, -1, np.int64)
+        else:
+            partitions = partitions_of_keys(key, count).astype(np.int64)
+        if explicit is not None and explicit.null_count < rows:
+            given = np.asarray(explicit.fill_null(-1)).astype(np.int64)
+            bad = given[np.asarray(explicit.is_valid()) & ((given < 0) | (given >= count))]
+            if len(bad):
+                raise BadRow(f"A row names partition {bad[0]} of topic {topic}, which has partitions 0 to {count - 1}")
+            partitions = np.where(given >= 0, given, partitions)
+        free = np.flatnonzero(partitions < 0)
+        if len(free):
+            run = max(_STICKY_ROWS, -(-len(free) // count))
+            turns = np.arange(len(free)) // run
+            partitions[free] = (self._sticky + turns) % count
+            self._sticky += int(turns[-1]) + 1
+        return partitions
+
+
+def _check_header_keys(headers: pa.ListArray) -> None:
+    items = headers.flatten()
+    if items.null_count or items.field(0).null_count:
+        raise BadRow(
+            "A row has a header that is null or whose key is null in column headers, and Kafka's headers need a key: "
+            "leave it out of the array, or give it one"
+        )
+
+
+def _check_sizes(value: pa.Array, key: pa.Array | None, most_bytes: int) -> None:
+    sizes = pc.fill_null(pc.binary_length(value), 0)
+    if key is not None:
+        sizes = pc.add(sizes, pc.fill_null(pc.binary_length(key), 0))
+    largest = pc.max(sizes).as_py()
+    if largest > most_bytes:
+        raise BadRow(
+            f"A row has {largest} bytes of key and value, more than kafka.max.request.size ({most_bytes}) allows"
+        )
+
+
+def _column(rows: pa.RecordBatch, position: int | None) -> pa.Array | None:
+    return None if position is None else rows.column(position)

@@ -1,0 +1,211 @@
+"""The writers of ``format("oncelog")``: tasks encode, the driver commits.
+
+PySpark makes a writer on the driver, pickles it to the tasks, and calls ``commit()`` in a fresh worker beside the
+driver, which knows only the options and the tasks' messages. A task never contacts the broker, so running it twice
+has no effect. The steps inside ``commit()`` are in :mod:`oncelog.spark.sink.engine`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from oncelog.errors import ConfigError, InvariantError
+from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.kafka.interface import PartitionBatch
+from oncelog.spark.options import SinkOptions
+from oncelog.spark.sink.engine import BatchWrite, Observer, SinkRefused, commit_batch
+from oncelog.spark.sink.planning import BATCH_ID, QUERY_ID, begin_micro_batch, checkpoint_at, now_ms, plan_write
+from oncelog.spark.sink.rows import Encoding, SinkColumns, TaskEncoder
+from oncelog.spark.worker_garbage import pass_over_imports
+from oncelog.types import CONSUMER_OFFSETS_TOPIC
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutput(WriterCommitMessage):
+    """The encoded batches of one task, and the query and its batch that the task took its rows from."""
+
+    source: tuple[str, int] | None
+    task: int
+    rows: int
+    size_bytes: int
+    batches: tuple[PartitionBatch, ...]
+
+
+def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
+    """Checks the columns and asks the broker for the partition counts; on the driver."""
+    columns = SinkColumns.of(schema, options.topic)
+    cluster = cluster_for(options)
+    named = [options.topic] if options.topic else list(options.topics)
+    marker = options.marker_partition.topic
+    apart = [marker] if marker not in (CONSUMER_OFFSETS_TOPIC, *named) else []
+    counts = cluster.partition_counts([*named, *apart] if named else None, create=bool(named))
+    there = {*counts}
+    if not there.issuperset(apart):
+        there.update(cluster.partition_counts(apart))  # a list of all topics lacks those that may not be seen
+    for topic in [*named, *apart]:
+        if topic not in there:
+            role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
+            raise ConfigError(f"{role} does not exist at {options.bootstrap_servers}, which creates none: create it")
+    counts = {topic: count for topic, count in counts.items() if topic not in apart or not named}
+    return Encoding(
+        columns,
+        options.topic,
+        counts,
+        options.compression,
+        options.batch_size_bytes,
+        options.compression_level,
+        options.cluster.max_request_bytes,
+        bool(options.topics),
+    )
+
+
+class _TaskSide:
+    """The part that runs in a task; picklable. It connects to nothing, so it has no password."""
+
+    def __init__(self, encoding: Encoding, options: SinkOptions, *, of_query: bool) -> None:
+        self._encoding = encoding
+        self._micro_batch = options.micro_batch
+        self._max_batch_bytes = options.max_batch_bytes
+        self._of_query = of_query
+
+    def write(self, rows: Iterator[pa.RecordBatch]) -> TaskOutput:
+        pass_over_imports()
+        context = TaskContext.get()
+        if context is None:
+            raise InvariantError("a sink task runs outside a Spark task")
+        source: tuple[str, int] | None = None
+        if self._of_query:
+            source = str(context.getLocalProperty(QUERY_ID)), int(str(context.getLocalProperty(BATCH_ID)))
+        task, batch_id = context.partitionId(), source[1] if source else None
+        encoder = TaskEncoder(self._encoding, seed=task + (batch_id or self._micro_batch or 0), now_ms=now_ms())
+        batches: list[PartitionBatch] = []
+        size_bytes = 0
+        for batch in encoder.encode(rows):
+            batches.append(batch)
+            size_bytes += len(batch.data)
+            if size_bytes > self._max_batch_bytes:
+                raise _too_large(size_bytes, self._max_batch_bytes)
+        return TaskOutput(source, task, encoder.rows, size_bytes, tuple(batches))
+
+
+def _too_large(size_bytes: int, limit_bytes: int) -> SinkRefused:
+    return SinkRefused(
+        f"The batch holds {size_bytes} bytes encoded, and more than maxBatchBytes ({limit_bytes}) may not travel "
+        "through the driver: let the executors write (foreachBatch(for_each_batch(options)), or for a batch "
+        "write(df, options), both of oncelog.spark.session), or read less at a time (maxOffsetsPerTrigger)"
+    )
+
+
+def commit_outputs(
+    outputs: Sequence[TaskOutput], options: SinkOptions, batch_id: int | None, observe: Observer
+) -> None:
+    """Write the encoded batches of the tasks as one transaction; on the driver. Raises OncelogError if it may not be
+    in.
+
+    :param batch_id: the micro-batch; None for a batch write.
+    """
+    outputs = sorted(outputs, key=lambda output: output.task)
+    through_driver = sum(output.size_bytes for output in outputs)
+    if through_driver > options.max_batch_bytes:
+        raise _too_large(through_driver, options.max_batch_bytes)
+    # A query with format has one sink; a micro-batch without it is that of for_each_batch over Spark Connect
+    siblings = None if options.micro_batch is not None else ()
+    planned = plan_write(options, batch_id, siblings)
+    write = BatchWrite(
+        planned.plan,
+        options.marker_partition,
+        rows=sum(output.rows for output in outputs),
+        count=sum(len(output.batches) for output in outputs),
+        batches=chain.from_iterable(output.batches for output in outputs),
+    )
+    with cluster_for(options).transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
+        commit_batch(write, engine, observe, logger.warning, now_ms, planned.remember)
+
+
+def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]:
+    outputs = [message for message in messages if isinstance(message, TaskOutput)]
+    if len(outputs) != len(messages):
+        raise InvariantError(f"{len(messages) - len(outputs)} of {len(messages)} tasks sent no message to commit()")
+    return outputs
+
+
+class _Writer:
+    """What both writers share: how they travel to the tasks and back to the driver.
+
+    PySpark pickles a writer twice: first for the tasks, then for ``commit()`` beside the driver. Only the second copy
+    holds the client's properties, with their passwords.
+    """
+
+    _options: SinkOptions | None
+    _sent_to_tasks = False
+
+    def __getstate__(self) -> dict[str, object]:
+        state = dict(self.__dict__)
+        if not self._sent_to_tasks:
+            self._sent_to_tasks = True
+            state["_options"] = None
+        return state
+
+    def _driver_options(self) -> SinkOptions:
+        if self._options is None:
+            raise InvariantError("PySpark gave commit() the copy of the writer that was meant for tasks")
+        return self._options
+
+
+class StreamWriter(_Writer, DataSourceStreamArrowWriter):
+    """Micro-batches of a query in Append or Complete mode. Spark makes a new one for each batch."""
+
+    def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
+        self._options = options
+        self._observe = observe
+        checkpoint_at(options.checkpoint_location).query_id()  # refused before any task runs
+        self._tasks = _TaskSide(encoding_for(schema, options), options, of_query=True)
+        begin_micro_batch(options)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return self._tasks.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        options, outputs = self._driver_options(), _outputs(messages)
+        query_id = checkpoint_at(options.checkpoint_location).query_id()
+        others = {output.source for output in outputs} - {(query_id, batchId)}
+        if others:
+            raise SinkRefused(
+                f"Batch {batchId} of query {query_id} is refused, as its rows come from {sorted(others, key=str)}: "
+                f"checkpointLocation {options.checkpoint_location} is not that of this query"
+            )
+        commit_outputs(outputs, options, batchId, self._observe)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        """Does nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
+
+
+class BatchWriter(_Writer, DataSourceArrowWriter):
+    """``df.write``: atomic; idempotent with ``transactionalIdPrefix`` and ``batchId``, or as a query's micro-batch."""
+
+    def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
+        self._options = options
+        self._observe = observe
+        self._tasks = _TaskSide(encoding_for(schema, options), options, of_query=False)
+        if options.micro_batch is not None:
+            begin_micro_batch(options, options.micro_batch, None)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return self._tasks.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        options = self._driver_options()
+        commit_outputs(_outputs(messages), options, options.micro_batch, self._observe)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Does nothing: a failed write leaves nothing visible, and its transaction is or will be aborted."""

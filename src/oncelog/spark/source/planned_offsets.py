@@ -1,0 +1,322 @@
+"""Offsets of a read: their form in Spark's checkpoint, rate limits, and splitting into tasks.
+
+Called by the readers (:mod:`oncelog.spark.source.reader`). Pure. The JSON form is that of Spark's own Kafka connector,
+``{"topic": {"0": 23}}``, an offset being the next one to read. Next to the partitions it adds the topic's id,
+the leader epochs, and in a query's first batch where the query started; for a topic without id, a mark of the record
+batch before each offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.records.batch import BatchHeader
+from oncelog.spark.kafka.interface import LogEnd, OffsetRange
+from oncelog.spark.options import BESIDE_PARTITIONS, EARLIEST, LATEST, ByTimestampStrategy, Position
+from oncelog.types import TopicPartition
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class DataLoss(OncelogError):
+    """Records that the query has not read are gone; the text says which, and what to do."""
+
+
+Json: TypeAlias = dict[str, dict[str, Any]]
+_ID, _FROM, _EPOCHS, _MARKS = BESIDE_PARTITIONS
+
+
+class BatchMark(NamedTuple):
+    """What tells a record batch from others at its offsets; the only means to know a log whose topic has no id."""
+
+    base_offset: int
+    last_offset: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+    max_timestamp: int
+    crc: int
+
+    @classmethod
+    def of(cls, header: BatchHeader) -> BatchMark:
+        return cls(
+            header.base_offset,
+            header.last_offset,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.records_count,
+            header.max_timestamp,
+            header.crc,
+        )
+
+    def may_be(self, header: BatchHeader) -> bool:
+        """Whether a batch found later, at the same offset or as the next one behind it, may be of the same log.
+
+        Compaction removes batches and records, but changes neither offsets nor producer of a batch that stays. It marks
+        a batch whose tombstones or control record it will remove with a delete horizon (KIP-534).
+        """
+        found = BatchMark.of(header)
+        if found.base_offset > self.last_offset:
+            return True
+        if found[:5] != self[:5]:
+            return False
+        if found.records_count < self.records_count:
+            return found.max_timestamp <= self.max_timestamp
+        unchanged = header.delete_horizon_ms is not None or found.crc == self.crc
+        return (found.records_count, found.max_timestamp) == (self.records_count, self.max_timestamp) and unchanged
+
+
+class Place(NamedTuple):
+    """A query's progress, as in its checkpoint.
+
+    :param ids: topic ids, if the cluster gives them: a topic that is deleted and recreated has another id.
+    :param start: in the first batch of a query, where it began: Spark keeps only the ends of batches, and "latest"
+        means something else when the batch is repeated.
+    :param epochs: leader epochs when the offsets were planned: a later leader can tell where its log diverges
+        (KIP-320). Checkpoints of Spark's connector have none.
+    :param marks: the batch before each offset, where the cluster gives no topic id.
+    """
+
+    offsets: Offsets
+    ids: Mapping[str, str] = MappingProxyType({})
+    start: Offsets = MappingProxyType({})
+    epochs: Mapping[TopicPartition, int] = MappingProxyType({})
+    marks: Mapping[TopicPartition, BatchMark] = MappingProxyType({})
+
+    def as_json(self) -> Json:
+        """The form in the checkpoint, sorted."""
+        by_topic: Json = {}
+        for (topic, partition), offset in sorted(self.offsets.items()):
+            by_topic.setdefault(topic, {})[str(partition)] = offset
+        for topic, id_ in self.ids.items():
+            if topic in by_topic:
+                by_topic[topic][_ID] = id_
+        for (topic, partition), offset in sorted(self.start.items()):
+            by_topic.setdefault(topic, {}).setdefault(_FROM, {})[str(partition)] = offset
+        for name, epoch in sorted(self.epochs.items()):
+            if name in self.offsets and epoch >= 0:
+                by_topic[name.topic].setdefault(_EPOCHS, {})[str(name.partition)] = epoch
+        for name, mark in sorted(self.marks.items()):
+            by_topic[name.topic].setdefault(_MARKS, {})[str(name.partition)] = list(mark)
+        return by_topic
+
+    @classmethod
+    def of(cls, json: Mapping[str, Mapping[str, Any]]) -> Place:
+        def numbers(fields: Mapping[str, Mapping[str, Any]]) -> dict[TopicPartition, int]:
+            return {
+                TopicPartition(topic, int(partition)): offset
+                for topic, partitions in fields.items()
+                for partition, offset in partitions.items()
+                if partition.isdecimal()
+            }
+
+        return cls(
+            numbers(json),
+            {topic: str(fields[_ID]) for topic, fields in json.items() if _ID in fields},
+            numbers({topic: fields[_FROM] for topic, fields in json.items() if _FROM in fields}),
+            numbers({topic: fields[_EPOCHS] for topic, fields in json.items() if _EPOCHS in fields}),
+            {
+                TopicPartition(topic, int(partition)): BatchMark(*mark)
+                for topic, fields in json.items()
+                for partition, mark in fields.get(_MARKS, {}).items()
+            },
+        )
+
+
+def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Topics that were deleted and recreated between two lookups of their ids, sorted."""
+    return sorted(topic for topic, id_ in before.items() if now.get(topic, id_) != id_)
+
+
+def replaced_logs(place: Place, found: Mapping[TopicPartition, BatchHeader]) -> list[TopicPartition]:
+    """Partitions whose log cannot be the planned one, sorted.
+
+    :param found: the batch that each log has now before the offset of ``place``; without logs that have none there.
+    """
+    return sorted(name for name, header in found.items() if not place.marks[name].may_be(header))
+
+
+def describe_replaced(partitions: Iterable[TopicPartition], place: Place) -> list[str]:
+    """One sentence per partition."""
+    return [
+        f"topic {name.topic} was deleted and recreated, or its log written again: the records before offset "
+        f"{place.offsets[name]} of {name} are not those that the query planned (the cluster gives no topic id)"
+        for name in partitions
+    ]
+
+
+def positions_to_ask(position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    """What to ask ListOffsets for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no request.
+
+    Raises ConfigError if the option does not name exactly the partitions that are read.
+    """
+    wanted = sorted(partitions)
+    named = position.offsets or position.timestamps
+    if named and set(named) != set(wanted):
+        missing = [str(partition) for partition in wanted if partition not in named]
+        unknown = [str(partition) for partition in sorted(named) if partition not in set(wanted)]
+        problem = f"does not name {', '.join(missing)}" if missing else f"names {', '.join(unknown)}, not read here"
+        raise ConfigError(
+            f"Option {position.option} {problem}: it must name every partition that is read; "
+            "-2 stands for earliest and -1 for latest"
+        )
+    if position.timestamp is not None:
+        return dict.fromkeys(wanted, position.timestamp)
+    if position.timestamps:
+        return dict(position.timestamps)
+    if position.offsets:
+        return {partition: offset for partition, offset in position.offsets.items() if offset < 0}
+    return dict.fromkeys(wanted, position.everywhere)
+
+
+def resolve_position(
+    position: Position, answers: Offsets, latest: Offsets, strategy: ByTimestampStrategy
+) -> dict[TopicPartition, int]:
+    """Offsets from a position and the answers to :func:`positions_to_ask` (-1: no record is that recent)."""
+    resolved = {partition: offset for partition, offset in position.offsets.items() if offset >= 0}
+    for partition, offset in answers.items():
+        if offset >= 0:
+            resolved[partition] = offset
+        elif strategy is ByTimestampStrategy.LATEST:
+            resolved[partition] = latest[partition]
+        else:
+            asked = position.timestamp if position.timestamp is not None else position.timestamps.get(partition)
+            raise ConfigError(
+                f"No record of {partition} has timestamp {asked} or a later one, as {position.option} asks; "
+                "set startingOffsetsByTimestampStrategy to latest to start at the end there"
+            )
+    return resolved
+
+
+def limit_offsets(start: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:
+    """End offsets that are about ``limit`` records after ``start``, divided by how much each partition holds.
+
+    A partition with anything to read gets at least one record, so none starves.
+    """
+    sizes = {
+        partition: latest[partition] - start[partition] for partition in latest if latest[partition] > start[partition]
+    }
+    total = sum(sizes.values())
+    if total <= limit:
+        return dict(latest)
+    return {
+        partition: start[partition] + min(sizes[partition], max(1, limit * sizes[partition] // total))
+        if partition in sizes
+        else offset
+        for partition, offset in latest.items()
+    }
+
+
+def pending(start: Offsets, latest: Offsets) -> int:
+    """The number of offsets between the two."""
+    return sum(max(0, end - start.get(partition, end)) for partition, end in latest.items())
+
+
+def split_ranges(
+    ranges: Sequence[OffsetRange], min_partitions: int | None, max_records: int | None
+) -> list[OffsetRange]:
+    """Ranges split so that none exceeds ``max_records`` and there are about ``min_partitions``, larger ones split more.
+
+    Empty ranges are left out.
+    """
+    kept = [item for item in ranges if item.size > 0]
+    if max_records is not None:
+        kept = [part for item in kept for part in _cut(item, -(-item.size // max_records))]
+    if min_partitions is None or len(kept) >= min_partitions:
+        return kept
+    total = sum(item.size for item in kept)
+    return [part for item in kept for part in _cut(item, max(1, round(min_partitions * item.size / total)))]
+
+
+def _cut(item: OffsetRange, parts: int) -> list[OffsetRange]:
+    parts = min(parts, item.size)
+    bounds = [item.start + item.size * number // parts for number in range(parts + 1)]
+    return [item._replace(start=low, end=high) for low, high in pairwise(bounds)]
+
+
+def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[str]:
+    """Which records from ``start`` on are gone, one sentence per partition; empty if none is.
+
+    Control records and records of aborted transactions take offsets too: a range that yields fewer rows is no loss.
+    """
+    lost: list[str] = []
+    for partition, offset in sorted(start.items()):
+        if partition not in latest:
+            lost.append(f"{partition} does not exist any more")
+        elif offset < earliest[partition]:
+            lost.append(f"{partition} begins at offset {earliest[partition]} and the query is at {offset}")
+        elif offset > latest[partition]:
+            lost.append(f"{partition} ends at offset {latest[partition]} and the query is at {offset}")
+    return lost
+
+
+def describe_cut(place: Place, kept: Offsets) -> list[str]:
+    """Partitions whose log no longer matches the planned one up to ``place``, one sentence each.
+
+    :param kept: the offset up to which each log still matches; -1 if its leader does not know.
+    """
+    return [
+        f"{partition} was led with epoch {place.epochs[partition]} when the query planned to offset "
+        f"{place.offsets[partition]}, and "
+        + (f"its log has been cut at offset {offset} since" if offset >= 0 else "its log knows only older epochs now")
+        for partition, offset in sorted(kept.items())
+    ]
+
+
+def check_order(start: Offsets, end: Offsets, starting: Position, ending: Position) -> None:
+    """Raises ConfigError if a batch read would end before it begins, as Spark's own connector does."""
+    for partition, offset in sorted(start.items()):
+        if offset > end[partition]:
+            raise ConfigError(
+                f"The read of {partition} would begin at offset {offset} ({starting.option}) and end before it, at "
+                f"{end[partition]} ({ending.option}): correct one of the two options"
+            )
+
+
+def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
+    """Partitions that are to be read past their end, one sentence each."""
+    return [
+        f"{partition} ends at offset {latest[partition]} and is to be read to {offset}"
+        for partition, offset in sorted(end.items())
+        if offset > latest[partition]
+    ]
+
+
+def loss_error(lost: Sequence[str]) -> DataLoss:
+    return DataLoss(
+        f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
+        "made again, or its log lost its end (a power failure, an unclean election, a restored cluster). Set "
+        "failOnDataLoss to false to continue with what is there"
+    )
+
+
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "BatchMark",
+    "DataLoss",
+    "Json",
+    "LogEnd",
+    "OffsetRange",
+    "Offsets",
+    "Place",
+    "check_order",
+    "describe_beyond",
+    "describe_cut",
+    "describe_loss",
+    "describe_replaced",
+    "limit_offsets",
+    "loss_error",
+    "pending",
+    "positions_to_ask",
+    "remade_topics",
+    "replaced_logs",
+    "resolve_position",
+    "split_ranges",
+]

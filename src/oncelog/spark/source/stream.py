@@ -1,0 +1,461 @@
+"""The streaming reader: offsets, admission control, AvailableNow, lag.
+
+PySpark keeps one reader for the life of a query in a worker next to the driver, and calls ``read`` in tasks on a copy.
+Offsets in the checkpoint have the form of Spark's own Kafka connector, with topic ids and leader epochs added
+(:class:`Place`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from oncelog.errors import KafkaError
+from oncelog.records.batch import BatchHeader
+from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.kafka.interface import Cluster, LogEnd, OffsetRange, describe_remade
+from oncelog.spark.options import SourceOptions
+from oncelog.spark.source.planned_offsets import (
+    BatchMark,
+    Json,
+    Offsets,
+    Place,
+    describe_beyond,
+    describe_cut,
+    describe_loss,
+    describe_replaced,
+    limit_offsets,
+    loss_error,
+    pending,
+    remade_topics,
+    replaced_logs,
+)
+from oncelog.spark.source.reader import (
+    earliest_and_latest,
+    offsets_at,
+    offsets_of_ends,
+    plan_tasks,
+    read_partition,
+    subscribed_partitions,
+)
+from oncelog.types import IsolationLevel, TopicPartition
+
+logger = logging.getLogger(__name__)
+
+PARTITIONS_KEPT_S = 5.0
+"""How long the list of partitions counts as current; new partitions are read from their beginning."""
+MISSING_TOPIC_KEPT_S = 3600.0
+"""How long the position in a missing topic is kept: perhaps only the permission to see it is gone for a while."""
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads the range between two offsets of each partition; keeps nothing that the checkpoint does not hold."""
+
+    def __init__(
+        self,
+        options: SourceOptions,
+        connect: Callable[[SourceOptions], Cluster] = cluster_for,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._options = options
+        self._connect = connect
+        self._now_s = now_s
+        self._partitions: list[TopicPartition] = []
+        self._partitions_asked_s = -PARTITIONS_KEPT_S
+        self._has_begun = False
+        self._latest = Place({})
+        self._target: Place | None = None
+        self._initial: Json = {}
+        self._reported: set[str] = set()
+        self._last_trigger_s: float | None = None
+        self._group_position: Json | None = None
+        self._missing_since_s: dict[str, float] = {}
+        self._being_read: list[OffsetRange] = []
+        self._being_read_ids: Mapping[str, str] = {}
+        self._asked_epochs: dict[TopicPartition, tuple[tuple[int, int, int], int]] = {}
+
+    # --- offsets, on the driver
+
+    def initialOffset(self) -> Json:
+        """Where a query without a checkpoint starts."""
+        options, cluster = self._options, self._connect(self._options)
+        partitions = self._current_partitions()
+        offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
+        start = Place(offsets, self._topic_ids(offsets))
+        latest = self._current_latest()
+        epochs, marks = self._epochs(offsets, start, latest), self._marks(offsets, {}, start, latest)
+        self._initial = start._replace(epochs=epochs, marks=marks).as_json()
+        return self._initial
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        if self._options.max_offsets_per_trigger is not None:
+            return ReadMaxRows(self._options.max_offsets_per_trigger)
+        if self._options.min_offsets_per_trigger is not None:
+            return ReadMinRows(self._options.min_offsets_per_trigger)
+        return ReadAllAvailable()
+
+    def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
+        """Where the next batch ends; ``start`` itself if there is to be none yet."""
+        self._copy_position_to_group(start)
+        place = Place.of(start)
+        latest = self._target if self._target is not None else self._current_latest()
+        begin = self._batch_begin(place, latest)
+        ends = self._ends(begin, latest.offsets)
+        self._report(describe_loss(begin, begin, ends))
+        self._report_deleted_while_read(latest)
+        # If a log is shorter than it was, everything from its end on is new
+        end = {
+            partition: max(offset, min(begin[partition], ends[partition]))
+            for partition, offset in latest.offsets.items()
+        }
+        absent = self._positions_in_missing_topics(begin, latest, place.ids)
+        end |= absent
+        ids = {**latest.ids, **{partition.topic: place.ids[partition.topic] for partition in absent}}
+        moved = any(begin[partition] < offset for partition, offset in place.offsets.items() if partition in begin)
+        if not isinstance(limit, ReadAllAvailable):
+            shorter = any(end[partition] < begin[partition] for partition in end)
+            if not shorter and self._too_few(pending(begin, end)):
+                return start
+            if isinstance(limit, ReadMaxRows):
+                end = limit_offsets(begin, end, limit.max_rows)
+        if (end, ids) == (place.offsets, place.ids) and not moved:
+            return start
+        first = begin if start == self._initial else {}
+        epochs, marks = self._epochs(end, place, latest), self._marks(end, begin, place, latest)
+        return Place(end, ids, first, epochs, marks).as_json()
+
+    def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
+        """Epochs of leaders whose log was known to reach these ends; for an end from an earlier answer, that
+        answer's."""
+        remade = remade_topics(place.ids, latest.ids)
+        before = {partition: epoch for partition, epoch in place.epochs.items() if partition.topic not in remade}
+        return before | {
+            partition: epoch
+            for partition, epoch in latest.epochs.items()
+            if partition in end and end[partition] <= latest.offsets[partition]
+        }
+
+    def _marks(self, end: Offsets, begin: Offsets, place: Place, latest: Place) -> dict[TopicPartition, BatchMark]:
+        """The batches before these ends, in topics without id; unchanged where the query has not moved."""
+        unnamed = [name for name in end if name in latest.offsets and name.topic not in latest.ids]
+        kept = {
+            name: place.marks[name]
+            for name in unnamed
+            if name in place.marks and begin.get(name) == end[name] == place.offsets[name]
+        }
+        before = {name: end[name] - 1 for name in unnamed if name not in kept and end[name] > 0}
+        return kept | {
+            name: BatchMark.of(header)
+            for name, header in self._batch_headers(before).items()
+            if header.base_offset <= before[name]
+        }
+
+    def _replaced_topics(self, place: Place, partitions: Iterable[TopicPartition]) -> Set[str]:
+        """Topics with another log than ``place`` was planned with, as the batch before its offset shows; reported."""
+        before = {name: place.offsets[name] - 1 for name in partitions if name in place.marks}
+        replaced = replaced_logs(place, self._batch_headers(before))
+        self._report(describe_replaced(replaced, place))
+        return {partition.topic for partition in replaced}
+
+    def _batch_headers(self, offsets: Offsets) -> Mapping[TopicPartition, BatchHeader]:
+        """Headers of the batches with these offsets; without partitions that are gone."""
+        if not offsets:
+            return {}
+        try:
+            return self._connect(self._options).batch_headers(offsets)
+        except KafkaError:
+            there = self._existing(offsets)
+            if len(there) == len(offsets):
+                raise
+            return self._batch_headers({partition: offsets[partition] for partition in there})
+
+    def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
+        """``latest``, but the log's own end if the query is past it: records of an open transaction lie between.
+
+        That happens with a checkpoint of a query that read uncommitted, as Spark's own connector does.
+        """
+        beyond = [partition for partition, end in latest.items() if begin[partition] > end]
+        if not beyond:
+            return latest
+        ends = offsets_of_ends(self._bounds(beyond)[1])
+        return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
+
+    def _positions_in_missing_topics(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
+        """Positions in topics missing now: if one comes back with its id, reading continues instead of starting
+        over."""
+        now_s = self._now_s()
+        absent = [partition for partition in begin if partition not in latest.offsets and partition.topic in ids]
+        self._missing_since_s = {
+            topic: self._missing_since_s.get(topic, now_s)
+            for topic in sorted({partition.topic for partition in absent})
+        }
+        kept = {topic for topic, at_s in self._missing_since_s.items() if now_s - at_s < MISSING_TOPIC_KEPT_S}
+        return {partition: begin[partition] for partition in absent if partition.topic in kept}
+
+    def _report_deleted_while_read(self, latest: Place) -> None:
+        """Report records of the last batch deleted between plan and end; a task can only report to its executor."""
+        gone = remade_topics(self._being_read_ids, latest.ids)
+        read = [
+            item for item in self._being_read if item.partition in latest.offsets and item.partition.topic not in gone
+        ]
+        self._being_read = []
+        if not read:
+            return
+        first, _ = self._bounds([item.partition for item in read])
+        self._report(
+            [
+                f"records {item.start} to {min(first[item.partition], item.end) - 1} of {item.partition} were deleted "
+                "while a batch read them: what its task had not read by then is missing"
+                for item in read
+                if first.get(item.partition, 0) > item.start
+            ]
+        )
+
+    def _batch_begin(self, place: Place, end: Place) -> dict[TopicPartition, int]:
+        """Where a batch begins: where the last one ended, or at the first record of a new or recreated topic."""
+        remade = remade_topics(place.ids, end.ids)
+        self._report(describe_remade(remade, place.ids, end.ids))
+        begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
+        kept = self._divergences(begin, place, end.epochs)
+        self._report(describe_cut(place, kept))
+        begin |= {partition: offset for partition, offset in kept.items() if offset >= 0}
+        grown = [name for name in begin if kept.get(name, -1) < 0 and end.offsets.get(name, 0) > place.offsets[name]]
+        other = self._replaced_topics(place, grown)
+        begin = {partition: offset for partition, offset in begin.items() if partition.topic not in other}
+        first = self._beginnings([partition for partition in sorted(end.offsets) if partition not in begin])
+        self._report(self._lost_before_first_read(first, {partition.topic for partition in begin}))
+        return begin | first
+
+    def _divergences(
+        self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        """Where logs diverge from what they were below ``offsets`` when ``place`` was planned; only those that do.
+
+        :param epochs: current leader epochs. Only a new leader is asked: under the old one nothing can have been cut.
+        """
+        looks = {
+            partition: (offset, place.epochs[partition], epochs[partition])
+            for partition, offset in offsets.items()
+            if place.epochs.get(partition, -1) >= 0 and epochs.get(partition, -1) not in (-1, place.epochs[partition])
+        }
+        new = {
+            partition: look[1]
+            for partition, look in looks.items()
+            if self._asked_epochs.get(partition, (None, 0))[0] != look
+        }
+        found = self._epoch_ends(new)
+        for partition, planned in new.items():
+            offset, _, now = looks[partition]
+            end = found.get(partition, offset)
+            # A newer leader knows its own epoch: one without epochs has records of a format that lacks them
+            self._asked_epochs[partition] = looks[partition], offset if end < 0 and now > planned else end
+        kept = {partition: self._asked_epochs[partition][1] for partition in looks}
+        return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
+
+    def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Where logs diverge from these epochs; without those that are gone or whose broker cannot tell."""
+        if not epochs:
+            return {}
+        try:
+            return self._connect(self._options).epoch_ends(epochs)
+        except KafkaError:
+            there = self._existing(epochs)
+            if len(there) == len(epochs):
+                raise
+            return self._epoch_ends({partition: epochs[partition] for partition in there})
+
+    def _lost_before_first_read(self, first: Offsets, known: Set[str]) -> list[str]:
+        """What new partitions of known topics have already lost; a partition just added by the user may be an old
+        one."""
+        if self._options.subscription.assigned:
+            return []
+        return [
+            f"{partition} is new to the query and begins at offset {offset}"
+            for partition, offset in first.items()
+            if offset > 0 and partition.topic in known
+        ]
+
+    def _too_few(self, available: int) -> bool:
+        """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never if the query ends at a target.
+
+        As in Spark's own connector, a query does not wait when it starts, and later for ``maxTriggerDelay`` at most.
+        """
+        least = self._options.min_offsets_per_trigger
+        if least is None or self._target is not None:
+            return False
+        now_s, last_s = self._now_s(), self._last_trigger_s
+        due = last_s is None or (now_s - last_s) * 1000 >= self._options.max_trigger_delay_ms
+        if not due and available < least:
+            return True
+        self._last_trigger_s = now_s
+        return False
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._partitions_asked_s = -PARTITIONS_KEPT_S
+        self._target = self._current_latest()
+
+    def reportLatestOffset(self) -> Json | None:
+        """The end of the log, for the progress report: together with its endOffset it gives the lag (``spark.lag``)."""
+        return Place(self._latest.offsets).as_json() if self._latest.offsets else None
+
+    def _current_partitions(self) -> list[TopicPartition]:
+        if self._now_s() - self._partitions_asked_s >= PARTITIONS_KEPT_S:
+            # Once it runs, a query that tolerates losses tolerates a topic that is missing for a while
+            bears = self._has_begun and not self._options.fail_on_data_loss
+            self._partitions = subscribed_partitions(self._connect(self._options), self._options, may_miss=bears)
+            self._partitions_asked_s = self._now_s()
+            self._has_begun = True
+            self._latest = Place({}, self._latest.ids)
+        return self._partitions
+
+    def _current_latest(self) -> Place:
+        """The ends of the logs, with their topic ids and leader epochs.
+
+        Requested each time, about 90 times a second for an idle query, as in Spark's own connector: a program that has
+        sent records and calls ``processAllAvailable`` waits for those.
+        """
+        self._current_partitions()  # drops cached ends now and then, so that the ids are looked up again
+        known = self._latest
+        while True:
+            ends = self._asked_latest()
+            offsets, epochs = offsets_of_ends(ends), {name: end.leader_epoch for name, end in ends.items()}
+            if (offsets, epochs) == (known.offsets, known.epochs):
+                break
+            # Ids are never reused: one that is the same before and after belongs to the topic that answered
+            before, known = known, Place(offsets, self._topic_ids(offsets), epochs=epochs)
+            if known.ids == before.ids:
+                break
+        self._latest = known
+        return self._latest
+
+    def _asked_latest(self) -> Mapping[TopicPartition, LogEnd]:
+        """The ends of the logs; a topic deleted while the query runs is looked up once more."""
+        partitions = self._current_partitions()
+        cluster = self._connect(self._options)
+        try:
+            return cluster.log_ends(partitions, self._options.isolation)
+        except KafkaError:
+            self._partitions_asked_s = -PARTITIONS_KEPT_S
+            if self._current_partitions() == partitions:
+                raise
+            return self._asked_latest()
+
+    def _bounds(
+        self, partitions: Sequence[TopicPartition]
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
+        """Current beginning and end of each, including what an open transaction holds back; without missing ones."""
+        cluster = self._connect(self._options)
+        try:
+            return earliest_and_latest(cluster, partitions, IsolationLevel.READ_UNCOMMITTED)
+        except KafkaError:
+            there = self._existing(partitions)
+            if len(there) == len(partitions):
+                raise
+            return self._bounds(there) if there else ({}, {})
+
+    def _existing(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
+        """The partitions that exist now."""
+        counts = self._connect(self._options).partition_counts(sorted({partition.topic for partition in partitions}))
+        return [item for item in partitions if item.partition < counts.get(item.topic, 0)]
+
+    def _topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, str]:
+        topics = sorted({partition.topic for partition in partitions})
+        return dict(self._connect(self._options).topic_ids(topics)) if topics else {}
+
+    def _beginnings(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """First offsets of partitions that the checkpoint does not know yet; 0 for one that is gone again.
+
+        The loss is reported when that partition is to be read.
+        """
+        if not partitions:
+            return {}
+        first, _ = self._bounds(partitions)
+        return {partition: first.get(partition, 0) for partition in partitions}
+
+    def _report(self, lost: Sequence[str]) -> None:
+        """Raise an error about lost records, or log them, once."""
+        if lost and self._options.fail_on_data_loss:
+            raise loss_error(lost)
+        new = [text for text in lost if text not in self._reported]
+        self._reported.update(new)
+        if new:
+            logger.warning("%s; continuing, because failOnDataLoss is false", "; ".join(new))
+
+    # --- tasks
+
+    def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
+        place, until = Place.of(start), Place.of(end)
+        if until.start:  # where the query began then; a repeated "latest" would be elsewhere by now
+            place = Place(until.start, until.ids)
+        begin = self._batch_begin(place, until)
+        ids = self._topic_ids(until.offsets)
+        gone = remade_topics(until.ids, ids)
+        self._report(describe_remade(gone, until.ids, ids))
+        wanted = [
+            partition
+            for partition in sorted(until.offsets)
+            if until.offsets[partition] > begin[partition] and partition.topic not in gone
+        ]
+        if not wanted:
+            return []
+        # The task waits for what an open transaction holds back: cut off here, it would never be read
+        earliest, ends = self._bounds(wanted)
+        latest = offsets_of_ends(ends)
+        lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)
+        wanted = [partition for partition in wanted if partition in latest]
+        reached = {partition: until.offsets[partition] for partition in wanted if begin[partition] <= latest[partition]}
+        epochs = {partition: end.leader_epoch for partition, end in ends.items()}
+        kept = self._divergences({partition: until.offsets[partition] for partition in wanted}, until, epochs)
+        self._report([*lost, *describe_beyond(reached, latest), *describe_cut(until, kept)])
+        other = self._replaced_topics(until, [name for name in wanted if kept.get(name, -1) < 0])
+        ranges = [
+            OffsetRange(
+                partition,
+                max(begin[partition], earliest[partition]),
+                min(until.offsets[partition], latest[partition], kept.get(partition, latest[partition])),
+                epochs[partition],
+                ids.get(partition.topic, ""),
+            )
+            for partition in wanted
+            if partition.topic not in other
+        ]
+        if not self._options.fail_on_data_loss:
+            self._being_read, self._being_read_ids = ranges, until.ids
+        return plan_tasks(self._options, ranges)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_partition(self._options, partition)
+
+    # --- after a batch
+
+    def commit(self, end: Json) -> None:
+        """Does nothing: Spark calls this when it plans the batch after next, and never for the last one."""
+
+    def _copy_position_to_group(self, reached: Json) -> None:
+        """Copy the position to the consumer group of ``commitOffsetsToGroup``, for tools that show lag.
+
+        Spark plans from ``reached`` only once everything before it is done. Only the checkpoint decides where a query
+        continues, so a group that refuses the position, for instance because it has members, is no reason to stop.
+        """
+        group = self._options.commit_group
+        if not group or reached == self._group_position:
+            return
+        self._group_position = reached
+        try:
+            there = set(self._current_partitions())
+            known = Place.of(reached).offsets
+            offsets = {partition: offset for partition, offset in known.items() if partition in there}
+            self._connect(self._options).commit_offsets(group, offsets)
+        except KafkaError as error:
+            logger.warning("commitOffsetsToGroup: the position was not committed to group %r: %s", group, error)

@@ -1,0 +1,141 @@
+"""The executors' path without Spark: which reports may be committed, what another attempt can fix, how many write."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from oncelog.errors import ConfigError, Error, InvariantError, KafkaError
+from oncelog.spark.executors import carrier as executors
+from oncelog.spark.executors import scheduling
+from oncelog.spark.executors.barrier import Report
+from oncelog.spark.executors.carrier import check_reports, timeouts_ms
+from oncelog.spark.executors.scheduling import choose_writers
+from oncelog.spark.kafka.advice import with_advice
+from oncelog.spark.kafka.interface import final
+from oncelog.spark.options import parse_sink_options
+from oncelog.spark.sink.engine import SinkRefused
+
+ONE = Report(0, rows=10)
+TWO = replace(ONE, rank=1, rows=5)
+
+
+def test_report_is_the_same_after_its_way_through_spark() -> None:
+    assert Report.decode(ONE.encode()) == ONE
+
+
+def test_reports_of_all_ranks_may_be_committed_in_any_order() -> None:
+    check_reports([TWO, ONE], 2)
+
+
+@pytest.mark.parametrize("reports", [[ONE], [ONE, ONE], [ONE, replace(TWO, rank=2)], [ONE, TWO, replace(TWO, rank=2)]])
+def test_reports_that_are_not_one_of_each_rank_are_never_committed(reports: list[Report]) -> None:
+    with pytest.raises(InvariantError):
+        check_reports(reports, 2)
+
+
+def test_refusal_of_any_rank_refuses_the_batch() -> None:
+    with pytest.raises(SinkRefused, match="too large"):
+        check_reports([ONE, replace(TWO, refusal="too large")], 2)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH, Error.MESSAGE_TOO_LARGE, Error.TOPIC_AUTHORIZATION_FAILED],
+)
+def test_what_no_run_can_heal_is_not_run_again(error: Error) -> None:
+    """A run begins with a fence, so a fenced one that ran again would fence its successor in turn."""
+    assert final(KafkaError(error))
+
+
+@pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.TRANSACTION_ABORTABLE, Error.INVALID_TXN_STATE])
+def test_what_a_new_transaction_heals_is_run_again(error: Error) -> None:
+    assert not final(KafkaError(error))
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (Error.INVALID_PRODUCER_EPOCH, r"t-0 .*: another run of this query .* timeout \(5000 ms\)"),
+        (Error.PRODUCER_FENCED, r"raise kafka.transaction.timeout.ms \(at most .*\) \[PRODUCER_FENCED\]"),
+        (Error.INVALID_TRANSACTION_TIMEOUT, "kafka.transaction.timeout.ms is 5000, more than the broker's"),
+        (Error.MESSAGE_TOO_LARGE, "t-0 did not take a batch: raise max.message.bytes of the topic"),
+        (Error.NOT_LEADER_OR_FOLLOWER, r"t-0 did not take a batch \[NOT_LEADER_OR_FOLLOWER\]"),
+    ],
+)
+def test_refusal_says_what_may_be_behind_it_and_what_to_do(error: Error, says: str) -> None:
+    with pytest.raises(KafkaError, match=says) as raised, with_advice(5000):
+        raise KafkaError(error, "t-0 did not take a batch")
+    assert raised.value.error is error
+
+
+def test_timeout_of_the_user_is_the_only_one_tried() -> None:
+    at = {"kafka.bootstrap.servers": "b:1", "topic": "t"}
+    assert timeouts_ms(parse_sink_options(at, streaming=False)) == (900_000, 60_000)
+    given = at | {"kafka.transaction.timeout.ms": "5000"}
+    assert timeouts_ms(parse_sink_options(given, streaming=False)) == (5000,)
+
+
+@pytest.mark.parametrize(("seconds", "warns"), [(29.9, False), (30.1, True)])
+def test_write_that_takes_half_of_its_timeout_is_warned_of_with_the_setting(
+    caplog: pytest.LogCaptureFixture, seconds: float, warns: bool
+) -> None:
+    executors._warn_of_timeout(seconds, 60_000)
+    assert (
+        "raise kafka.transaction.timeout.ms (at most the broker's transaction.max.timeout.ms)" in caplog.text
+    ) == warns
+
+
+class Context:
+    """The part of a SparkContext that is used."""
+
+    master = "spark://m:7077"
+
+    def __init__(self, **settings: str) -> None:
+        self._conf = {name.replace("_", "."): value for name, value in settings.items()}
+
+
+@pytest.fixture
+def four_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling, "slots_of", lambda context: 4)
+    monkeypatch.setattr(scheduling, "PATIENCE_S", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "partitions", "writers"), [(None, 9, 4), (None, 3, 3), (2, 9, 2), (4, 3, 3), (0, 9, 0)]
+)
+def test_writers_fit_slots_and_partitions(four_slots: None, wanted: int | None, partitions: int, writers: int) -> None:
+    context: Any = Context()
+    assert choose_writers(context, wanted, partitions) == writers
+
+
+def test_more_writers_than_slots_are_refused(four_slots: None) -> None:
+    context: Any = Context()
+    with pytest.raises(ConfigError, match="writers is 5, but the cluster has 4 slots"):
+        choose_writers(context, 5, 9)
+
+
+def test_dynamic_allocation_leaves_it_to_the_driver_or_is_refused(four_slots: None) -> None:
+    context: Any = Context(spark_dynamicAllocation_enabled="true")
+    assert choose_writers(context, None, 9) == 0
+    assert choose_writers(context, 0, 9) == 0
+    with pytest.raises(ConfigError, match=r"spark.dynamicAllocation.enabled is true"):
+        choose_writers(context, 2, 9)
+
+
+def test_session_for_shuffled_batches_is_found_by_queries_that_look_for_it_at_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Raced(dict[str, Any]):
+        """Another query's thread clears the table as soon as something is put into it, to put its own there."""
+
+        def __setitem__(self, application: str, session: Any) -> None:
+            super().__setitem__(application, session)
+            self.clear()
+
+    monkeypatch.setattr(executors, "_plain", Raced())
+    made = Mock()
+    assert executors._plain_session(made) is made.newSession.return_value

@@ -1,0 +1,17 @@
+"""A topic that the broker refuses because of its name: the error says which names are allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+import oncelog
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.errors import InvalidTopicError
+from oncelog.spark.kafka.kafka_cluster import KafkaCluster
+
+
+def test_a_name_that_cannot_be_is_refused_with_what_is_allowed() -> None:
+    with oncelog.Broker() as broker:
+        cluster = KafkaCluster(ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers}))
+        with pytest.raises(InvalidTopicError, match="topic 'no topic' cannot be used: a topic's name is 1 to 249"):
+            cluster.partition_counts(["no topic"], create=True)

@@ -1,0 +1,46 @@
+"""The one sentence in Spark's long messages."""
+
+from __future__ import annotations
+
+from oncelog.spark.pipeline.running import explain
+
+
+def test_our_own_error_is_found_in_the_traceback_of_a_worker() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted. SQLSTATE: XXKST\n"
+        "Traceback (most recent call last):\n"
+        '  File "worker.py", line 1, in main\n'
+        "oncelog.spark.sink.engine.SinkRefused: The marker is missing: start with a new checkpoint\n\tat java.X"
+    )
+    assert explain(Exception(text)) == "The marker is missing: start with a new checkpoint"
+
+
+def test_analysis_error_is_its_first_line_without_the_state() -> None:
+    text = "[UNRESOLVED_COLUMN] A column `x` cannot be resolved. SQLSTATE: 42703; line 1 pos 7;\n'Project ['x]\n+- Y"
+    assert explain(Exception(text)) == "[UNRESOLVED_COLUMN] A column `x` cannot be resolved.; line 1 pos 7"
+
+
+def test_failure_of_a_call_to_java_is_what_java_says() -> None:
+    text = (
+        "An error occurred while calling o213.start.\n"
+        ": java.io.IOException: mkdir of file:/proc/x/late-flights failed\n"
+        "\tat org.apache.hadoop.fs.FileSystem.primitiveMkdir(FileSystem.java:1414)\n"
+    )
+    assert explain(Exception(text)) == "mkdir of file:/proc/x/late-flights failed"
+
+
+def test_failure_of_a_stream_is_its_deepest_cause() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted due to stage failure.\n"
+        "org.apache.spark.SparkException: Job aborted due to stage failure\n"
+        "Caused by: java.lang.RuntimeException: too late\n\tat org.apache.X"
+    )
+    assert explain(Exception(text)) == "too late"
+
+
+def test_checkpoint_with_another_number_of_sources_is_told_with_what_to_do() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1] terminated with exception: assertion failed: There are [1] sources in the "
+        "checkpoint offsets and now there are [3] sources requested by the query. Cannot continue. SQLSTATE: XXKST"
+    )
+    assert "that read 1 times with one that reads 3 times" in explain(Exception(text))

@@ -1,0 +1,183 @@
+"""Spark's checkpoint as the sink reads it, and the memory that it keeps there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from oncelog.spark.kafka.interface import ClusterFacts
+from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError, marker_group, named_group, plan_of
+from oncelog.spark.sink.marker import MarkerTopic, Memory
+
+FACTS = ClusterFacts("cluster", 600_000)
+
+
+def spark_writes(root: Path, batch_id: int, *, at_ms: int = 7, offset: int = 10, ended: bool = True) -> None:
+    """A checkpoint as Spark 4 leaves it; ``.crc`` files are those of Hadoop's local file system."""
+    for folder in ("offsets", "commits"):
+        (root / folder).mkdir(exist_ok=True, parents=True)
+        (root / folder / f".{batch_id}.crc").write_bytes(b"crc")
+    (root / "metadata").write_text('{"id":"84d98cca"}')
+    header = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": at_ms, "conf": {"a": "b"}})
+    (root / "offsets" / str(batch_id)).write_text(f'v1\n{header}\n{{"in":{{"0":{offset}}}}}\n-')
+    if ended:
+        (root / "commits" / str(batch_id)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+
+
+def test_plan_holds_what_spark_wrote(tmp_path: Path) -> None:
+    spark_writes(tmp_path, 0)
+    spark_writes(tmp_path, 1, at_ms=99, offset=20, ended=False)
+    checkpoint = Checkpoint(str(tmp_path))
+    plan = plan_of(checkpoint, 1, "g", FACTS, OnMissingMarker.SKIP)
+    assert (plan.query_id, plan.number, plan.batch.planned_at_ms) == ("84d98cca", 1, 99)
+    assert plan.batch.offsets == '{"in":{"0":20}}\n-'
+    assert plan.previous is not None and plan.previous.ended
+    assert plan.previous.batch is not None and plan.previous.batch.planned_at_ms == 7
+    assert (plan.remembered, plan.cluster_id, plan.retention_ms) == (None, "cluster", 600_000)
+    assert plan_of(checkpoint, 0, "g", FACTS, OnMissingMarker.FAIL).previous is None
+    assert (checkpoint.batches("offsets"), checkpoint.batches("commits")) == ([0, 1], [0])
+
+
+def test_fingerprint_changes_with_any_byte_of_the_plan(tmp_path: Path) -> None:
+    prints = set()
+    for at_ms, offset in ((7, 10), (8, 10), (7, 11)):
+        spark_writes(tmp_path, 0, at_ms=at_ms, offset=offset)
+        planned = Checkpoint(str(tmp_path)).planned(0)
+        assert planned is not None
+        prints.add(planned.fingerprint)
+    assert len(prints) == 3
+
+
+def test_batch_before_that_spark_removed_or_did_not_end(tmp_path: Path) -> None:
+    spark_writes(tmp_path, 7)
+    plan = plan_of(Checkpoint(str(tmp_path)), 7, "g", FACTS, OnMissingMarker.FAIL)
+    assert plan.previous is not None
+    assert (plan.previous.batch, plan.previous.ended) == (None, False)
+
+
+def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
+    """Kafka's topic names have up to 249 characters, most file systems' names 255 bytes."""
+    checkpoint = Checkpoint(str(tmp_path))
+    groups = [marker_group("oncelog-", "84d98cca-0000-0000-0000-000000000000", "x" * 248 + last) for last in "ab"]
+    for since, group in enumerate(groups):
+        checkpoint.remember(Memory("cluster", group, since))
+    assert [checkpoint.remembered(group) for group in groups] == [Memory("cluster", g, n) for n, g in enumerate(groups)]
+    assert {memory.group for memory in checkpoint.memories()} == set(groups)
+
+
+def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(str(tmp_path))
+    assert checkpoint.remembered("a/b:c") is None
+    checkpoint.remember(Memory("one", "a/b:c", 0))
+    checkpoint.remember(Memory("two", "a/b:c", 4))
+    checkpoint.remember(Memory("two", "other", 1))
+    assert checkpoint.remembered("a/b:c") == Memory("two", "a/b:c", 4)
+    assert checkpoint.memories() == [Memory("two", "a/b:c", 4), Memory("two", "other", 1)]
+    checkpoint.remember(Memory("two", "other", 1, MarkerTopic("markers", "id")))
+    assert checkpoint.remembered("other") == Memory("two", "other", 1, MarkerTopic("markers", "id"))
+    checkpoint.remember(Memory("two", "other", 1, skipping="print"))
+    assert checkpoint.remembered("other") == Memory("two", "other", 1, skipping="print")
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_first_batch_tells_another_group_that_is_none_of_the_query_s_other_sinks(tmp_path: Path) -> None:
+    for number in (0, 1):
+        spark_writes(tmp_path, number)
+    checkpoint = Checkpoint(str(tmp_path))
+
+    def elsewhere(batch_id: int, siblings: Sequence[str] | None) -> str:
+        return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).elsewhere
+
+    assert elsewhere(0, ()) == ""
+    checkpoint.remember(Memory("cluster", "old", 0))
+    assert (elsewhere(0, ()), elsewhere(0, ["old"]), elsewhere(0, None), elsewhere(1, ())) == ("old", "", "", "")
+    checkpoint.remember(Memory("cluster", "g", 0))
+    assert elsewhere(0, ()) == ""
+
+
+def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "oncelog"
+    folder.mkdir()
+    (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')
+    assert Checkpoint(str(tmp_path)).remembered("g") == Memory("one", "g", 3)
+    (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3, "markerTopic": "m"}')
+    with pytest.raises(CheckpointError, match="not what Spark writes"):
+        Checkpoint(str(tmp_path)).remembered("g")
+
+
+@pytest.mark.parametrize("spelling", ["{}", "{}/", "file:{}", "file://{}", "file://localhost{}"])
+def test_location_is_taken_in_all_of_hadoops_spellings(tmp_path: Path, spelling: str) -> None:
+    root = tmp_path / "a%20b#c"
+    spark_writes(root, 0)
+    assert Checkpoint(spelling.format(root)).query_id() == "84d98cca"
+
+
+def test_relative_location_is_one_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark_writes(tmp_path / "ck", 0)
+    monkeypatch.chdir(tmp_path)
+    assert Checkpoint("ck").query_id() == "84d98cca"
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("metadata missing", "holds no file metadata that this driver's Python can see: name the folder of the query"),
+        ("metadata", "holds a file metadata that is not what Spark writes: restore it"),
+        ("offsets/0", "holds a file offsets/0 that is not what Spark writes"),
+        ("offsets missing", "holds no offsets/1, the plan of the batch to be written"),
+        ("oncelog/g.json", "holds a file oncelog/g.json that is not what Spark writes"),
+        ("folder", "cannot be read .offsets/0: "),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_file(tmp_path: Path, damage: str, says: str) -> None:
+    spark_writes(tmp_path, 0)
+    number = 0
+    if damage == "metadata missing":
+        (tmp_path / "metadata").unlink()
+    elif damage == "offsets missing":
+        number = 1
+    elif damage == "folder":
+        (tmp_path / "offsets" / "0").unlink()
+        (tmp_path / "offsets" / "0").mkdir()
+    else:
+        (tmp_path / damage).parent.mkdir(exist_ok=True)
+        (tmp_path / damage).write_text("v1\nnothing")
+    with pytest.raises(CheckpointError, match=says):
+        plan_of(Checkpoint(str(tmp_path)), number, "g", FACTS, OnMissingMarker.FAIL)
+
+
+@pytest.mark.parametrize("planned_at", ["1e400", "null", '"x"', "[" * 100_000])
+def test_plan_with_a_time_that_is_none_is_refused_with_the_file(tmp_path: Path, planned_at: str) -> None:
+    spark_writes(tmp_path, 0)
+    (tmp_path / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":{planned_at}}}\n-')
+    with pytest.raises(CheckpointError, match="holds a file offsets/0 that is not what Spark writes"):
+        Checkpoint(str(tmp_path)).planned(0)
+
+
+@pytest.mark.parametrize("location", ["nfs://host/x", "dbfs:/x"])
+def test_file_system_that_pyarrow_does_not_know_is_refused(location: str) -> None:
+    with pytest.raises(CheckpointError, match=r"cannot be reached through pyarrow\.fs .*hdfs:, s3a:"):
+        Checkpoint(location)
+
+
+def test_object_stores_are_reached_under_hadoops_names() -> None:
+    assert Checkpoint("s3a://key:word@bucket/a/b/?region=eu-west-1")._root == "bucket/a/b"
+
+
+def test_destination_is_part_of_the_group_and_names_never_meet() -> None:
+    groups = [
+        marker_group("p-", "q", ""),
+        marker_group("p-", "q", "t"),
+        marker_group("p-", "q", "t", "n"),
+        marker_group("p-", "q", "t-n"),
+        marker_group("p-", "q", "", "t"),
+        named_group("p", 1, ""),
+        named_group("p", 1, "2"),
+        named_group("p:1", 2, ""),
+    ]
+    assert len(set(groups)) == len(groups)
+    assert groups[1] == "p-q-t"

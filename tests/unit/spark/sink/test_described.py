@@ -1,0 +1,49 @@
+"""How messages name a plan."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from oncelog.spark.options import parse_offsets_json
+from oncelog.spark.sink.described import bare_offsets, described
+from oncelog.spark.sink.marker import OFFSETS_IN_MARKER, Marker, PlannedBatch
+from oncelog.spark.source.planned_offsets import Place
+from oncelog.types import TopicPartition
+from tests.unit.spark.sink.test_marker import plan
+
+
+def line(topic: str, partitions: int) -> tuple[str, dict[TopicPartition, int]]:
+    """A source's line as the checkpoint holds it in a first batch, and its offsets."""
+    offsets = {TopicPartition(topic, number): 10_000_000_000 + number for number in range(partitions)}
+    begun = dict.fromkeys(offsets, 0)
+    return json.dumps(Place(offsets, {topic: "i" * 22}, begun, begun).as_json()), offsets
+
+
+def test_offsets_are_told_as_starting_offsets_takes_them() -> None:
+    first, second = line("orders", 12), line("refunds", 12)
+    told = described(0, f"{first[0]}\n{second[0]}", "f" * 64)
+    shown = told.partition("up to ")[2].partition(" (fingerprint")[0]
+    assert [parse_offsets_json(text + "}}") for text in shown.removesuffix("}}").split("}}, ")] == [
+        first[1],
+        second[1],
+    ]
+
+
+def test_message_that_leaves_offsets_out_says_where_all_are() -> None:
+    told = described(0, line("orders", 200)[0], "f" * 64)
+    assert len(told) < 1300
+    assert told.endswith("... (fingerprint ffffffffffff, all offsets with oncelog pipeline doctor CHECKPOINT --json)")
+
+
+def test_lines_of_other_sources_stay_as_they_are() -> None:
+    others = '-\n17\n{"logOffset":3}\n{"a": {"x": 1}}\n[1]\n'
+    assert bare_offsets(others) == others
+
+
+def test_marker_holds_the_offsets_of_many_partitions_without_what_is_beside_them() -> None:
+    text, offsets = line("orders", 120)
+    assert len(text) > OFFSETS_IN_MARKER
+    marker = Marker.of(replace(plan(5), batch=PlannedBatch(5, "f" * 64, 0, text)), 1)
+    assert parse_offsets_json(marker.offsets) == offsets
+    assert len(marker.encode()) <= 4096

@@ -1,0 +1,115 @@
+"""The diagnosis of a checkpoint: the next start does what the decision says about the batch that it would run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.spark.kafka.interface import ClusterFacts
+from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
+from oncelog.spark.sink.doctor import LogState, diagnose, groups_of
+from oncelog.spark.sink.marker import Marker, MarkerTopic, Memory
+from oncelog.types import TopicPartition
+from tests.unit.spark.sink.test_checkpoint import spark_writes
+
+NOW = 1_800_000_000_000
+LONG_AGO = NOW - 40 * 24 * 3_600_000
+GROUP = "oncelog-84d98cca-out"
+OUT = TopicPartition("out", 0)
+
+
+def log_of(marker: Marker | None = None) -> LogState:
+    offsets = {} if marker is None else {OUT: OffsetAndMetadata(marker.batch_id, marker.encode())}
+    return LogState(ClusterFacts("cluster", 10_080 * 60_000), offsets, "CompleteCommit", {OUT: 30})
+
+
+def written(checkpoint: Checkpoint, batch_id: int) -> Marker:
+    batch = checkpoint.planned(batch_id)
+    assert batch is not None
+    return Marker("84d98cca", batch_id, 10, batch.fingerprint, batch.planned_at_ms, batch.offsets)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Checkpoint:
+    """Batches 0 and 1 ended long ago, 2 is planned."""
+    for number in (0, 1):
+        spark_writes(tmp_path, number, at_ms=LONG_AGO, offset=10 * number)
+    spark_writes(tmp_path, 2, at_ms=NOW - 1000, offset=20, ended=False)
+    found = Checkpoint(str(tmp_path))
+    found.remember(Memory("cluster", GROUP, 0))
+    return found
+
+
+def test_batch_that_did_not_end_is_repeated_and_its_marker_tells_how(checkpoint: Checkpoint) -> None:
+    skips = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 2)), NOW)
+    assert (skips.next_batch, skips.repeats, skips.verdict) == (2, True, "skip")
+    writes = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 1)), NOW)
+    assert (writes.next_batch, writes.repeats, writes.verdict) == (2, True, "write")
+    lost = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 0)), NOW)
+    assert lost.verdict == "refuse"
+    assert "batch 1 is not in this log" in lost.reason
+
+
+def test_deleted_topic_of_the_last_marker_is_told(checkpoint: Checkpoint) -> None:
+    checkpoint.remember(Memory("cluster", GROUP, 0, MarkerTopic("markers", "1")))
+    before = log_of(written(checkpoint, 1))
+    there = diagnose(checkpoint, GROUP, replace(before, topic_ids={"markers": "1"}), NOW)
+    assert there.verdict == "write"
+    gone = diagnose(checkpoint, GROUP, before, NOW)
+    assert gone.verdict == "refuse"
+    assert "topic markers, into which" in gone.reason
+
+
+def test_query_that_rests_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    spark_writes(tmp_path, 2, at_ms=LONG_AGO, offset=20)
+    goes_on = diagnose(checkpoint, GROUP, log_of(), NOW)
+    assert (goes_on.next_batch, goes_on.repeats, goes_on.verdict) == (3, False, "write")
+    after = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 2)), NOW)
+    assert (after.next_batch, after.verdict) == (3, "write")
+
+
+def test_checkpoint_that_is_older_than_the_log_is_told_before_a_batch_is_planned(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    spark_writes(tmp_path, 2, at_ms=NOW - 1000, offset=20)
+    refused = diagnose(checkpoint, GROUP, log_of(Marker("84d98cca", 3, 9, "x", NOW, '{"in":{"0":40}}')), NOW)
+    assert refused.verdict == "refuse"
+    assert "the log holds batch 3 already (9 rows" in refused.reason
+    assert "not planned yet" not in refused.reason
+
+
+def test_new_query_begins(tmp_path: Path) -> None:
+    (tmp_path / "metadata").write_text('{"id":"84d98cca"}')
+    begins = diagnose(Checkpoint(str(tmp_path)), GROUP, log_of(), NOW)
+    assert (begins.next_batch, begins.repeats, begins.verdict) == (0, False, "write")
+    assert dict(begins.lines())["planned"] == "no batch"
+    with pytest.raises(CheckpointError, match="name the one of its marker with --group") as told:
+        groups_of(Checkpoint(str(tmp_path)), "")
+    assert "PREFIX84d98cca-TOPIC" in str(told.value)
+    said = diagnose(Checkpoint(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
+    assert dict(said.lines())["marker"] == "no batch is in yet"
+    assert dict(said.lines())["next start"] == "plans batch 0: write, the marker says that none is in yet"
+    assert "a pipeline's PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"
+
+
+def test_diagnosis_in_json_and_in_lines_says_the_same(checkpoint: Checkpoint) -> None:
+    told = diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(written(checkpoint, 2)), NOW)
+    answer = told.as_json()
+    assert (answer["group"], answer["ended"], answer["ends"]) == (GROUP, 1, {"out-0": 30})
+    assert answer["planned"]["batchId"] == answer["marker"]["batchId"] == 2
+    assert answer["planned"]["fingerprint"] == answer["marker"]["fingerprint"]
+    assert answer["remembers"] == {"clusterId": "cluster", "sinceBatchId": 0}
+    assert answer["next"]["verdict"] == "skip"
+    lines = dict(told.lines())
+    assert lines["next start"] == "repeats batch 2: skip, batch 2 is in: the marker holds this very plan"
+    assert lines["log"] == "out-0 ends at 30"
+
+
+def test_partitions_that_hold_nothing_are_counted(checkpoint: Checkpoint) -> None:
+    ends = {TopicPartition("out", number): 7 if number == 8 else 0 for number in range(50)}
+    told = replace(diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(), NOW), ends=ends)
+    assert dict(told.lines())["log"] == "out-8 ends at 7, 49 partitions without a record"
+    assert len(told.as_json()["ends"]) == 50

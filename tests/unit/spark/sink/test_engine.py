@@ -1,0 +1,434 @@
+"""One micro-batch, exactly once: crashed at each step, repeated, raced by a zombie, against a naive model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.errors import Error, KafkaError
+from oncelog.spark.kafka.interface import PartitionBatch
+from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.sink.engine import (
+    BatchWrite,
+    Observer,
+    Outcome,
+    SinkRefused,
+    Step,
+    commit_batch,
+    ignore,
+    keep_proof,
+    newest_marker,
+)
+from oncelog.spark.sink.marker import Marker, MarkerTopic, Memory, NamedWrite, Plan, PlannedBatch, Previous
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
+
+NOW = 1_800_000_000_000
+
+
+class Crash(BaseException):
+    """The process is gone: nothing of it runs any more."""
+
+
+class ModelBroker:
+    """What readers of committed data see, the group's offsets, and one open transaction."""
+
+    def __init__(self) -> None:
+        self.visible: list[bytes] = []
+        self.offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+        self.epoch = 0
+        self.open_records: list[bytes] = []
+        self.open_offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+
+    def fence(self) -> int:
+        self.open_records, self.open_offsets = [], {}
+        self.epoch += 1
+        return self.epoch
+
+
+class ModelEngine:
+    """One process's engine; ``fail`` names a call that the broker refuses, ``longest`` bounds an offset's metadata."""
+
+    def __init__(self, broker: ModelBroker, fail: str = "", longest: int = 4096) -> None:
+        self.longest = longest
+        self.broker = broker
+        self.epoch = -1
+        self.fail = fail
+        self.calls: list[str] = []
+
+    def _call(self, name: str) -> None:
+        self.calls.append(name)
+        if name == self.fail:
+            raise KafkaError(Error.TRANSACTION_ABORTABLE, name)
+        if name not in ("init", "offsets") and self.epoch != self.broker.epoch:
+            raise KafkaError(Error.PRODUCER_FENCED, name)
+
+    def init_producer_id(self) -> None:
+        self._call("init")
+        self.epoch = self.broker.fence()
+
+    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        self._call("offsets")
+        return dict(self.broker.offsets)
+
+    def producer(self) -> ProducerIdAndEpoch:
+        return ProducerIdAndEpoch(1, self.epoch)
+
+    def join(self, producer: ProducerIdAndEpoch) -> None:
+        self.epoch = producer.producer_epoch
+
+    def produce(self, batches: Iterable[PartitionBatch]) -> None:
+        for batch in batches:
+            self._call("produce")
+            self.broker.open_records.append(bytes(batch.data))
+
+    def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
+        self._call("add")
+        if len(metadata) > self.longest:
+            raise KafkaError(Error.OFFSET_METADATA_TOO_LARGE, "add")
+        self.broker.open_offsets[partition] = OffsetAndMetadata(offset, metadata)
+
+    def end(self, *, commit: bool) -> None:
+        self._call("commit" if commit else "abort")
+        if commit:
+            self.broker.visible += self.broker.open_records
+            self.broker.offsets |= self.broker.open_offsets
+        self.broker.open_records, self.broker.open_offsets = [], {}
+
+
+OUT = TopicPartition("out", 0)
+MEMORY = Memory("cluster", "group", 0)
+
+
+def plan_of(batch_id: int, text: str = "") -> Plan:
+    def planned(number: int) -> PlannedBatch:
+        return PlannedBatch(number, f"print-{number}{text}", NOW - 1000, "")
+
+    previous = Previous(planned(batch_id - 1), True) if batch_id else None
+    return Plan("group", "q", "/ck", planned(batch_id), previous, MEMORY, "cluster", 60_000, OnMissingMarker.FAIL)
+
+
+def batch_write(batch_id: int | None, *, count: int = 4) -> BatchWrite:
+    batches = [
+        PartitionBatch("out", n % 2, 1, b"%d/%d" % (-1 if batch_id is None else batch_id, n)) for n in range(count)
+    ]
+    plan = None if batch_id is None else plan_of(batch_id)
+    return BatchWrite(plan, OUT, count, count, batches)
+
+
+def commit(
+    write: BatchWrite, engine: ModelEngine, observe: Observer = ignore, kept: list[Memory] | None = None
+) -> Outcome:
+    memories = [] if kept is None else kept
+    return commit_batch(write, engine, observe, lambda text: None, lambda: NOW, memories.append)
+
+
+def run(
+    broker: ModelBroker,
+    write: BatchWrite,
+    *,
+    crash: Step | None = None,
+    fail: str = "",
+    kept: list[Memory] | None = None,
+) -> Outcome:
+    def observe(step: Step, batch_id: int | None) -> None:
+        if step is crash:
+            raise Crash
+
+    return commit(write, ModelEngine(broker, fail), observe, kept)
+
+
+EXPECTED = [b"0/0", b"0/1", b"0/2", b"0/3"]
+
+
+@pytest.mark.parametrize("step", list(Step))
+def test_crash_at_any_step_then_replay_leaves_each_record_once(step: Step) -> None:
+    broker = ModelBroker()
+    with pytest.raises(Crash):
+        run(broker, batch_write(0), crash=step)
+    assert broker.visible == (EXPECTED if step is Step.COMMITTED else [])
+    outcome = run(broker, batch_write(0))
+    assert outcome is (Outcome.SKIPPED if step is Step.COMMITTED else Outcome.WRITTEN)
+    assert broker.visible == EXPECTED
+
+
+@pytest.mark.parametrize("call", ["produce", "add"])
+def test_refusal_before_the_end_aborts_and_raises(call: str) -> None:
+    broker = ModelBroker()
+    with pytest.raises(KafkaError, match=call):
+        run(broker, batch_write(0), fail=call)
+    assert (broker.visible, broker.open_records) == ([], [])
+
+
+def test_failed_abort_is_told_with_the_first_error() -> None:
+    broker = ModelBroker()
+    engine = ModelEngine(broker, fail="add")
+
+    def observe(step: Step, batch_id: int | None) -> None:
+        if step is Step.PRODUCED:
+            broker.epoch += 1
+
+    with pytest.raises(KafkaError, match="add") as caught:
+        commit(batch_write(0), engine, observe)
+    assert "could not be aborted" in caught.value.__notes__[0]
+
+
+def test_unknown_outcome_of_the_commit_raises_without_an_abort() -> None:
+    engine = ModelEngine(ModelBroker(), fail="commit")
+    with pytest.raises(KafkaError, match="commit"):
+        commit(batch_write(0), engine)
+    assert "abort" not in engine.calls
+
+
+@pytest.mark.parametrize("step", [Step.MARKER_READ, Step.HALF_PRODUCED, Step.PRODUCED, Step.MARKER_ADDED])
+def test_zombie_overtaken_by_a_new_run_writes_nothing(step: Step) -> None:
+    broker = ModelBroker()
+
+    def observe(reached: Step, batch_id: int | None) -> None:
+        if reached is step:
+            assert run(broker, batch_write(0)) is Outcome.WRITTEN
+
+    with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
+        commit(batch_write(0), ModelEngine(broker), observe)
+    assert broker.visible == EXPECTED
+
+
+def test_zombie_overtaken_before_it_reads_the_marker_skips() -> None:
+    broker = ModelBroker()
+
+    def observe(reached: Step, batch_id: int | None) -> None:
+        if reached is Step.FENCED:
+            assert run(broker, batch_write(0)) is Outcome.WRITTEN
+
+    outcome = commit(batch_write(0), ModelEngine(broker), observe)
+    assert outcome is Outcome.SKIPPED
+    assert broker.visible == EXPECTED
+
+
+def test_marker_is_read_only_under_the_fence() -> None:
+    engine = ModelEngine(ModelBroker())
+    commit(batch_write(0), engine)
+    assert engine.calls == ["init", "offsets", *["produce"] * 4, "add", "commit"]
+
+
+def test_empty_batch_still_leaves_its_marker() -> None:
+    broker = ModelBroker()
+    run(broker, batch_write(0, count=0))
+    assert Marker.decode(broker.offsets[OUT].metadata) == Marker.of(plan_of(0), 0)
+    assert run(broker, batch_write(1)) is Outcome.WRITTEN
+
+
+LATER = NOW + 600_000
+"""When a slow batch is ready: its plan is too old by then to prove anything, if the retention is not known."""
+
+
+def slow(batch_id: int, last_age_ms: int = 600_000) -> BatchWrite:
+    """A batch on a cluster that does not tell its retention, planned long after the one before."""
+    write = batch_write(batch_id)
+    assert isinstance(write.plan, Plan)
+    plan = replace(write.plan, retention_ms=None)
+    if plan.previous is not None and plan.previous.batch is not None:
+        last = replace(plan.previous.batch, planned_at_ms=NOW - last_age_ms)
+        plan = replace(plan, previous=Previous(last, True))
+    return replace(write, plan=plan)
+
+
+def end_later(write: BatchWrite, engine: ModelEngine) -> Outcome:
+    return commit_batch(write, engine, ignore, lambda text: None, lambda: LATER, lambda memory: None)
+
+
+@pytest.mark.parametrize("batch_id", [0, 5])
+def test_slow_batch_is_written_once_though_nobody_tells_the_retention(batch_id: int) -> None:
+    broker = ModelBroker()
+    with pytest.raises(SinkRefused, match="option offsetsRetentionMinutes"):
+        end_later(slow(batch_id), ModelEngine(broker))
+    keep_proof(slow(batch_id), ModelEngine(broker), lambda: NOW, lambda memory: None)
+    assert broker.visible == []
+    left = newest_marker(broker.offsets)
+    assert left is not None
+    assert (left.query_id, left.batch_id, left.rows) == ("q", batch_id - 1, 0)
+    for outcome in (Outcome.WRITTEN, Outcome.SKIPPED):
+        keep_proof(slow(batch_id), ModelEngine(broker), lambda: LATER, lambda memory: None)
+        assert end_later(slow(batch_id), ModelEngine(broker)) is outcome
+        assert len(broker.visible) == 4
+    assert end_later(batch_write(batch_id + 1), ModelEngine(broker)) is Outcome.WRITTEN
+
+
+def test_proof_is_left_only_where_the_plan_proves_that_the_batch_is_not_written() -> None:
+    """Not when that is too old, nor over a marker, nor by the user's word; and not where it is not needed."""
+    plan = slow(5).plan
+    assert isinstance(plan, Plan)
+    cases: list[tuple[Plan, int, list[str]]] = [
+        (plan, LATER, ["init", "offsets"]),
+        (replace(plan, remembered=None, on_missing=OnMissingMarker.WRITE), NOW, ["init", "offsets"]),
+        (replace(plan, retention_ms=60_000), NOW, []),
+        (slow(5, last_age_ms=1000).plan, NOW, []),  # type: ignore[list-item]
+        (plan, NOW, ["init", "offsets", "add", "commit"]),
+        (plan, NOW, ["init", "offsets"]),
+    ]
+    broker = ModelBroker()
+    for one, now_ms, calls in cases:
+        engine = ModelEngine(broker)
+        keep_proof(replace(slow(5), plan=one), engine, lambda now_ms=now_ms: now_ms, lambda memory: None)  # type: ignore[misc]
+        assert engine.calls == calls
+    broker.offsets.clear()
+    refusing = ModelEngine(broker, fail="add")
+    with pytest.raises(KafkaError):
+        keep_proof(slow(5), refusing, lambda: NOW, lambda memory: None)
+    assert refusing.calls[-1] == "abort"
+
+
+def test_proof_of_a_run_that_was_overtaken_is_not_left() -> None:
+    """Its successor has written the batch before the proof is committed."""
+    broker = ModelBroker()
+    first = replace(slow(0), plan=replace(slow(0).plan, remembered=None))  # type: ignore[type-var]
+    kept: list[Memory] = []
+
+    def overtaken(memory: Memory) -> None:
+        kept.append(memory)
+        assert run(broker, batch_write(0)) is Outcome.WRITTEN
+
+    with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
+        keep_proof(first, ModelEngine(broker), lambda: NOW, overtaken)
+    assert kept == [Memory("cluster", "group", 0)]
+    assert newest_marker(broker.offsets) == Marker.of(plan_of(0), 4)
+
+
+def test_write_without_an_id_needs_no_marker() -> None:
+    broker = ModelBroker()
+    assert run(broker, batch_write(None)) is Outcome.WRITTEN
+    assert broker.offsets == {}
+    assert run(broker, batch_write(None, count=0)) is Outcome.WRITTEN
+
+
+def test_write_with_an_id_is_written_once() -> None:
+    broker = ModelBroker()
+    write = replace(batch_write(0), plan=NamedWrite("group", "daily", 7))
+    assert [run(broker, write), run(broker, write)] == [Outcome.WRITTEN, Outcome.SKIPPED]
+    assert broker.visible == EXPECTED
+
+
+def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_told_of() -> None:
+    """``offset.metadata.max.bytes`` is below what offsets of many partitions need."""
+    plan = plan_of(0)
+    long = replace(batch_write(0), plan=replace(plan, batch=replace(plan.batch, offsets="x" * 2000)))
+    broker = ModelBroker()
+    commit(long, ModelEngine(broker, longest=300))
+    marker = newest_marker(broker.offsets)
+    assert marker is not None
+    assert (marker.fingerprint, marker.offsets) == (plan.batch.fingerprint, "")
+    assert commit(long, ModelEngine(broker)) is Outcome.SKIPPED
+    small = ModelBroker()
+    engine = ModelEngine(small, longest=50)
+    with pytest.raises(SinkRefused, match=r"has \d+ bytes, more than the broker's offset\.metadata\.max\.bytes"):
+        commit(long, engine)
+    assert (small.visible, engine.calls[-1]) == ([], "abort")
+
+
+def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:
+    broker = ModelBroker()
+    run(broker, batch_write(0))
+    kept: list[Memory] = []
+    write = batch_write(0)
+    other = replace(plan_of(0, "other"), remembered=Memory("old", "group", 0))
+    engine = ModelEngine(broker)
+    with pytest.raises(SinkRefused, match="another plan of it"):
+        commit(replace(write, plan=other), engine, kept=kept)
+    assert engine.calls == ["init", "offsets"]
+    assert (broker.visible, kept) == (EXPECTED, [])
+
+
+def test_checkpoint_remembers_the_write_before_anything_can_commit() -> None:
+    broker, kept = ModelBroker(), list[Memory]()
+    write = replace(batch_write(0), plan=replace(plan_of(0), remembered=None))
+    with pytest.raises(Crash):
+        run(broker, write, crash=Step.MARKER_ADDED, kept=kept)
+    assert kept == [MEMORY]
+    assert broker.visible == []
+    run(broker, batch_write(0), kept=kept)
+    assert kept == [MEMORY]
+
+
+def test_batch_taken_as_written_leaves_a_marker_and_no_record() -> None:
+    broker = ModelBroker()
+    unknown = replace(plan_of(3), remembered=None, on_missing=OnMissingMarker.SKIP)
+    assert run(broker, replace(batch_write(3), plan=unknown)) is Outcome.SKIPPED
+    assert broker.visible == []
+    assert run(broker, batch_write(3)) is Outcome.SKIPPED
+    assert run(broker, batch_write(4)) is Outcome.WRITTEN
+
+
+@pytest.mark.parametrize("known", [None, MEMORY, Memory("cluster", "group", 0, MarkerTopic("markers", "old"))])
+@pytest.mark.parametrize("before", [False, True], ids=["no-marker", "marker-of-batch-before"])
+def test_batch_taken_as_written_stays_so_where_the_run_that_took_it_was_killed(
+    known: Memory | None, before: bool
+) -> None:
+    """What the checkpoint remembers by then must not tell the next run that the batch cannot be in."""
+    broker, kept = ModelBroker(), list[Memory]()
+    plan = replace(plan_of(3), remembered=known, on_missing=OnMissingMarker.SKIP)
+    if before:
+        broker.offsets = {OUT: OffsetAndMetadata(2, Marker.of(plan_of(2), 4).encode())}
+        plan = replace(plan, deleted_topic="markers")
+    with pytest.raises(Crash):
+        run(broker, replace(batch_write(3), plan=plan), crash=Step.MARKER_ADDED, kept=kept)
+    again = replace(plan, remembered=kept[-1], deleted_topic="")
+    with pytest.raises(SinkRefused, match="an earlier run was to take it as written"):
+        run(broker, replace(batch_write(3), plan=replace(again, on_missing=OnMissingMarker.FAIL)), kept=kept)
+    assert run(broker, replace(batch_write(3), plan=again), kept=kept) is Outcome.SKIPPED
+    assert broker.visible == []
+    following = replace(plan_of(4), remembered=kept[-1], on_missing=OnMissingMarker.SKIP)
+    assert run(broker, replace(batch_write(4), plan=following), kept=kept) is Outcome.WRITTEN
+    assert kept[-1].skipping == ""
+
+
+def test_clock_is_read_after_the_marker() -> None:
+    """A process that was stopped while it fenced must not take an old reading for the present."""
+    engine = ModelEngine(ModelBroker())
+
+    def clock() -> int:
+        assert engine.calls == ["init", "offsets"]
+        return NOW + 60_000
+
+    with pytest.raises(SinkRefused, match="cannot be known"):
+        commit_batch(batch_write(1), engine, ignore, lambda text: None, clock, lambda memory: None)
+
+
+def test_newest_marker_counts_where_the_topic_of_markers_has_changed() -> None:
+    broker = ModelBroker()
+    broker.offsets = {
+        TopicPartition("a-new", 0): OffsetAndMetadata(2, Marker.of(plan_of(2), 4).encode()),
+        TopicPartition("old", 0): OffsetAndMetadata(3, Marker.of(plan_of(3), 4).encode()),
+        TopicPartition("zz", 0): OffsetAndMetadata(7, "a consumer's"),
+    }
+    assert run(broker, batch_write(3)) is Outcome.SKIPPED
+    assert run(broker, batch_write(4)) is Outcome.WRITTEN
+
+
+def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -> None:
+    broker = ModelBroker()
+    broker.offsets = {OUT: OffsetAndMetadata(7, "a consumer's")}
+    with pytest.raises(SinkRefused, match=r"holds offsets that are none .7 for out-0., so another client"):
+        run(broker, batch_write(0))
+
+
+@pytest.mark.parametrize("plan", [plan_of(0), plan_of(3), NamedWrite("daily:7:out", "daily", 7)])
+@pytest.mark.parametrize("wanted", [OnMissingMarker.SKIP, OnMissingMarker.WRITE])
+def test_way_out_that_the_refusal_of_another_client_s_offset_names_is_taken(
+    plan: Plan | NamedWrite, wanted: OnMissingMarker
+) -> None:
+    """Also for a first batch and a batch write, which without any offset would be known to be missing."""
+    broker = ModelBroker()
+    broker.offsets = {TopicPartition("other", 1): OffsetAndMetadata(7, "a consumer's")}
+    told: list[str] = []
+    write = replace(batch_write(0), plan=replace(plan, on_missing=wanted))
+
+    def commit_once() -> Outcome:
+        return commit_batch(write, ModelEngine(broker), ignore, told.append, lambda: NOW, lambda memory: None)
+
+    skips = wanted is OnMissingMarker.SKIP
+    assert commit_once() is (Outcome.SKIPPED if skips else Outcome.WRITTEN)
+    assert f"as onMissingMarker is {wanted.value}" in told[0]
+    assert commit_once() is Outcome.SKIPPED
+    assert (broker.visible, len(told)) == ([] if skips else EXPECTED, 1)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.context import RequestContext
 from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.security.session import Channel
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import OncelogError

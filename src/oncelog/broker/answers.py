@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from oncelog.broker.context import Part, RequestContext
+from oncelog.broker.context import RequestContext
+from oncelog.broker.security.session import Part
 from oncelog.broker.slices import Work
 from oncelog.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey

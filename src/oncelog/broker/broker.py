@@ -17,7 +17,7 @@ from oncelog.broker.apis.registry import handler_for, import_handlers, served_ap
 from oncelog.broker.appending.large_writes import LargeWrites
 from oncelog.broker.appending.validation_thread import ValidationThread
 from oncelog.broker.commit_order import CommitOrder
-from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.context import RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.flushing import Flushing
 from oncelog.broker.interception import Interceptor, MarkerGate
@@ -35,6 +35,7 @@ from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
+from oncelog.broker.security.session import Channel
 from oncelog.broker.slices import Slices
 from oncelog.broker.topics import Topics
 from oncelog.config import BrokerConfig
@@ -254,7 +255,7 @@ class Broker:
     def _receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         gate = channel.session.gate
         try:
-            if gate is not None and gate.takes(self, channel, slot, frame, now_ms):
+            if gate is not None and gate.takes(channel, slot, frame, now_ms):
                 return
         except Exception as error:
             logger.error("a login from %s failed", channel.client_host, exc_info=error)

@@ -1,61 +1,17 @@
-"""What an API handler knows about a request besides its body, and the interface through which answers leave."""
+"""What an API handler knows about a request besides its body."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from oncelog.broker.security.session import Session
+from oncelog.broker.security.session import Channel, Session
 from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
-from oncelog.log.results import FileSlice
-from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
     from oncelog.broker.commit_queue import Place
-
-Part = Buffer | FileSlice
-"""A part of an answer: bytes in memory, or a range of a file that the server sends without copying."""
-
-
-class Channel(Protocol):
-    """One connection as the core sees it; implemented by the server."""
-
-    session: Session
-
-    @property
-    def connection_id(self) -> int: ...
-
-    @property
-    def client_host(self) -> str: ...
-
-    def reply(self, slot: int, parts: Sequence[Part]) -> None:
-        """Answer the request that came with ``slot``; the server sends answers in the order of slots.
-
-        No parts: the request has no answer (acks=0). A closed connection ignores it.
-        """
-        ...
-
-    def throttle(self, wait_ms: int) -> None:
-        """Accept no request from this connection for a while: it has exceeded its quota."""
-        ...
-
-    def hold(self) -> None:
-        """Start no further request of this connection, not even a Produce, until the current one is answered."""
-        ...
-
-    def go_on(self, slot: int) -> None:
-        """End the hold for a Produce: requests behind it may start before its answer is sent.
-
-        Does nothing if another has started behind it, before it was held: that one may be held, too.
-        """
-        ...
-
-    def close(self, reason: str) -> None:
-        """Close this connection and no other; ``reason`` goes to the broker's log."""
-        ...
 
 
 class RequestState(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.context import Channel
+from oncelog.broker.security.session import Channel
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.types import TopicPartition

@@ -20,9 +20,10 @@ from enum import Enum, auto
 from functools import partial
 
 from oncelog.broker.apis.registry import ONLY_LOOKS, SERVED
-from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.context import RequestContext
 from oncelog.broker.parking import Park, ParkReason
 from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.security.session import Channel
 from oncelog.broker.slices import Slices, Work
 from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError

@@ -33,8 +33,9 @@ from oncelog.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-    from oncelog.broker.context import Channel, RequestContext
+    from oncelog.broker.context import RequestContext
     from oncelog.broker.partition import Partition
+    from oncelog.broker.security.session import Channel
     from oncelog.ports import Background
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from oncelog.broker.context import Channel
+from oncelog.broker.security.session import Channel
 from oncelog.broker.slices import Slices, Work, in_parts
 from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition

@@ -9,8 +9,9 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from oncelog.broker.context import Part, RequestContext
+from oncelog.broker.context import RequestContext
 from oncelog.broker.repeated_requests import RepeatedRequests
+from oncelog.broker.security.session import Part
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.repeated import CORRELATION_AT, RequestPattern

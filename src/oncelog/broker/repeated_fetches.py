@@ -10,9 +10,10 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from oncelog.broker.context import Channel, Part, RequestContext
+from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.repeated_requests import RepeatedRequests
+from oncelog.broker.security.session import Channel, Part
 from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.log.results import LogRead
 from oncelog.log.transaction_index import AbortedTxn

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
-from oncelog.broker.context import Channel, Part, RequestContext
+from oncelog.broker.context import RequestContext
+from oncelog.broker.security.session import Channel, Part
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.repeated import RequestPattern
 

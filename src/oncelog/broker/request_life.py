@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.answer_memory import AnswerTooLong
 from oncelog.broker.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
-from oncelog.broker.context import Part, RequestContext, RequestState
+from oncelog.broker.context import RequestContext, RequestState
 from oncelog.broker.long_requests import MAY_WAIT_LONG
 from oncelog.broker.parking import Steps, carry_out
+from oncelog.broker.security.session import Part
 from oncelog.broker.slices import Slices, Work
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey

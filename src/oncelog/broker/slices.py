@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.context import RequestContext
+from oncelog.broker.security.session import Channel
 from oncelog.deferred import Deferred
 
 T = TypeVar("T")

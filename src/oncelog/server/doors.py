@@ -94,7 +94,7 @@ class Door:
             return None
         from oncelog.broker.security.sasl_gate import SaslGate
 
-        return SaslGate(self._login)
+        return SaslGate(self._login, self._broker)
 
     @property
     def node_id(self) -> int:

@@ -319,7 +319,7 @@ class Logins:
 
     def feed(self, data: bytes) -> None:
         channel = FuzzChannel()
-        gate = SaslGate(Login(_mechanisms(), {}, 524_288, 0))
+        gate = SaslGate(Login(_mechanisms(), {}, 524_288, 0), self._broker)
         channel.session.gate = gate
         sent = 0
         for frame in frames_in(data):

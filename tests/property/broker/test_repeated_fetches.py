@@ -9,9 +9,9 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.broker.context import Part
 from oncelog.broker.partition import Partition
 from oncelog.broker.repeated_fetches import READ_HERE_BYTES
+from oncelog.broker.security.session import Part
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.context import Part
+from oncelog.broker.security.session import Part
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
 from oncelog.protocol.framing import decode_response_header

@@ -16,8 +16,8 @@ from oncelog.broker import answer_memory
 from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis import metadata
 from oncelog.broker.broker import Broker
-from oncelog.broker.context import Part
 from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.security.session import Part
 from oncelog.protocol.generated import (
     alter_configs_request,
     describe_topic_partitions_request,

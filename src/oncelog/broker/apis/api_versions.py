@@ -9,10 +9,11 @@ feature at level 0 is not listed.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.apis.registry import SERVED
-from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.context import RequestContext
+from oncelog.broker.security.session import Channel
 from oncelog.errors import Error
 from oncelog.metadata.features import SUPPORTED
 from oncelog.protocol.api_keys import ApiKey
@@ -26,25 +27,38 @@ from oncelog.protocol.generated.api_versions_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from collections.abc import Mapping
+
+    from oncelog.broker.apis.registry import Served
+    from oncelog.metadata.store import MetadataStore
 
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+class VersionPorts(Protocol):
+    """What this broker supports, and which features are finalized."""
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def served(self) -> Mapping[int, Served]: ...
+
+
+def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
     if context.api_version >= 3 and not (
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=Error.INVALID_REQUEST)
     if context.api_version >= 3:
         context.session.software = request.client_software_name, request.client_software_version
-    finalized = broker.metadata.finalized_features
+    finalized = ports.metadata.finalized_features
     return ApiVersionsResponse(
         error_code=Error.NONE,
         api_keys=[
             ApiVersion(api_key=key, min_version=served.advertised_from, max_version=served.high)
-            for key, served in sorted(broker.served.items())
+            for key, served in sorted(ports.served.items())
         ],
         supported_features=[
             # Clients of versions 0-3 regard a lowest version of 0 as an error (KAFKA-17011).

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from oncelog.acls import Operation
 from oncelog.broker.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, respond
 from oncelog.broker.appending.pipeline import settle_by_deadline
-from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
+from oncelog.broker.security.session import Channel
 from oncelog.errors import NONE, Error
 from oncelog.log.results import AppendResult
 from oncelog.protocol.api_keys import ApiKey

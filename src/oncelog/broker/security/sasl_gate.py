@@ -16,9 +16,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.apis import api_versions
+from oncelog.broker.apis.api_versions import VersionPorts
 from oncelog.broker.apis.registry import SERVED
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.refusals import refusal
@@ -37,8 +38,9 @@ from oncelog.protocol.messages import request_type
 from oncelog.protocol.wire import Message
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
-    from oncelog.broker.context import Channel
+    from oncelog.broker.security.security_log import SecurityLog
+    from oncelog.broker.security.session import Channel
+    from oncelog.timers import Timers
 
 SHORTEST_SESSION_MS = 1000
 """A login may begin again only this long after the last one, except for the first time (Kafka's
@@ -80,10 +82,21 @@ class Login:
         self.largest_token, self.failure_delay_ms = other.largest_token, other.failure_delay_ms
 
 
+class GatePorts(VersionPorts, Protocol):
+    """What a login needs of its broker."""
+
+    @property
+    def security_log(self) -> SecurityLog: ...
+
+    @property
+    def timers(self) -> Timers: ...
+
+
 class SaslGate:
     """The server's side of the login of one connection."""
 
-    def __init__(self, login: Login) -> None:
+    def __init__(self, login: Login, ports: GatePorts) -> None:
+        self._ports = ports
         self._login = login
         self.state = State.HANDSHAKE_OR_VERSIONS
         self._name = ""
@@ -116,32 +129,32 @@ class SaslGate:
         if self._session_ends_ms is not None:
             self._session_ends_ms += step_ms
 
-    def takes(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+    def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; False if it is for the APIs."""
         if self.state is State.OPEN:
             if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_renew(now_ms):
                 self._is_renewal = True
                 self._renewal_begun_ms = now_ms
             elif self._session_ends_ms is not None and now_ms > self._session_ends_ms:
-                self._end(broker, channel, now_ms, "the session has ended and the client did not log in again")
+                self._end(channel, now_ms, "the session has ended and the client did not log in again")
                 return True
             else:
                 return False
         elif len(frame) > self._login.largest_token:
-            self._end(broker, channel, now_ms, f"{len(frame)} bytes before the login is done")
+            self._end(channel, now_ms, f"{len(frame)} bytes before the login is done")
             return True
         if self.state is State.ENDED:
             return True
         if self._wrong_mechanism:
-            self._end(broker, channel, now_ms, self._wrong_mechanism)
+            self._end(channel, now_ms, self._wrong_mechanism)
             return True
         try:
             if self.state is State.TOKENS and not self._framed:
-                self._take_bare_token(broker, channel, slot, frame, now_ms)
+                self._take_bare_token(channel, slot, frame, now_ms)
             else:
-                self._take_request(broker, channel, slot, frame, now_ms)
+                self._take_request(channel, slot, frame, now_ms)
         except MalformedMessage as error:
-            self._end(broker, channel, now_ms, f"a request that cannot be read: {error}")
+            self._end(channel, now_ms, f"a request that cannot be read: {error}")
         return True
 
     def _may_renew(self, now_ms: int) -> bool:
@@ -149,7 +162,7 @@ class SaslGate:
             return False
         return self._renewal_begun_ms is None or now_ms - self._renewal_begun_ms >= SHORTEST_SESSION_MS
 
-    def _take_request(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+    def _take_request(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         header, body = decode_request_header(frame)
         key, version = header.api_key, header.api_version
         wanted = {
@@ -159,32 +172,31 @@ class SaslGate:
             State.TOKENS: (ApiKey.SASL_AUTHENTICATE,),
         }[self.state]
         if key not in wanted:
-            self._refuse_request(broker, channel, slot, frame, header, body, now_ms)
+            self._refuse_request(channel, slot, frame, header, body, now_ms)
             return
         served = SERVED[key]
         if not served.low <= version <= served.high:
             if key == ApiKey.API_VERSIONS:
                 _answer(channel, slot, header, api_versions.unsupported_version(), version=0)
             else:
-                self._end(broker, channel, now_ms, f"{ApiKey(key).name} in version {version}")
+                self._end(channel, now_ms, f"{ApiKey(key).name} in version {version}")
             return
         if key == ApiKey.API_VERSIONS:
             asked, _ = ApiVersionsRequest.decode_prefix(frame, version, body)
             context = RequestContext(channel, slot, key, version, header.correlation_id, header.client_id or "", now_ms)
-            answer = api_versions.handle(broker, context, asked)
+            answer = api_versions.handle(self._ports, context, asked)
             if answer.error_code == Error.NONE:
                 self.state = State.HANDSHAKE
             _answer(channel, slot, header, answer)
         elif key == ApiKey.SASL_HANDSHAKE:
             handshake, _ = SaslHandshakeRequest.decode_prefix(frame, version, body)
-            self._begin(broker, channel, slot, header, handshake.mechanism, now_ms)
+            self._begin(channel, slot, header, handshake.mechanism, now_ms)
         else:
             authenticate, _ = SaslAuthenticateRequest.decode_prefix(frame, version, body)
-            self._take_token(broker, channel, slot, header, bytes(authenticate.auth_bytes), now_ms)
+            self._take_token(channel, slot, header, bytes(authenticate.auth_bytes), now_ms)
 
     def _refuse_request(
         self,
-        broker: Broker,
         channel: Channel,
         slot: int,
         frame: memoryview,
@@ -196,9 +208,9 @@ class SaslGate:
         key, version = header.api_key, header.api_version
         name = ApiKey(key).name if key in set(ApiKey) else f"of API key {key}"
         reason = f"a request {name} before the login is done"
-        served = broker.served.get(key)
+        served = self._ports.served.get(key)
         if self.state is not State.TOKENS or served is None or len(frame) > LARGEST_ANSWERED:
-            self._end(broker, channel, now_ms, reason)
+            self._end(channel, now_ms, reason)
             return
         error = Error.ILLEGAL_SASL_STATE
         if served.low <= version <= served.high:
@@ -210,11 +222,9 @@ class SaslGate:
             answer = ApiVersionsResponse(error_code=error)
         else:
             answer = None
-        self._end(broker, channel, now_ms, reason, None if answer is None else (slot, header, answer))
+        self._end(channel, now_ms, reason, None if answer is None else (slot, header, answer))
 
-    def _begin(
-        self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, name: str, now_ms: int
-    ) -> None:
+    def _begin(self, channel: Channel, slot: int, header: RequestHeader, name: str, now_ms: int) -> None:
         enabled = self._login.mechanisms
         make = enabled.get(name)
         if make is None:
@@ -222,7 +232,7 @@ class SaslGate:
             # A name that is no mechanism's (RFC 4422) may be anything from a client out of step, even a password.
             told = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
             reason = f"the SASL mechanism {told} is not enabled"
-            self._end(broker, channel, now_ms, reason, None if self._is_renewal else (slot, header, answer))
+            self._end(channel, now_ms, reason, None if self._is_renewal else (slot, header, answer))
             return
         if self._is_renewal and name != self._name:
             # Answer the handshake; the next request closes the connection, as in Kafka.
@@ -234,17 +244,15 @@ class SaslGate:
         self._framed = header.api_version >= 1
         _answer(channel, slot, header, SaslHandshakeResponse(error_code=Error.NONE, mechanisms=list(enabled)))
 
-    def _take_bare_token(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+    def _take_bare_token(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         try:
             token = self._respond(channel, bytes(frame), now_ms)
         except LoginRefused as refusal:
-            self._end(broker, channel, now_ms, refusal.reason)
+            self._end(channel, now_ms, refusal.reason)
             return
         channel.reply(slot, [len(token).to_bytes(4, "big") + token])
 
-    def _take_token(
-        self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, token: bytes, now_ms: int
-    ) -> None:
+    def _take_token(self, channel: Channel, slot: int, header: RequestHeader, token: bytes, now_ms: int) -> None:
         try:
             answer = self._respond(channel, token, now_ms)
         except LoginRefused as refusal:
@@ -255,7 +263,7 @@ class SaslGate:
             response = SaslAuthenticateResponse(
                 error_code=Error.SASL_AUTHENTICATION_FAILED, error_message=public, auth_bytes=b""
             )
-            self._end(broker, channel, now_ms, refusal.reason, (slot, header, response))
+            self._end(channel, now_ms, refusal.reason, (slot, header, response))
             return
         lifetime = 0 if self._session_ends_ms is None or not self.is_open else self._session_ends_ms - now_ms
         response = SaslAuthenticateResponse(error_code=Error.NONE, error_message="", auth_bytes=answer)
@@ -288,7 +296,6 @@ class SaslGate:
 
     def _end(
         self,
-        broker: Broker,
         channel: Channel,
         now_ms: int,
         reason: str,
@@ -297,7 +304,7 @@ class SaslGate:
         """Refuse the login; answer and close after ``connection.failed.authentication.delay.ms``."""
         self.state = State.ENDED
         how = f" with {self._name}" if self._name else ""
-        broker.security_log.refused_login(channel, f"{reason}{how}", now_ms)
+        self._ports.security_log.refused_login(channel, f"{reason}{how}", now_ms)
 
         def end(_: int) -> None:
             if answer is not None:
@@ -305,7 +312,7 @@ class SaslGate:
             channel.close(f"login refused: {reason}")
 
         if self._login.failure_delay_ms > 0:
-            broker.timers.schedule(now_ms + self._login.failure_delay_ms, end)
+            self._ports.timers.schedule(now_ms + self._login.failure_delay_ms, end)
         else:
             end(now_ms)
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.context import Part
 from oncelog.broker.node import Node
-from oncelog.broker.security.session import Session
+from oncelog.broker.security.session import Part, Session
 from oncelog.config import BrokerConfig, parse
 from oncelog.metadata.opening import open_metadata
 from oncelog.protocol.framing import decode_response_header

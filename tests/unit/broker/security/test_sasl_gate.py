@@ -32,10 +32,10 @@ def frame(message: Message, version: int) -> memoryview:
 @pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
 def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_ms: int) -> None:
     broker, channel = Admin().broker, RecordingChannel()
-    gate = SaslGate(Login({"PLAIN": lambda: Plain({"alice": "secret"})}, {"PLAIN": LIFETIME_MS}, 1000, 0))
+    gate = SaslGate(Login({"PLAIN": lambda: Plain({"alice": "secret"})}, {"PLAIN": LIFETIME_MS}, 1000, 0), broker)
     assert not gate.has_been_open
-    assert gate.takes(broker, channel, 0, frame(SaslHandshakeRequest("PLAIN"), 1), NOW_MS)
-    assert gate.takes(broker, channel, 1, frame(SaslAuthenticateRequest(b"\0alice\0secret"), 2), NOW_MS)
+    assert gate.takes(channel, 0, frame(SaslHandshakeRequest("PLAIN"), 1), NOW_MS)
+    assert gate.takes(channel, 1, frame(SaslAuthenticateRequest(b"\0alice\0secret"), 2), NOW_MS)
     assert gate.has_been_open
     gate.clock_was_set(step_ms)
     begun_ms = NOW_MS + step_ms
@@ -69,7 +69,7 @@ class Client:
         expires_ms = None if token_ms is None else NOW_MS + token_ms
         mechanisms = {"PLAIN": lambda: Expiring(expires_ms), "OTHER": lambda: Expiring(expires_ms)}
         self.login = Login(mechanisms, {"PLAIN": session_ms}, largest_token, failure_delay_ms)
-        self.channel.session.gate = SaslGate(self.login)
+        self.channel.session.gate = SaslGate(self.login, self.broker)
 
     def send(self, message: Message, version: int, *, after_ms: int = 0) -> Any:
         """The answer; None if there is none."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from struct import Struct
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from oncelog.acls import Operation
 from oncelog.broker.commit_queue import CommitQueue, Place
-from oncelog.broker.security.access import GROUP, allows
+from oncelog.broker.security.access import GROUP, AccessPorts, allows
 from oncelog.broker.slices import Work, finished
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey
@@ -23,19 +23,30 @@ from oncelog.protocol.framing import is_flexible
 from oncelog.protocol.wire import READ_ERRORS, read_uvarint
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.cluster import Cluster
     from oncelog.broker.context import RequestContext
+    from oncelog.broker.slices import Slices
 
 T = TypeVar("T")
 COMMITS: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT})
 _unpack_length = Struct(">h").unpack_from
 
 
+class CommitPorts(AccessPorts, Protocol):
+    """What commits of groups need of their broker."""
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def slices(self) -> Slices: ...
+
+
 class CommitOrder:
     """The queues of all groups."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, ports: CommitPorts) -> None:
+        self._ports = ports
         self._lines: dict[str, CommitQueue] = {}
 
     def __contains__(self, group_id: str) -> bool:
@@ -46,7 +57,7 @@ class CommitOrder:
         """A long request has arrived: if it is a commit that its sender may make, reserve its place now."""
         if context.api_key in COMMITS:
             group_id = _group_of(context, frame, body)
-            if group_id is not None and allows(self._broker, context, Operation.READ, GROUP, group_id, log=False):
+            if group_id is not None and allows(self._ports, context, Operation.READ, GROUP, group_id, log=False):
                 context.place = Place(self._lines, group_id)
 
     def carry_out(self, context: RequestContext, group_id: str, work: Work[Deferred[T]], *, few: bool) -> Deferred[T]:
@@ -59,7 +70,7 @@ class CommitOrder:
                 return finished(work)
             context.place = Place(self._lines, group_id)
         place, answer = context.place, Deferred[T]()
-        cluster, slices = self._broker.cluster, self._broker.slices
+        cluster, slices = self._ports.cluster, self._ports.slices
 
         def begin() -> None:
             """Begin as the node that was asked: the current turn may belong to a request for another one."""

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oncelog.broker.node import NO_LEADER
 from oncelog.broker.slices import Work, in_parts
@@ -30,9 +30,13 @@ from oncelog.types import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.cluster import Cluster
     from oncelog.broker.interception import MarkerGate
+    from oncelog.broker.log_manager import LogManager
+    from oncelog.broker.metadata_sync import MetadataSync
     from oncelog.broker.partition import Partition
+    from oncelog.broker.request_metrics import RequestMetrics
+    from oncelog.broker.slices import Slices
     from oncelog.config import BrokerConfig
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
     from oncelog.coordinator.transaction.orphans import Held
     from oncelog.log.partition_log import PartitionLog
     from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
+    from oncelog.metadata.store import MetadataStore
+    from oncelog.ports import Random
+    from oncelog.timers import Timers
 
 logger = logging.getLogger(__name__)
 
@@ -71,12 +78,50 @@ INTERNAL_REPLICAS = 3
 """Replicas of the internal topics, if there are that many nodes (Kafka's default)."""
 
 
+class CoordinatorPorts(Protocol):
+    """What the host of both coordinators needs of its broker."""
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def timers(self) -> Timers: ...
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def random(self) -> Random: ...
+
+    @property
+    def logs(self) -> LogManager: ...
+
+    @property
+    def metadata_sync(self) -> MetadataSync: ...
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def requests(self) -> RequestMetrics | None: ...
+
+    @property
+    def transactions(self) -> TransactionCoordinator: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+    def partitions(self) -> Mapping[TopicPartition, Partition]: ...
+
+
 class Coordinators:
     """The host of both coordinators; each is imported and created when first needed, for a quick start."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self.timers = broker.timers
+    def __init__(self, ports: CoordinatorPorts) -> None:
+        self._ports = ports
+        self.timers = ports.timers
         self.marker_gate: MarkerGate | None = None
         self._made: list[CoordinatorRuntime[Any]] = []
         self._recovered: list[tuple[CoordinatorRuntime[Any], int]] = []
@@ -95,19 +140,19 @@ class Coordinators:
         from oncelog.coordinator.group.coordinator import GroupCoordinator
 
         coordinator = GroupCoordinator(
-            self, self._settings, self._broker.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)
+            self, self._settings, self._ports.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)
         )
         self._serve_by_node(coordinator.runtime)
         self._made.append(coordinator.runtime)
         return coordinator
 
     def _serve_by_node(self, runtime: CoordinatorRuntime[Any]) -> None:
-        cluster = self._broker.cluster
+        cluster = self._ports.cluster
         if cluster is not None:
             runtime.serves = lambda index: cluster.serves(TopicPartition(runtime.topic, index))
 
     def _settings(self) -> BrokerConfig:
-        return self._broker.config
+        return self._ports.config
 
     def clock_was_set(self, step_ms: int) -> None:
         if "transactions" in self.__dict__:
@@ -130,7 +175,7 @@ class Coordinators:
     def recover(self) -> None:
         """Read what exists on disk; groups first, because ending a transaction may commit offsets."""
         for topic in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
-            if self._broker.metadata.topic(topic) is not None:
+            if self._ports.metadata.topic(topic) is not None:
                 runtime = self._runtime(topic)
                 for partition in self._partitions(topic):
                     index = partition.topic_partition.partition
@@ -139,7 +184,7 @@ class Coordinators:
 
     def start(self, now_ms: int) -> None:
         """Begin to coordinate what was read."""
-        outrun = [] if self._broker.logs.was_clean else self._abort_orphans(now_ms)
+        outrun = [] if self._ports.logs.was_clean else self._abort_orphans(now_ms)
         for runtime, index in self._recovered:
             runtime.begin(index, now_ms)
         self._recovered.clear()
@@ -161,7 +206,7 @@ class Coordinators:
 
     def _partitions(self, topic: str, indexes: Iterable[int] | None = None) -> Iterator[Partition]:
         for index in range(self._runtime(topic).partitions) if indexes is None else indexes:
-            partition = self._broker.partition(TopicPartition(topic, index))
+            partition = self._ports.partition(TopicPartition(topic, index))
             if partition is not None:
                 yield partition
 
@@ -171,7 +216,7 @@ class Coordinators:
         Without ``__transaction_state`` the partitions came from another cluster, and are left as they are.
         """
         count = self.topic_partitions(TRANSACTION_STATE_TOPIC) or 0
-        owners = [self._broker.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
+        owners = [self._ports.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
         if not owners or any(owner is None or owner.failed for owner in owners):
             return ()
         if self.transactions.runtime.unreadable:
@@ -183,7 +228,7 @@ class Coordinators:
         from oncelog.coordinator.transaction.orphans import Held
         from oncelog.log.producer_entry import NONE_OPEN
 
-        for topic_partition, partition in self._broker.partitions().items():
+        for topic_partition, partition in self._ports.partitions().items():
             for entry in () if partition.failed else partition.log.active_producers():
                 stamp = ProducerIdAndEpoch(entry.producer_id, entry.producer_epoch)
                 is_open = entry.current_txn_first_offset != NONE_OPEN
@@ -196,7 +241,7 @@ class Coordinators:
 
     def internal_topic(self, name: str) -> tuple[int, Mapping[str, str]]:
         """Partition count and settings of an internal topic (``TransactionLog``, ``GroupCoordinatorService``)."""
-        config = self._broker.config
+        config = self._ports.config
         if name == TRANSACTION_STATE_TOPIC:
             return config.transaction_state_log_num_partitions, {
                 "unclean.leader.election.enable": "false",
@@ -217,7 +262,7 @@ class Coordinators:
 
     def replication_factor(self, topic: str) -> int:
         """How many nodes hold a topic's partitions unless specified; internal topics are on up to three."""
-        config = self._broker.config
+        config = self._ports.config
         names = {
             CONSUMER_OFFSETS_TOPIC: "offsets.topic.replication.factor",
             TRANSACTION_STATE_TOPIC: "transaction.state.log.replication.factor",
@@ -232,7 +277,7 @@ class Coordinators:
         if partition.topic not in INTERNAL_TOPICS:
             return
         runtime = self._runtime(partition.topic)
-        target = self._broker.partition(partition)
+        target = self._ports.partition(partition)
         runtime.unload(partition.partition)
         if has_leader and target is not None:
             runtime.load(partition.partition, target.leader_epoch, _replay(target.log), now_ms)
@@ -261,7 +306,7 @@ class Coordinators:
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
-        target = self._broker.partition(partition)
+        target = self._ports.partition(partition)
         if target is None:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
         if target.replicas is not None and target.lacks_replicas:
@@ -272,24 +317,24 @@ class Coordinators:
         return new_tuple(Appended, (NONE, result.base_offset, target.when_committed(result.last_offset + 1)))
 
     def in_pieces(self, work: Work[None]) -> None:
-        self._broker.slices.begin(work).then(lambda _: None, _broken_off)
+        self._ports.slices.begin(work).then(lambda _: None, _broken_off)
 
     # --- TransactionHost
 
     @property
     def transaction_version(self) -> int:
-        return self._broker.metadata.transaction_version
+        return self._ports.metadata.transaction_version
 
     def allocate_producer_id(self) -> int:
         try:
-            return self._broker.metadata_sync.producer_id()
+            return self._ports.metadata_sync.producer_id()
         except StorageError as error:
             logger.error("no producer id can be given out: %s", error)
             return NO_PRODUCER_ID
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Write one control record to each partition; resolves with all outcomes once they are known."""
-        requests = self._broker.requests
+        requests = self._ports.requests
         begun_ns = requests.clock() if requests is not None else 0
 
         def by_partition(errors: list[Error]) -> dict[TopicPartition, Error]:
@@ -305,7 +350,7 @@ class Coordinators:
             )
             written = bringing.flat_map(gather).map(by_partition)
         else:
-            bringing = self._broker.slices.begin(self._bring_markers(marker, now_ms))
+            bringing = self._ports.slices.begin(self._bring_markers(marker, now_ms))
             written = bringing.flat_map(gather).map(by_partition)
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
@@ -327,7 +372,7 @@ class Coordinators:
         )
 
     def _append_marker(self, marker: TxnMarker, topic_partition: TopicPartition, now_ms: int) -> Deferred[Error]:
-        partition = self._broker.partition(topic_partition)
+        partition = self._ports.partition(topic_partition)
         if partition is None:
             return Deferred.of(Error.UNKNOWN_TOPIC_OR_PARTITION)
         if partition.replicas is not None and partition.replicas.leader == NO_LEADER:
@@ -361,28 +406,28 @@ class Coordinators:
         from oncelog.broker.appending.verification import verify_transaction
         from oncelog.log.verification import Verification
 
-        leader = self._broker.partition(partition)
+        leader = self._ports.partition(partition)
         if leader is None:
             return Deferred.of(Verification(Error.NOT_COORDINATOR))
-        return verify_transaction(self._broker, leader, transactional_id, stamp, operation, now_ms)
+        return verify_transaction(self._ports, leader, transactional_id, stamp, operation, now_ms)
 
     def topic_partitions(self, topic: str) -> int | None:
-        info = self._broker.metadata.topic(topic)
+        info = self._ports.metadata.topic(topic)
         return info.partitions if info is not None else None
 
     def topic_id(self, topic: str) -> bytes | None:
-        info = self._broker.metadata.topic(topic)
+        info = self._ports.metadata.topic(topic)
         return info.topic_id if info is not None else None
 
     def topic_name(self, topic_id: bytes) -> str | None:
-        info = self._broker.metadata.topic_by_id(topic_id)
+        info = self._ports.metadata.topic_by_id(topic_id)
         return info.name if info is not None else None
 
     def topics(self) -> Sequence[str]:
-        return [info.name for info in self._broker.metadata.topics()]
+        return [info.name for info in self._ports.metadata.topics()]
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
-        return self._broker.metadata.dynamic_config(ResourceType.GROUP, group_id)
+        return self._ports.metadata.dynamic_config(ResourceType.GROUP, group_id)
 
 
 def _broken_off(error: BaseException) -> None:

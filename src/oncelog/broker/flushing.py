@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.log_manager import FlushJob
 from oncelog.errors import RefusedForNow, StorageError
@@ -18,9 +18,12 @@ from oncelog.timers import Timer
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.log_manager import LogManager
+    from oncelog.broker.metadata_sync import MetadataSync
     from oncelog.broker.partition import Partition
+    from oncelog.config import BrokerConfig
     from oncelog.log.results import FlushTicket
+    from oncelog.timers import Timers
 
 logger = logging.getLogger(__name__)
 
@@ -35,16 +38,34 @@ CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
 """Flush policy ``none`` syncs a log only once it has closed a segment; checked this often."""
 
 
+class FlushPorts(Protocol):
+    """What syncs of partitions need of their broker."""
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def timers(self) -> Timers: ...
+
+    @property
+    def logs(self) -> LogManager: ...
+
+    @property
+    def metadata_sync(self) -> MetadataSync: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
 class Flushing:
     """The partitions that wait for a sync.
 
     :ivar before_commit: nothing is committed before it is synced (policy ``commit``).
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self.before_commit = broker.config.oncelog_flush_policy == "commit"
-        self._at_intervals = broker.config.oncelog_flush_policy == "interval"
+    def __init__(self, ports: FlushPorts) -> None:
+        self._ports = ports
+        self.before_commit = ports.config.oncelog_flush_policy == "commit"
+        self._at_intervals = ports.config.oncelog_flush_policy == "interval"
         self._dirty: dict[Partition, None] = {}
         self._early: dict[Partition, None] = {}
         """Those of them to be synced early: much is waiting, or the topic's settings ask for it."""
@@ -59,21 +80,21 @@ class Flushing:
         """Without a sync before each commit, sync periodically, so that a restart has less to check."""
         if self.before_commit:
             return
-        broker = self._broker
+        ports = self._ports
         interval = self._at_intervals
 
         def pause_ms() -> int:
-            return broker.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
+            return ports.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
 
         def due(at_ms: int) -> None:
             is_due = interval or any(partition.log.has_unflushed_segments for partition in self._dirty)
             self._due = len(self._dirty) if is_due else 0
 
-        broker.timers.repeat(now_ms + pause_ms(), pause_ms, due)
+        ports.timers.repeat(now_ms + pause_ms(), pause_ms, due)
 
     def appended(self, partition: Partition) -> None:
         """Something was appended to a partition."""
-        metadata = self._broker.metadata_sync
+        metadata = self._ports.metadata_sync
         if not metadata.is_settled and metadata.holds_back(partition):
             return
         self._dirty[partition] = None
@@ -90,11 +111,11 @@ class Flushing:
 
     def _by_its_topic(self, partition: Partition) -> None:
         """``flush.messages``: sync now. ``flush.ms``: sync that long after the first waiting record."""
-        log, broker = partition.log, self._broker
+        log, ports = partition.log, self._ports
         if log.needs_sync:
             self._early[partition] = None
         wait_ms = log.config.flush_ms
-        most_ms = broker.config.log_flush_interval_ms if self._at_intervals else MAX_LONG
+        most_ms = ports.config.log_flush_interval_ms if self._at_intervals else MAX_LONG
         if wait_ms >= most_ms:
             return
         at_ms, timer = log.written_ms + wait_ms, self._timed.get(partition)
@@ -108,16 +129,16 @@ class Flushing:
             if partition in self._dirty:
                 self._early[partition] = None
 
-        self._timed[partition] = broker.timers.schedule(at_ms, over)
+        self._timed[partition] = ports.timers.schedule(at_ms, over)
 
     def commits_at_once(self, topic: str) -> bool:
         """Whether records appended to a topic never wait for a sync."""
-        partition = self._broker.partition(TopicPartition(topic, 0))
+        partition = self._ports.partition(TopicPartition(topic, 0))
         return not self.before_commit and (partition is None or not partition.log.syncs_early)
 
     def forget(self, partition: Partition) -> None:
         """A partition is deleted: nothing of it will be synced."""
-        self._broker.metadata_sync.forget(partition)
+        self._ports.metadata_sync.forget(partition)
         self._dirty.pop(partition, None)
         self._early.pop(partition, None)
         self._held_up.pop(partition, None)
@@ -140,7 +161,7 @@ class Flushing:
         tickets: list[tuple[Partition, FlushTicket]] = []
         while waiting and not tickets:
             tickets = self._tickets_of(list(islice(waiting, MOST_AT_ONCE)), now_ms)
-        return FlushJob(self._broker.logs.disk, tuple(tickets)) if tickets else None
+        return FlushJob(self._ports.logs.disk, tuple(tickets)) if tickets else None
 
     def _tickets_of(self, dirty: Sequence[Partition], now_ms: int) -> list[tuple[Partition, FlushTicket]]:
         self._due = max(self._due - len(dirty), 0)
@@ -191,8 +212,8 @@ class Flushing:
 
         def again(_: int) -> None:
             for partition in partitions:
-                if self._broker.partition(partition.topic_partition) is partition:
+                if self._ports.partition(partition.topic_partition) is partition:
                     self._dirty[partition] = None
             self._due = len(self._dirty)
 
-        self._broker.timers.schedule(now_ms + AGAIN_MS, again)
+        self._ports.timers.schedule(now_ms + AGAIN_MS, again)

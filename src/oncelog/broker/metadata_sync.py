@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from oncelog.broker.apis.registry import ONLY_LOOKS
 from oncelog.broker.parking import Steps
@@ -32,11 +32,15 @@ from oncelog.errors import StorageError
 from oncelog.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from collections.abc import Mapping
+
     from oncelog.broker.context import RequestContext
+    from oncelog.broker.log_manager import LogManager
     from oncelog.broker.partition import Partition
     from oncelog.broker.security.session import Channel
+    from oncelog.metadata.store import MetadataStore
     from oncelog.ports import Background
+    from oncelog.types import TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -53,12 +57,36 @@ ABOUT_METADATA: Final = frozenset(
 """Requests that change the store, or return what it holds."""
 
 
+class Released(Protocol):
+    """Takes what waited for the metadata."""
+
+    def appended(self, partition: Partition) -> None: ...
+
+
+class SyncPorts(Protocol):
+    """What syncs of metadata need of their broker."""
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def now_ms(self) -> int: ...
+
+    @property
+    def logs(self) -> LogManager: ...
+
+    @property
+    def flushing(self) -> Released: ...
+
+    def partitions(self) -> Mapping[TopicPartition, Partition]: ...
+
+
 class MetadataSync:
     """What waits for one broker's metadata. Until :meth:`begin` the store syncs each change in its own turn."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._store = broker.metadata
+    def __init__(self, ports: SyncPorts) -> None:
+        self._ports = ports
+        self._store = ports.metadata
         self._elsewhere: Background | None = None
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
@@ -93,7 +121,7 @@ class MetadataSync:
 
     def end(self) -> None:
         """The broker stops: from now on the store syncs each change in its own turn again."""
-        self._broker.logs.nobody_reports()
+        self._ports.logs.nobody_reports()
         if self._elsewhere is not None and self.failure is None:
             self._elsewhere = None
             try:
@@ -183,7 +211,7 @@ class MetadataSync:
         self._topics = {topic_id: change for topic_id, change in self._topics.items() if change > self._synced}
         held, self._partitions = self._partitions, {}
         for partition in held:
-            self._broker.flushing.appended(partition)
+            self._ports.flushing.appended(partition)
         while self._waiting and self._waiting[0][0] <= self._synced:
             self._waiting.popleft()[1].resolve(None)
 
@@ -191,11 +219,11 @@ class MetadataSync:
         if self.failure is not None:
             return
         self.failure = f"the metadata could not be synced ({error}); restart the broker"
-        self._failed_ms = self._broker.now_ms
+        self._failed_ms = self._ports.now_ms
         logger.error("%s", self.failure)
         self._store.fail(self.failure)
         self._partitions.clear()
-        for partition in list(self._broker.partitions().values()):
+        for partition in list(self._ports.partitions().values()):
             self.opened(partition)
         while self._waiting:
             self._waiting.popleft()[1].resolve(None)

@@ -8,11 +8,11 @@ range, another leader) take the general path. A property test compares both path
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
-from oncelog.broker.repeated_requests import RepeatedRequests
+from oncelog.broker.repeated_requests import MeasurePorts, RepeatedRequests
 from oncelog.broker.security.session import Channel, Part
 from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.log.results import LogRead
@@ -26,7 +26,8 @@ from oncelog.protocol.wire import uvarint
 from oncelog.types import IsolationLevel, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.config import BrokerConfig
+    from oncelog.metadata.store import MetadataStore
 
 FIRST_FLEXIBLE: Final = 12
 FIRST_WITH_TOPIC_IDS: Final = 13
@@ -93,9 +94,23 @@ class _Known:
         """Bytes of each answer besides the records, after its size."""
 
 
+class RepeatedFetchPorts(MeasurePorts, Protocol):
+    """What a repeated fetch needs of its broker."""
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
 class RepeatedFetches(RepeatedRequests[_Known]):
-    def __init__(self, broker: Broker) -> None:
-        super().__init__(broker, ApiKey.FETCH)
+    _ports: RepeatedFetchPorts
+
+    def __init__(self, ports: RepeatedFetchPorts) -> None:
+        super().__init__(ports, ApiKey.FETCH)
         self._records: dict[Partition, tuple[LogRead, bytes]] = {}
         """What was last read of a partition; valid as long as its log returns the same object."""
 
@@ -120,11 +135,9 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         pattern = RequestPattern.of(frame, body, marked, _INT64.pack(_MARK))
         if pattern is None:
             return
-        info = (
-            self._broker.metadata.topic_by_id(request.topics[0].topic_id) if version >= FIRST_WITH_TOPIC_IDS else None
-        )
+        info = self._ports.metadata.topic_by_id(request.topics[0].topic_id) if version >= FIRST_WITH_TOPIC_IDS else None
         name = info.name if info is not None else request.topics[0].topic
-        partition = self._broker.partition(TopicPartition(name, asked.partition))
+        partition = self._ports.partition(TopicPartition(name, asked.partition))
         if partition is not None:
             self._known[channel] = _Known(pattern, version, request, partition)
 
@@ -138,7 +151,7 @@ class RepeatedFetches(RepeatedRequests[_Known]):
             return None
         if not log.log_start_offset <= offset < upper:
             return None
-        limit = min(known.limit, self._broker.config.fetch_max_bytes)
+        limit = min(known.limit, self._ports.config.fetch_max_bytes)
         aborted = _NOT_ASKED
         try:
             read = log.read(offset, limit, upper, at_least_one_batch=True)

@@ -17,7 +17,7 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.repeated import RequestPattern
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.request_metrics import RequestMetrics
 
 LEARNED_IN_VAIN: Final = 8
 """After this many requests in a row unlike the one before, nothing more is learned from their connection."""
@@ -33,14 +33,21 @@ class Learned(Protocol):
     def version(self) -> int: ...
 
 
+class MeasurePorts(Protocol):
+    """Where requests are measured."""
+
+    @property
+    def requests(self) -> RequestMetrics | None: ...
+
+
 LearnedT = TypeVar("LearnedT", bound=Learned)
 
 
 class RepeatedRequests(Generic[LearnedT]):
     """What is remembered for all connections of one broker: the last such request of each."""
 
-    def __init__(self, broker: Broker, api_key: ApiKey) -> None:
-        self._broker = broker
+    def __init__(self, ports: MeasurePorts, api_key: ApiKey) -> None:
+        self._ports = ports
         self._api_key = api_key
         self._known: dict[Channel, LearnedT] = {}
         self._in_vain: dict[Channel, int] = {}
@@ -66,7 +73,7 @@ class RepeatedRequests(Generic[LearnedT]):
         after = known.pattern.end(buffer, start, end)
         if after == start:
             return start
-        requests = self._broker.requests
+        requests = self._ports.requests
         begun_ns = requests.clock() if requests is not None else 0
         parts = self._answer(known, buffer, start, now_ms)
         if parts is None:

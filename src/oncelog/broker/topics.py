@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.partition import METERS, Partition
 from oncelog.broker.slices import Work, finished, in_parts
@@ -20,8 +20,18 @@ from oncelog.metadata.store import TopicInfo
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.cluster import Cluster
     from oncelog.broker.coordinators import Coordinators
+    from oncelog.broker.flushing import Flushing
+    from oncelog.broker.log_manager import LogManager
+    from oncelog.broker.metadata_sync import MetadataSync
+    from oncelog.broker.nodes import BrokerNodes
+    from oncelog.broker.purgatory import FetchPurgatory
+    from oncelog.broker.recovery import RecoveryProgress
+    from oncelog.broker.slices import Slices
+    from oncelog.config import BrokerConfig
+    from oncelog.metadata.store import MetadataStore
+    from oncelog.timers import Timers
 
 logger = logging.getLogger(__name__)
 
@@ -37,11 +47,50 @@ PARTITIONS_IN_A_PIECE = 1
 disk."""
 
 
+class TopicsPorts(Protocol):
+    """What topics need of their broker."""
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def timers(self) -> Timers: ...
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def recovery(self) -> RecoveryProgress: ...
+
+    @property
+    def logs(self) -> LogManager: ...
+
+    @property
+    def flushing(self) -> Flushing: ...
+
+    @property
+    def fetches(self) -> FetchPurgatory: ...
+
+    @property
+    def metadata_sync(self) -> MetadataSync: ...
+
+    @property
+    def nodes(self) -> BrokerNodes: ...
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    def forget_routes(self) -> None: ...
+
+
 class Topics:
     """Topics and their open partitions."""
 
-    def __init__(self, broker: Broker, coordinators: Coordinators) -> None:
-        self._broker = broker
+    def __init__(self, ports: TopicsPorts, coordinators: Coordinators) -> None:
+        self._ports = ports
         self._coordinators = coordinators
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
@@ -88,7 +137,7 @@ class Topics:
             yield from self._coordinators.importing(name)
             info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
             for part in in_parts(range(info.partitions), LED_IN_A_PIECE):
-                if self._broker.metadata.topic_by_id(info.topic_id) is None:
+                if self._ports.metadata.topic_by_id(info.topic_id) is None:
                     break  # it was deleted meanwhile
                 self._coordinators.lead(name, now_ms, part)
                 yield
@@ -104,22 +153,22 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int,
     ) -> Work[TopicInfo]:
-        yield from self._broker.metadata_sync.may_change()
-        yield from self._broker.logs.forgetting(name)
+        yield from self._ports.metadata_sync.may_change()
+        yield from self._ports.logs.forgetting(name)
         while name in self._being_closed:  # from before, or because another one was created and deleted meanwhile
             finished(self._being_closed[name])
-            yield from self._broker.logs.forgetting(name)
-        info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
-        self._broker.metadata_sync.topic_changed(info.topic_id)
+            yield from self._ports.logs.forgetting(name)
+        info = self._ports.metadata.create_topic(name, partitions, overrides, now_ms)
+        self._ports.metadata_sync.topic_changed(info.topic_id)
         try:
-            info = self._broker.nodes.place(info, replicas)
+            info = self._ports.nodes.place(info, replicas)
             yield  # the metadata's change took as long as a partition's files
             yield from self._opening(info, range(partitions), now_ms)
         except GeneratorExit:
             raise  # the broker stops; its next start opens what is missing
         except BaseException:
             # Whatever happened: a topic exists completely or not at all.
-            if self._broker.metadata.topic_by_id(info.topic_id) is not None:
+            if self._ports.metadata.topic_by_id(info.topic_id) is not None:
                 try:
                     self.delete(name, now_ms)
                 except StorageError as error:
@@ -136,7 +185,7 @@ class Topics:
         once there is room, as the next start would."""
 
         def retry(at_ms: int) -> None:
-            info = self._broker.metadata.topic_by_id(topic_id)
+            info = self._ports.metadata.topic_by_id(topic_id)
             if info is None:
                 return
             try:
@@ -148,16 +197,16 @@ class Topics:
             if info.name in INTERNAL_TOPICS:
                 self._coordinators.lead(info.name, at_ms)
 
-        self._broker.timers.schedule(now_ms + COMPLETED_AGAIN_MS, retry)
+        self._ports.timers.schedule(now_ms + COMPLETED_AGAIN_MS, retry)
 
     def adding_partitions(
         self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
     ) -> Work[TopicInfo]:
         """Raise a topic's partition count to ``partitions``, in pieces; ``replicas`` as for :meth:`create`."""
-        old = self._broker.metadata.topic(name)
-        info = self._broker.metadata.add_partitions(name, partitions)
-        self._broker.metadata_sync.topic_changed(info.topic_id)
-        info = self._broker.nodes.place(info, replicas)
+        old = self._ports.metadata.topic(name)
+        info = self._ports.metadata.add_partitions(name, partitions)
+        self._ports.metadata_sync.topic_changed(info.topic_id)
+        info = self._ports.nodes.place(info, replicas)
         yield from self._opening(info, range(old.partitions if old else 0, partitions), now_ms)
         self._coordinators.metadata_changed()
         return info
@@ -169,30 +218,30 @@ class Topics:
     def deleting(self, name: str, now_ms: int) -> Work[None]:
         """:meth:`delete`, and move its files aside in pieces; a new one of the name is not created before that is
         done."""
-        broker = self._broker
-        info = broker.metadata.topic(name)
-        broker.metadata.delete_topic(name)
+        ports = self._ports
+        info = ports.metadata.topic(name)
+        ports.metadata.delete_topic(name)
         gone: list[Partition] = []
         for index in range(info.partitions if info else 0):
             topic_partition = TopicPartition(name, index)
             partition = self.partitions.pop(topic_partition, None)
-            if broker.cluster is not None:
-                broker.cluster.remove(topic_partition)
+            if ports.cluster is not None:
+                ports.cluster.remove(topic_partition)
             if partition is not None:
                 gone.append(partition)
                 self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
-        broker.forget_routes()
+        ports.forget_routes()
         self._coordinators.topic_deleted(name, now_ms)
         closing = self._being_closed[name] = self._close_all(name, gone, now_ms)
         yield from closing
 
     def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
         try:
-            yield from self._broker.metadata_sync.settling()
+            yield from self._ports.metadata_sync.settling()
         except StorageError as error:  # their files stay: it is unknown whether the next start will have the topic
             self._being_closed.pop(name, None)
             for partition in gone:
-                self._broker.flushing.forget(partition)
+                self._ports.flushing.forget(partition)
                 partition.flush_failed(str(error))
             raise
         failure: StorageError | None = None
@@ -210,22 +259,22 @@ class Topics:
 
     def _put_aside(self, partition: Partition, now_ms: int) -> None:
         """Release all waiters of a partition whose topic was deleted; its files are removed later."""
-        self._broker.flushing.forget(partition)
+        self._ports.flushing.forget(partition)
         partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
-        self._broker.logs.delete(partition.log, now_ms)
-        self._broker.fetches.wake(partition.topic_partition)
+        self._ports.logs.delete(partition.log, now_ms)
+        self._ports.fetches.wake(partition.topic_partition)
 
     def config_changed(self, name: str) -> None:
         """A topic's effective settings have changed: apply them to its logs at once."""
-        info = self._broker.metadata.topic(name)
+        info = self._ports.metadata.topic(name)
         if info is not None:
             for index in range(info.partitions):
                 partition = self.partitions.get(TopicPartition(name, index))
                 if partition is not None:
-                    partition.log.update_config(self._broker.nodes.log_config(info, index))
-                    self._broker.flushing.settings_changed(partition)
-            self._broker.nodes.elect_unclean(info)
-        self._broker.forget_routes()
+                    partition.log.update_config(self._ports.nodes.log_config(info, index))
+                    self._ports.flushing.settings_changed(partition)
+            self._ports.nodes.elect_unclean(info)
+        self._ports.forget_routes()
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
         """Create ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
@@ -234,11 +283,11 @@ class Topics:
 
     def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
         """:meth:`ensure_internal` in pieces; callers wait for a creation under way. The topic may still be missing."""
-        if self._broker.metadata.topic(name) is None and name not in self._being_created:
+        if self._ports.metadata.topic(name) is None and name not in self._being_created:
             # Independently of the connection that needed it first.
-            creating = self._broker.slices.begin(self._creating_internal(name, now_ms))
+            creating = self._ports.slices.begin(self._creating_internal(name, now_ms))
             creating.then(lambda _: self._internal_created(name), partial(self._internal_failed, name))
-        while name in self._being_created and not self._broker.logs.is_stuck:
+        while name in self._being_created and not self._ports.logs.is_stuck:
             yield
 
     def _internal_created(self, name: str) -> None:
@@ -251,7 +300,7 @@ class Topics:
             logger.error("%s could not be created, and clients that need it wait: %s", name, why)
 
     def _creating_internal(self, name: str, now_ms: int) -> Work[None]:
-        if self._broker.metadata.topic(name) is None:
+        if self._ports.metadata.topic(name) is None:
             partitions, overrides = self._coordinators.internal_topic(name)
             yield from self.creating(name, partitions, overrides, now_ms)
 
@@ -260,7 +309,7 @@ class Topics:
         it."""
         if name in INTERNAL_TOPICS:
             yield from self.ensuring_internal(name, now_ms)
-            return self._broker.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
+            return self._ports.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
         over: Deferred[None] = Deferred()
         failures: list[Exception] = []
 
@@ -269,10 +318,10 @@ class Topics:
             over.resolve(None)
 
         # Independently of the connection that named it first.
-        making = self._broker.slices.begin(self.creating(name, self._broker.config.num_partitions, {}, now_ms))
+        making = self._ports.slices.begin(self.creating(name, self._ports.config.num_partitions, {}, now_ms))
         making.then(lambda _: over.resolve(None), failed)
         yield over
-        info = self._broker.metadata.topic(name)  # another request may have created it meanwhile
+        info = self._ports.metadata.topic(name)  # another request may have created it meanwhile
         if info is not None:
             return info
         error = failures[0] if failures else KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "it was deleted again")
@@ -284,7 +333,7 @@ class Topics:
 
     def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
         for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
-            if self._broker.metadata.topic_by_id(info.topic_id) is None:
+            if self._ports.metadata.topic_by_id(info.topic_id) is None:
                 return  # it was deleted meanwhile
             self.open(info, self._not_open(info.name, part), now_ms)
             yield
@@ -295,29 +344,29 @@ class Topics:
 
     def open(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:
         """Open the logs of some partitions and lead them."""
-        broker = self._broker
-        info = broker.nodes.place(info)
+        ports = self._ports
+        info = ports.nodes.place(info)
         for index in indexes:
             topic_partition = TopicPartition(info.name, index)
-            log = broker.logs.open(topic_partition, info.topic_id, info.config, now_ms)
-            broker.recovery.opened += 1
-            epoch = broker.metadata.leader_epoch(info.name, index)
-            if broker.cluster is not None:
+            log = ports.logs.open(topic_partition, info.topic_id, info.config, now_ms)
+            ports.recovery.opened += 1
+            epoch = ports.metadata.leader_epoch(info.name, index)
+            if ports.cluster is not None:
                 epoch = max(epoch, log.leader_epoch_cache.latest_epoch + 1)
             partition = Partition(
                 topic_partition,
                 info.topic_id,
                 log,
                 epoch,
-                sync_before_commit=broker.flushing.before_commit,
-                on_dirty=broker.flushing.appended,
-                on_advance=broker.fetches.wake,
+                sync_before_commit=ports.flushing.before_commit,
+                on_dirty=ports.flushing.appended,
+                on_advance=ports.fetches.wake,
             )
             self.partitions[topic_partition] = partition
-            broker.metadata_sync.opened(partition)
-            if broker.cluster is not None:
-                partition.replicas = broker.cluster.add(topic_partition, info.replicas[index])
-                log.update_config(broker.nodes.log_config(info, index))
+            ports.metadata_sync.opened(partition)
+            if ports.cluster is not None:
+                partition.replicas = ports.cluster.add(topic_partition, info.replicas[index])
+                log.update_config(ports.nodes.log_config(info, index))
                 partition.in_sync_changed()
             if log.flushed_offset < log.log_end_offset:
-                broker.flushing.appended(partition)
+                ports.flushing.appended(partition)

@@ -13,14 +13,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from oncelog.acls import Operation
 from oncelog.broker.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, respond
 from oncelog.broker.appending.pipeline import settle_by_deadline
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
-from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
+from oncelog.broker.security.access import TRANSACTIONAL_ID, AccessPorts, allows
 from oncelog.broker.security.session import Channel
 from oncelog.errors import NONE, Error
 from oncelog.log.results import AppendResult
@@ -33,7 +33,11 @@ from oncelog.records.batch import LOG_OVERHEAD_BYTES, TRANSACTIONAL_BIT
 from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.appending.large_writes import LargeWrites
+    from oncelog.broker.appending.pipeline import AppendPipeline
+    from oncelog.broker.request_metrics import RequestMetrics
+    from oncelog.metadata.store import MetadataStore
+    from oncelog.timers import Timers
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +83,27 @@ def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: P
     return encode_response_header(ApiKey.PRODUCE, version, correlation_id, len(body)) + body
 
 
+class RunPorts(AccessPorts, Protocol):
+    """What runs of produce requests need of their broker."""
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def timers(self) -> Timers: ...
+
+    @property
+    def requests(self) -> RequestMetrics | None: ...
+
+    @property
+    def large_writes(self) -> LargeWrites: ...
+
+    @property
+    def appends(self) -> AppendPipeline: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
 class Route:
     """The target of plain produce requests of one form. ``request`` is the one it was learned from.
 
@@ -115,11 +140,11 @@ class Route:
             self._now_ms, self._limits = now_ms, Limits(max_bytes, require_keys, low, high)
         return self._limits
 
-    def target(self, broker: Broker, index: int) -> tuple[Partition, AnswerTemplate] | None:
+    def target(self, ports: RunPorts, index: int) -> tuple[Partition, AnswerTemplate] | None:
         """The partition and its answers; None if the topic does not have the partition."""
         target = self._targets.get(index)
         if target is None:
-            partition = broker.partition(TopicPartition(self.topic, index))
+            partition = ports.partition(TopicPartition(self.topic, index))
             if partition is not None:
                 target = self._targets[index] = (partition, AnswerTemplate(self.version, self.request, index))
         return target
@@ -139,9 +164,9 @@ class _Run(NamedTuple):
 class ProduceRuns:
     """The routes of all connections of one broker."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._large_writes = broker.large_writes
+    def __init__(self, ports: RunPorts) -> None:
+        self._ports = ports
+        self._large_writes = ports.large_writes
         self._routes: dict[Channel, list[Route]] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
@@ -163,9 +188,9 @@ class ProduceRuns:
         if any(route.shape == shape for route in routes):
             return
         topic = request.topic_data[0]
-        info = self._broker.metadata.topic_by_id(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else None
+        info = self._ports.metadata.topic_by_id(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else None
         name = info.name if info else topic.name
-        partition = self._broker.partition(TopicPartition(name, topic.partition_data[0].index))
+        partition = self._ports.partition(TopicPartition(name, topic.partition_data[0].index))
         if partition is None or name in INTERNAL_TOPICS or not partition.log.takes_batches_unchanged:
             return
         # Without its records, which are a view of memory owned by others.
@@ -180,7 +205,7 @@ class ProduceRuns:
         )
         # The request it is learned from may have had a plain batch, for which this was not checked.
         txn_id = request.transactional_id
-        may = txn_id is not None and allows(self._broker, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
+        may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         del routes[ROUTES_KEPT - 1 :]
         routes.insert(0, Route(shape, version, request, name, limits, in_transactions=may))
 
@@ -192,10 +217,10 @@ class ProduceRuns:
         route = self._route(channel, buffer, start)
         if route is None or (end - start >= self._large_writes.least_bytes and self._is_large(buffer, start)):
             return start
-        requests = self._broker.requests
+        requests = self._ports.requests
         begun_ns = requests.clock() if requests is not None else 0
         found = scan(buffer, start, end, route.shape, route.limits_at(now_ms))
-        target = route.target(self._broker, found[0].partition) if found else None
+        target = route.target(self._ports, found[0].partition) if found else None
         if target is None:
             return start
         if not route.in_transactions:
@@ -225,11 +250,11 @@ class ProduceRuns:
         correlation_id, _, at, end, header = found[0]
         if header.size_bytes > SMALL_BATCH_BYTES:
             return start
-        broker, request = self._broker, route.request
+        ports, request = self._ports, route.request
         context = RequestContext(channel, slot, ApiKey.PRODUCE, route.version, correlation_id, "", now_ms)
         records = buffer[at : at + header.size_bytes]
         batch = PendingBatch(context, route.version, request, partition, memoryview(records), header)
-        verified = broker.appends.verify(batch)
+        verified = ports.appends.verify(batch)
         result: AppendResult | None = None
         if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
             result = partition.append_checked(records, header, now_ms, verified.value.guard)
@@ -237,7 +262,7 @@ class ProduceRuns:
                 answers = [template.fill(correlation_id, result.base_offset, result.log_start_offset)]
                 self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
                 return end
-        requests = broker.requests
+        requests = ports.requests
 
         def answer(part: PartitionProduceResponse) -> None:
             if requests is not None:
@@ -248,9 +273,9 @@ class ProduceRuns:
                 channel.reply(slot, [_encoded(route.version, request, correlation_id, part)])
 
         if result is not None:
-            answered = broker.appends.answer(batch, result)
+            answered = ports.appends.answer(batch, result)
         else:
-            answered = broker.appends.append_verified(batch, verified)
+            answered = ports.appends.append_verified(batch, verified)
         if requests is not None:
             context.local_ns = requests.clock() - begun_ns
             requests.handled(ApiKey.PRODUCE, route.version, context.local_ns)
@@ -272,7 +297,7 @@ class ProduceRuns:
         channel, slot, route, _, taken, begun_ns = run
         log = partition.log
         log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
-        requests = self._broker.requests
+        requests = self._ports.requests
         local_ns = requests.clock() - begun_ns if requests is not None else 0
         if route.request.acks == 0 or log.high_watermark >= committed_from:
             if requests is not None:
@@ -301,7 +326,7 @@ class ProduceRuns:
             channel.reply(slot, [_encoded(route.version, route.request, entry.correlation_id, part) for entry in taken])
 
         deadline_ms = now_ms + route.request.timeout_ms
-        settle_by_deadline(self._broker.timers, deadline_ms, partition.when_committed(committed_from), settle)
+        settle_by_deadline(self._ports.timers, deadline_ms, partition.when_committed(committed_from), settle)
 
 
 def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[bytes]:

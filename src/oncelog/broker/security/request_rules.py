@@ -14,6 +14,7 @@ from oncelog.broker.security.access import (
     GROUP,
     TOPIC,
     TRANSACTIONAL_ID,
+    AccessPorts,
     allows,
     allows_cluster,
     allows_some,
@@ -23,19 +24,18 @@ from oncelog.errors import Error
 from oncelog.protocol.wire import Message
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
     from oncelog.broker.context import RequestContext
 
 FIRST_ADD_PARTITIONS_FROM_BROKERS = 4
-Right = Callable[["Broker", "RequestContext", Any], Error]
+Right = Callable[[AccessPorts, "RequestContext", Any], Error]
 """Checks whether the caller may make the request: NONE, or the error if it may not."""
 
 
 def group(operation: Operation) -> Right:
     """``operation`` on the group that the request names."""
 
-    def right(broker: Broker, context: RequestContext, request: Any) -> Error:
-        allowed = allows(broker, context, operation, GROUP, request.group_id)
+    def right(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
+        allowed = allows(ports, context, operation, GROUP, request.group_id)
         return Error.NONE if allowed else Error.GROUP_AUTHORIZATION_FAILED
 
     return right
@@ -44,63 +44,65 @@ def group(operation: Operation) -> Right:
 def cluster(operation: Operation) -> Right:
     """``operation`` on the cluster."""
 
-    def right(broker: Broker, context: RequestContext, request: Any) -> Error:
-        allowed = allows_cluster(broker, context, operation)
+    def right(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
+        allowed = allows_cluster(ports, context, operation)
         return Error.NONE if allowed else Error.CLUSTER_AUTHORIZATION_FAILED
 
     return right
 
 
-def transactional_id(broker: Broker, context: RequestContext, request: Any) -> Error:
+def transactional_id(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
     """Write on the transactional id that the request names."""
-    return _may_write_as(broker, context, request.transactional_id)
+    return _may_write_as(ports, context, request.transactional_id)
 
 
-def _may_write_as(broker: Broker, context: RequestContext, name: str) -> Error:
-    return _may_act_as(broker, context, Operation.WRITE, name)
+def _may_write_as(ports: AccessPorts, context: RequestContext, name: str) -> Error:
+    return _may_act_as(ports, context, Operation.WRITE, name)
 
 
-def _may_act_as(broker: Broker, context: RequestContext, operation: Operation, name: str) -> Error:
-    allowed = allows(broker, context, operation, TRANSACTIONAL_ID, name)
+def _may_act_as(ports: AccessPorts, context: RequestContext, operation: Operation, name: str) -> Error:
+    allowed = allows(ports, context, operation, TRANSACTIONAL_ID, name)
     return Error.NONE if allowed else Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def idempotent_write(broker: Broker, context: RequestContext, request: Any) -> Error:
+def idempotent_write(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
     """InitProducerId: a caller that may write to any topic may do so idempotently (KIP-679); two-phase commit needs a
     permission of its own, because it allows holding up readers without limit (KIP-939)."""
     if request.transactional_id is not None:
-        refused = _may_write_as(broker, context, request.transactional_id)
+        refused = _may_write_as(ports, context, request.transactional_id)
         if refused is Error.NONE and request.enable_2pc:
-            return _may_act_as(broker, context, Operation.TWO_PHASE_COMMIT, request.transactional_id)
+            return _may_act_as(ports, context, Operation.TWO_PHASE_COMMIT, request.transactional_id)
         return refused
-    if allows_cluster(broker, context, Operation.IDEMPOTENT_WRITE, log=False) or allows_some(
-        broker, context, Operation.WRITE, TOPIC
+    if allows_cluster(ports, context, Operation.IDEMPOTENT_WRITE, log=False) or allows_some(
+        ports, context, Operation.WRITE, TOPIC
     ):
         return Error.NONE
     return Error.CLUSTER_AUTHORIZATION_FAILED
 
 
-def transactional_id_or_broker(broker: Broker, context: RequestContext, request: Any) -> Error:
+def transactional_id_or_broker(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
     """AddPartitionsToTxn: from version 4 on only brokers send it."""
     if context.api_version >= FIRST_ADD_PARTITIONS_FROM_BROKERS:
-        allowed = allows_cluster(broker, context, Operation.CLUSTER_ACTION)
+        allowed = allows_cluster(ports, context, Operation.CLUSTER_ACTION)
         return Error.NONE if allowed else Error.CLUSTER_AUTHORIZATION_FAILED
-    return _may_write_as(broker, context, request.v3_and_below_transactional_id)
+    return _may_write_as(ports, context, request.v3_and_below_transactional_id)
 
 
-def cluster_action_or_alter(broker: Broker, context: RequestContext, request: Any) -> Error:
+def cluster_action_or_alter(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
     """WriteTxnMarkers: for brokers, and for callers that may alter the cluster (KIP-664)."""
-    if allows_cluster(broker, context, Operation.ALTER, log=False) or allows_cluster(
-        broker, context, Operation.CLUSTER_ACTION
+    if allows_cluster(ports, context, Operation.ALTER, log=False) or allows_cluster(
+        ports, context, Operation.CLUSTER_ACTION
     ):
         return Error.NONE
     return Error.CLUSTER_AUTHORIZATION_FAILED
 
 
-def refused_request(broker: Broker, context: RequestContext, request: Any, rights: tuple[Right, ...]) -> Message | None:
+def refused_request(
+    ports: AccessPorts, context: RequestContext, request: Any, rights: tuple[Right, ...]
+) -> Message | None:
     """The answer to a caller that may not make this request at all; None if it may."""
     for right in rights:
-        error = right(broker, context, request)
+        error = right(ports, context, request)
         if error is not Error.NONE:
             return refusal(context.api_key, context.api_version, request, error)
     return None

@@ -10,6 +10,21 @@ import grimp
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "oncelog"
 
+IMPORT_THE_BROKER = {
+    "oncelog.faults.inside",
+    "oncelog.metrics.broker_series",
+    "oncelog.metrics.broker_source",
+    "oncelog.metrics.shell",
+    "oncelog.promote.completion",
+    "oncelog.server.connection_limits",
+    "oncelog.server.doors",
+    "oncelog.server.live_listeners",
+    "oncelog.server.opening",
+    "oncelog.server.sending",
+    "oncelog.server.server",
+    "oncelog.server.syncing",
+}
+
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
     """The strongly connected components of more than one module: each module reaches each other one."""
@@ -46,6 +61,12 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     """Imports for type checkers are counted."""
     graph = grimp.build_graph("oncelog", exclude_type_checking_imports=False, cache_dir=None)
     assert circles({module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}) == []
+
+
+def test_only_what_makes_drives_or_watches_a_broker_imports_it() -> None:
+    """Everything else names what it needs in a protocol."""
+    graph = grimp.build_graph("oncelog", exclude_type_checking_imports=False, cache_dir=None)
+    assert graph.find_modules_that_directly_import("oncelog.broker.broker") == IMPORT_THE_BROKER
 
 
 def test_the_contract_about_testing_names_every_module() -> None:

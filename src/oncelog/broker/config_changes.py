@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker import loggers
-from oncelog.broker.security.access import GROUP, TOPIC, allows, allows_cluster
+from oncelog.broker.security.access import GROUP, TOPIC, AccessPorts, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work
 from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, is_broker_setting, parse_broker
@@ -36,8 +36,14 @@ from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
 from oncelog.settings import nearest, properties
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.cluster import Cluster
     from oncelog.broker.context import RequestContext
+    from oncelog.broker.listeners import ListenersAtWork
+    from oncelog.broker.node import Node
+    from oncelog.broker.nodes import BrokerNodes
+    from oncelog.broker.slices import Slices
+    from oncelog.broker.topics import Topics
+    from oncelog.metadata.store import MetadataStore
 
 
 logger = logging.getLogger(__name__)
@@ -97,20 +103,52 @@ _MATCHES = frozenset(
 """What a client metrics subscription may match (KIP-714)."""
 
 
-def refusal_of_caller(broker: Broker, context: RequestContext, kind: int, name: str, operation: int) -> Refusal | None:
+class ConfigChangePorts(AccessPorts, Protocol):
+    """What changes of settings need of their broker."""
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def nodes(self) -> BrokerNodes: ...
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def topics(self) -> Topics: ...
+
+    @property
+    def listeners(self) -> ListenersAtWork | None: ...
+
+    @property
+    def slices(self) -> Slices: ...
+
+    def reconfigure(self, config: BrokerConfig) -> None: ...
+
+
+def refusal_of_caller(
+    ports: ConfigChangePorts, context: RequestContext, kind: int, name: str, operation: int
+) -> Refusal | None:
     """Why the caller may not see (DESCRIBE_CONFIGS) or change (ALTER_CONFIGS) the settings of a resource."""
     if kind == ResourceType.TOPIC:
-        allowed, error = allows(broker, context, operation, TOPIC, name), Error.TOPIC_AUTHORIZATION_FAILED
+        allowed, error = allows(ports, context, operation, TOPIC, name), Error.TOPIC_AUTHORIZATION_FAILED
     elif kind == ResourceType.GROUP:
-        allowed, error = allows(broker, context, operation, GROUP, name), Error.GROUP_AUTHORIZATION_FAILED
+        allowed, error = allows(ports, context, operation, GROUP, name), Error.GROUP_AUTHORIZATION_FAILED
     elif kind in set(ResourceType) - {ResourceType.UNKNOWN}:
-        allowed, error = allows_cluster(broker, context, operation), Error.CLUSTER_AUTHORIZATION_FAILED
+        allowed, error = allows_cluster(ports, context, operation), Error.CLUSTER_AUTHORIZATION_FAILED
     else:
         return None
     return None if allowed else Refusal(error, MESSAGES[error])
 
 
-def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bool = False) -> Refusal | None:
+def refusal_of_resource(ports: ConfigChangePorts, kind: int, name: str, *, loggers_too: bool = False) -> Refusal | None:
     """Why the settings of this resource cannot be changed at all."""
     match kind:
         case ResourceType.TOPIC:
@@ -120,9 +158,9 @@ def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bo
             if message is not None:
                 return Refusal(Error.INVALID_TOPIC_EXCEPTION, message)
         case ResourceType.BROKER:
-            return _refusal_of_node(broker, name, "Unexpected broker id, expected") if name else None
+            return _refusal_of_node(ports, name, "Unexpected broker id, expected") if name else None
         case ResourceType.BROKER_LOGGER if loggers_too:
-            return _refusal_of_node(broker, name, "Unexpected node id. Expected")
+            return _refusal_of_node(ports, name, "Unexpected node id. Expected")
         case ResourceType.GROUP:
             if not name:
                 return Refusal(Error.INVALID_REQUEST, "Default group resources are not allowed.")
@@ -156,26 +194,26 @@ def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal |
     return None
 
 
-def settings_name(broker: Broker, kind: int, name: str) -> str:
+def settings_name(ports: ConfigChangePorts, kind: int, name: str) -> str:
     """The owner of the settings: several nodes in one process share the loggers of the first."""
-    if kind == ResourceType.BROKER_LOGGER and name in {str(node_id) for node_id in broker.nodes.ids}:
-        return str(broker.node.node_id)
+    if kind == ResourceType.BROKER_LOGGER and name in {str(node_id) for node_id in ports.nodes.ids}:
+        return str(ports.node.node_id)
     return name
 
 
-def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | None:
-    node_id = broker.node.node_id
+def _refusal_of_node(ports: ConfigChangePorts, name: str, unexpected: str) -> Refusal | None:
+    node_id = ports.node.node_id
     try:
         asked = int(name)
     except ValueError:
         return Refusal(Error.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-    if asked not in broker.nodes.ids:
+    if asked not in ports.nodes.ids:
         return Refusal(Error.INVALID_REQUEST, f"{unexpected} {node_id}, but received {name}")
     return None
 
 
 def change_each(
-    broker: Broker,
+    ports: ConfigChangePorts,
     resources: Sequence[R],
     alter: Callable[[R], Refusal | None],
     response: Callable[[int, str | None, int, str], A],
@@ -184,7 +222,7 @@ def change_each(
 
     :param response: makes one of error code, message, resource type and resource name.
     """
-    return broker.slices.begin(_changing_each(resources, alter, response))
+    return ports.slices.begin(_changing_each(resources, alter, response))
 
 
 def _changing_each(
@@ -209,17 +247,17 @@ def _changing_each(
     return responses
 
 
-def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str, str]:
+def current_values(ports: ConfigChangePorts, kind: ResourceType, name: str) -> Mapping[str, str]:
     """All settings stored for a resource."""
     if kind is ResourceType.TOPIC:
-        info = broker.metadata.topic(name)
+        info = ports.metadata.topic(name)
         return info.overrides if info is not None else {}
-    altered = broker.metadata.dynamic_config(kind, name)
-    return for_every_broker(broker.config, altered) if kind is ResourceType.BROKER and not name else altered
+    altered = ports.metadata.dynamic_config(kind, name)
+    return for_every_broker(ports.config, altered) if kind is ResourceType.BROKER and not name else altered
 
 
 def change(
-    broker: Broker, kind: ResourceType, name: str, values: Mapping[str, str], *, validate_only: bool
+    ports: ConfigChangePorts, kind: ResourceType, name: str, values: Mapping[str, str], *, validate_only: bool
 ) -> Refusal | None:
     """Replace all settings of a resource by ``values``, durably and at once.
 
@@ -227,39 +265,39 @@ def change(
     """
     match kind:
         case ResourceType.TOPIC:
-            message = overrides_refusal(values, broker.metadata.topic_defaults)
+            message = overrides_refusal(values, ports.metadata.topic_defaults)
             refusal = Refusal(Error.INVALID_CONFIG, message) if message is not None else None
-            if refusal is None and broker.metadata.topic(name) is None:
+            if refusal is None and ports.metadata.topic(name) is None:
                 refusal = Refusal(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         case ResourceType.BROKER:
-            refusal = _refusal_of_broker_settings(broker, name, values) or _refusal_of_min_in_sync(broker, name, values)
+            refusal = _refusal_of_broker_settings(ports, name, values) or _refusal_of_min_in_sync(ports, name, values)
         case ResourceType.GROUP:
-            refusal = _refusal_of_group_settings(broker, values)
+            refusal = _refusal_of_group_settings(ports, values)
         case _:
             refusal = _refusal_of_client_metrics(values)
     if refusal is None and not validate_only:
-        _take_effect(broker, kind, name, values)
+        _take_effect(ports, kind, name, values)
     return refusal
 
 
-def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[str, str]) -> None:
-    store = broker.metadata
+def _take_effect(ports: ConfigChangePorts, kind: ResourceType, name: str, values: Mapping[str, str]) -> None:
+    store = ports.metadata
     if kind is ResourceType.TOPIC:
         store.set_topic_config(name, values)
-        broker.topics.config_changed(name)
+        ports.topics.config_changed(name)
         return
     store.set_dynamic_config(kind, name, values)
     if kind is ResourceType.BROKER:
-        _reconfigure(broker, broker.config)
+        _reconfigure(ports, ports.config)
 
 
-def reread(broker: Broker, given: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def reread(ports: ConfigChangePorts, given: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Apply ``given``, the startup properties read again: those that may change while the broker runs.
 
     Returns the names of properties that changed, and of those that differ but need a restart. Settings from
     AlterConfigs still take precedence. :raises ConfigError: a value is not allowed; nothing changed.
     """
-    started = broker.config.started or broker.config
+    started = ports.config.started or ports.config
     before, known = started.static, broker_properties()
     differing = sorted(name for name in before.keys() | given.keys() if before.get(name) != given.get(name))
     changed: list[str] = []
@@ -275,24 +313,24 @@ def reread(broker: Broker, given: Mapping[str, str]) -> tuple[list[str], list[st
     values = {fields[name]: getattr(parsed, fields[name]) for name in changed if name in fields}
     fresh = replace(started, static=static, topic_defaults=parsed.topic_defaults, started=None, dynamic={}, **values)
     if changed:
-        message = listeners_refusal(broker, fresh.with_dynamic(broker.config.dynamic))
+        message = listeners_refusal(ports, fresh.with_dynamic(ports.config.dynamic))
         if message is not None:
             raise ConfigError(message)
-        _reconfigure(broker, fresh)
+        _reconfigure(ports, fresh)
     return changed, waiting
 
 
-def _reconfigure(broker: Broker, config: BrokerConfig) -> None:
+def _reconfigure(ports: ConfigChangePorts, config: BrokerConfig) -> None:
     """Put ``config``, overlaid with AlterConfigs' settings, in force, also for topics without settings of their own."""
-    store = broker.metadata
+    store = ports.metadata
     defaults = store.topic_defaults
-    broker.reconfigure(effective_config(store, config))
-    if store.topic_defaults != defaults or broker.cluster is not None:
+    ports.reconfigure(effective_config(store, config))
+    if store.topic_defaults != defaults or ports.cluster is not None:
         for info in store.topics():
-            broker.topics.config_changed(info.name)
+            ports.topics.config_changed(info.name)
 
 
-def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:
+def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Mapping[str, str]) -> Refusal | None:
     known = broker_properties()
     plain = {setting: LISTENER_PREFIX.sub("", setting) for setting in values}
     foreign = [setting for setting in plain if not is_broker_setting(setting)]
@@ -315,38 +353,38 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
     own = per_listener + [setting for setting, base in plain.items() if known[base].update is Update.PER_BROKER]
     if own and not name:
         return _listing("Cannot update these configs at default cluster level, broker id must be specified", own)
-    shared = [setting for setting in plain if name and broker.cluster is not None and setting in _SHARED_BY_NODES]
+    shared = [setting for setting in plain if name and ports.cluster is not None and setting in _SHARED_BY_NODES]
     if shared:
         return _listing('The nodes of one process share these: set them for every broker (resource name "")', shared)
-    store = broker.metadata
+    store = ports.metadata
     every = values if not name else store.dynamic_config(ResourceType.BROKER, "")
-    mine = values if name else store.dynamic_config(ResourceType.BROKER, str(broker.node.node_id))
+    mine = values if name else store.dynamic_config(ResourceType.BROKER, str(ports.node.node_id))
     try:
         for setting, base in plain.items():
             known[base].parse(values[setting])
-        changed = broker.config.with_dynamic({**every, **mine})
+        changed = ports.config.with_dynamic({**every, **mine})
     except ConfigError as error:
         return Refusal(Error.INVALID_REQUEST, str(error))
-    message = listeners_refusal(broker, changed)
+    message = listeners_refusal(ports, changed)
     return Refusal(Error.INVALID_REQUEST, message) if message is not None else None
 
 
-def listeners_refusal(broker: Broker, changed: BrokerConfig) -> str | None:
+def listeners_refusal(ports: ConfigChangePorts, changed: BrokerConfig) -> str | None:
     """Why listeners cannot change to those in ``changed``."""
-    if broker.listeners is None:
-        running = {**broker.config.static, **broker.config.dynamic}
+    if ports.listeners is None:
+        running = {**ports.config.static, **ports.config.dynamic}
         asked = {**changed.static, **changed.dynamic}
         if running.get("listeners") != asked.get("listeners"):
             return "listeners cannot be changed while several nodes run in one process: restart them with others"
         return None
-    return broker.listeners.refusal({**changed.static, **changed.dynamic})
+    return ports.listeners.refusal({**changed.static, **changed.dynamic})
 
 
-def _refusal_of_min_in_sync(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:
+def _refusal_of_min_in_sync(ports: ConfigChangePorts, name: str, values: Mapping[str, str]) -> Refusal | None:
     """``MIN_IN_SYNC`` has one value for all brokers, so that all agree on who may lead (KIP-966)."""
     if not name:
         return None if MIN_IN_SYNC in values else REMOVED_MIN_IN_SYNC
-    own = broker.metadata.dynamic_config(ResourceType.BROKER, name)
+    own = ports.metadata.dynamic_config(ResourceType.BROKER, name)
     return OWN_MIN_IN_SYNC if values.get(MIN_IN_SYNC) != own.get(MIN_IN_SYNC) else None
 
 
@@ -354,7 +392,7 @@ def _listing(message: str, names: list[str]) -> Refusal:
     return Refusal(Error.INVALID_REQUEST, f"{message}: [{', '.join(sorted(names))}]")
 
 
-def _refusal_of_group_settings(broker: Broker, values: Mapping[str, str]) -> Refusal | None:
+def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, str]) -> Refusal | None:
     known = group_properties()
     for setting in values:
         if setting not in known:
@@ -367,12 +405,12 @@ def _refusal_of_group_settings(broker: Broker, values: Mapping[str, str]) -> Ref
         return Refusal(Error.INVALID_CONFIG, str(error))
     for setting, number in parsed.items():
         if isinstance(number, int):
-            message = _out_of_bounds(broker, setting, number)
+            message = _out_of_bounds(ports, setting, number)
             if message is not None:
                 return Refusal(Error.INVALID_CONFIG, message)
     for protocol in ("consumer", "share", "streams"):
         heartbeat, session = (
-            parsed.get(f"{protocol}.{rest}", int(broker.config.text(f"group.{protocol}.{rest}") or 0))
+            parsed.get(f"{protocol}.{rest}", int(ports.config.text(f"group.{protocol}.{rest}") or 0))
             for rest in ("heartbeat.interval.ms", "session.timeout.ms")
         )
         if int(str(session)) <= int(str(heartbeat)):
@@ -383,13 +421,13 @@ def _refusal_of_group_settings(broker: Broker, values: Mapping[str, str]) -> Ref
     return None
 
 
-def _out_of_bounds(broker: Broker, setting: str, value: int) -> str | None:
+def _out_of_bounds(ports: ConfigChangePorts, setting: str, value: int) -> str | None:
     """Check a group's setting against the broker's ``group.*.min.*`` and ``group.*.max.*``, if they exist."""
     protocol, _, rest = setting.partition(".")
     rest = rest.removeprefix("num.")
     for bound, beyond, words in (("min", int.__lt__, "greater"), ("max", int.__gt__, "less")):
         limit_name = f"group.{protocol}.{bound}.{rest}"
-        if limit_name in broker_properties() and beyond(value, int(broker.config.text(limit_name) or 0)):
+        if limit_name in broker_properties() and beyond(value, int(ports.config.text(limit_name) or 0)):
             return f"{setting} must be {words} than or equal to {limit_name}"
     return None
 

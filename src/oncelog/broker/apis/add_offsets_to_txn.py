@@ -16,23 +16,23 @@ from oncelog.protocol.generated.add_offsets_to_txn_response import AddOffsetsToT
 from oncelog.types import ProducerIdAndEpoch
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TransactionPorts
 
 FIRST_WITH_PRODUCER_FENCED = 2
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: AddOffsetsToTxnRequest
+    ports: TransactionPorts, context: RequestContext, request: AddOffsetsToTxnRequest
 ) -> Deferred[AddOffsetsToTxnResponse]:
     def response(error: Error) -> AddOffsetsToTxnResponse:
         if error is Error.PRODUCER_FENCED and context.api_version < FIRST_WITH_PRODUCER_FENCED:
             error = Error.INVALID_PRODUCER_EPOCH
         return AddOffsetsToTxnResponse(error_code=error)
 
-    return broker.transactions.add_partitions(
+    return ports.transactions.add_partitions(
         request.transactional_id,
         ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
-        [broker.groups.runtime.partition_for(request.group_id)],
+        [ports.groups.runtime.partition_for(request.group_id)],
         context.now_ms,
         transaction_version=0,
     ).map(response)

@@ -30,7 +30,7 @@ from oncelog.protocol.generated.add_partitions_to_txn_response import (
 from oncelog.types import INTERNAL_TOPICS, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TransactionPorts
 
 PARTITIONS_IN_A_PIECE = 200
 TRANSACTIONS_IN_A_PIECE = 20
@@ -50,17 +50,17 @@ class _Asked(NamedTuple):
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest
+    ports: TransactionPorts, context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Deferred[AddPartitionsToTxnResponse]:
     if context.api_version >= FIRST_FROM_BROKERS:
-        work = _add_each(broker, context, request)
+        work = _add_each(ports, context, request)
     else:
-        work = _add_one(broker, context, request)
-    return broker.slices.begin(work).flat_map(lambda answered: answered)
+        work = _add_one(ports, context, request)
+    return ports.slices.begin(work).flat_map(lambda answered: answered)
 
 
 def _add_each(
-    broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest
+    ports: TransactionPorts, context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Work[Deferred[AddPartitionsToTxnResponse]]:
     added: list[Deferred[AddPartitionsToTxnResult]] = []
     for transactions in in_parts(request.transactions, TRANSACTIONS_IN_A_PIECE):
@@ -68,7 +68,7 @@ def _add_each(
             stamp = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
             partitions = yield from _partitions(transaction.topics)
             asked = _Asked(transaction.transactional_id, stamp, transaction.verify_only, partitions)
-            adding = yield from _add(broker, context, asked)
+            adding = yield from _add(ports, context, asked)
             added.append((yield from _when_known(adding, partial(_result, asked.transactional_id))))
         if len(transactions) == TRANSACTIONS_IN_A_PIECE:
             yield
@@ -93,12 +93,12 @@ def _of_one(errors: Errors) -> Work[AddPartitionsToTxnResponse]:
 
 
 def _add_one(
-    broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest
+    ports: TransactionPorts, context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Work[Deferred[AddPartitionsToTxnResponse]]:
     stamp = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
     partitions = yield from _partitions(request.v3_and_below_topics)
     asked = _Asked(request.v3_and_below_transactional_id, stamp, False, partitions)
-    adding = yield from _add(broker, context, asked)
+    adding = yield from _add(ports, context, asked)
     return (yield from _when_known(adding, _of_one))
 
 
@@ -111,12 +111,12 @@ def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> Work[list[TopicPar
     return found
 
 
-def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Work[Deferred[Errors]]:
+def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Work[Deferred[Errors]]:
     errors: Errors = {}
     refused = False
     for part in in_parts(asked.partitions, PARTITIONS_IN_A_PIECE):
         for partition in part:
-            errors[partition] = error = _refusal(broker, context, partition)
+            errors[partition] = error = _refusal(ports, context, partition)
             refused = refused or error is not Error.NONE
         if len(part) == PARTITIONS_IN_A_PIECE:
             yield
@@ -129,9 +129,7 @@ def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Work[Deferre
                 yield
         return Deferred.of(errors)
     if asked.verify_only:
-        return broker.transactions.verify_partitions(
-            asked.transactional_id, asked.stamp, asked.partitions, broker.now_ms
-        )
+        return ports.transactions.verify_partitions(asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms)
 
     def for_each(error: Error) -> Errors:
         if error is Error.PRODUCER_FENCED and context.api_version < FIRST_WITH_PRODUCER_FENCED:
@@ -139,19 +137,19 @@ def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Work[Deferre
         return dict.fromkeys(asked.partitions, error)
 
     version = 2 if context.api_version >= FIRST_FROM_BROKERS else 0
-    return broker.transactions.add_partitions(
-        asked.transactional_id, asked.stamp, asked.partitions, broker.now_ms, transaction_version=version
+    return ports.transactions.add_partitions(
+        asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms, transaction_version=version
     ).map(for_each)
 
 
-def _refusal(broker: Broker, context: RequestContext, partition: TopicPartition) -> Error:
+def _refusal(ports: TransactionPorts, context: RequestContext, partition: TopicPartition) -> Error:
     """Why a partition is refused: clients may add no internal topic; partition leaders ask for clients that may."""
     name = partition.topic
     if context.api_version < FIRST_FROM_BROKERS and (
-        name in INTERNAL_TOPICS or not allows(broker, context, Operation.WRITE, TOPIC, name)
+        name in INTERNAL_TOPICS or not allows(ports, context, Operation.WRITE, TOPIC, name)
     ):
         return Error.TOPIC_AUTHORIZATION_FAILED
-    topic = broker.metadata.topic(name)
+    topic = ports.metadata.topic(name)
     exists = topic is not None and 0 <= partition.partition < topic.partitions
     return Error.NONE if exists else Error.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -18,7 +18,7 @@ from oncelog.protocol.generated.alter_client_quotas_request import AlterClientQu
 from oncelog.protocol.generated.alter_client_quotas_response import AlterClientQuotasResponse, EntityData, EntryData
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import QuotaPorts
 
 
 ENTRIES_IN_A_PIECE = 100
@@ -27,12 +27,12 @@ ENTITIES_IN_A_PIECE = 10
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: AlterClientQuotasRequest
+    ports: QuotaPorts, context: RequestContext, request: AlterClientQuotasRequest
 ) -> Deferred[AlterClientQuotasResponse]:
-    return broker.slices.begin(_alter(broker, request))
+    return ports.slices.begin(_alter(ports, request))
 
 
-def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClientQuotasResponse]:
+def _alter(ports: QuotaPorts, request: AlterClientQuotasRequest) -> Work[AlterClientQuotasResponse]:
     results: dict[QuotaEntity, tuple[Error, str | None]] = {}
     changes: dict[QuotaEntity, list[QuotaChange]] = {}
     for entries in in_parts(request.entries, ENTRIES_IN_A_PIECE):
@@ -46,11 +46,11 @@ def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClien
             changes[entity] = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
         yield
     for part in in_parts(list(changes.items()), ENTITIES_IN_A_PIECE):
-        for entity, done in _change(broker, part, validate_only=request.validate_only):
+        for entity, done in _change(ports, part, validate_only=request.validate_only):
             # The first of several entries of one entity counts, but the entity gets the others' refusal.
             results.setdefault(entity, done)
         yield
-    broker.quotas_changed()
+    ports.quotas_changed()
     answers: list[EntryData] = []
     for told in in_parts(list(results.items()), ENTRIES_IN_A_PIECE):
         answers += [
@@ -66,11 +66,11 @@ def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClien
 
 
 def _change(
-    broker: Broker, changes: Sequence[tuple[QuotaEntity, list[QuotaChange]]], *, validate_only: bool
+    ports: QuotaPorts, changes: Sequence[tuple[QuotaEntity, list[QuotaChange]]], *, validate_only: bool
 ) -> list[tuple[QuotaEntity, tuple[Error, str | None]]]:
     outcomes: list[tuple[QuotaEntity, tuple[Error, str | None]]] = []
     try:
-        with broker.metadata.batch():
+        with ports.metadata.batch():
             for entity, wanted in changes:
                 message = entity_refusal(entity)
                 if message is None:
@@ -78,7 +78,7 @@ def _change(
                 outcomes.append((entity, (Error.NONE if message is None else Error.INVALID_REQUEST, message)))
                 if message is None and not validate_only:
                     for change in {change.key: change for change in wanted}.values():  # the last of each key counts
-                        broker.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
+                        ports.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
     except StorageError as error:
         return [(entity, (Error.KAFKA_STORAGE_ERROR, str(error))) for entity, _ in changes]
     return outcomes

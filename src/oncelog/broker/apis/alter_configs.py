@@ -25,28 +25,28 @@ from oncelog.protocol.generated.alter_configs_request import AlterConfigsRequest
 from oncelog.protocol.generated.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ConfigPorts
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
+def handle(ports: ConfigPorts, context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
     return change_each(
-        broker,
+        ports,
         request.resources,
-        lambda resource: _alter(broker, context, resource, validate_only=request.validate_only),
+        lambda resource: _alter(ports, context, resource, validate_only=request.validate_only),
         AlterConfigsResourceResponse,
     ).map(lambda responses: AlterConfigsResponse(responses=responses))
 
 
 def _alter(
-    broker: Broker, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
+    ports: ConfigPorts, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
 ) -> Refusal | None:
     kind = resource.resource_type
-    name = settings_name(broker, kind, resource.resource_name)
+    name = settings_name(ports, kind, resource.resource_name)
     values = {config.name: config.value for config in resource.configs if config.value is not None}
     nulls = [config.name for config in resource.configs if config.value is None]
     return (
         refusal_of_keys([config.name for config in resource.configs], nulls)
-        or refusal_of_caller(broker, context, kind, name, Operation.ALTER_CONFIGS)
-        or refusal_of_resource(broker, kind, name)
-        or change(broker, ResourceType(kind), name, values, validate_only=validate_only)
+        or refusal_of_caller(ports, context, kind, name, Operation.ALTER_CONFIGS)
+        or refusal_of_resource(ports, kind, name)
+        or change(ports, ResourceType(kind), name, values, validate_only=validate_only)
     )

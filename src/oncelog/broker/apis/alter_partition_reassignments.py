@@ -23,11 +23,11 @@ from oncelog.protocol.generated.alter_partition_reassignments_response import (
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ClusterPorts
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: AlterPartitionReassignmentsRequest
+    ports: ClusterPorts, context: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
     if not request.topics:
         return AlterPartitionReassignmentsResponse()
@@ -38,30 +38,32 @@ def handle(
         responses=[
             ReassignableTopicResponse(
                 name=topic.name,
-                partitions=[_answer(broker, topic.name, asked, context.now_ms) for asked in topic.partitions],
+                partitions=[_answer(ports, topic.name, asked, context.now_ms) for asked in topic.partitions],
             )
             for topic in request.topics
         ],
     )
 
 
-def _answer(broker: Broker, topic: str, asked: ReassignablePartition, now_ms: int) -> ReassignablePartitionResponse:
-    error, message = _refusal(broker, topic, asked)
+def _answer(
+    ports: ClusterPorts, topic: str, asked: ReassignablePartition, now_ms: int
+) -> ReassignablePartitionResponse:
+    error, message = _refusal(ports, topic, asked)
     if error is Error.NONE and asked.replicas is not None:
         try:
-            broker.nodes.reassign(TopicPartition(topic, asked.partition_index), asked.replicas, now_ms)
+            ports.nodes.reassign(TopicPartition(topic, asked.partition_index), asked.replicas, now_ms)
         except KafkaError as refused:
             error, message = refused.error, str(refused)
     return ReassignablePartitionResponse(partition_index=asked.partition_index, error_code=error, error_message=message)
 
 
-def _refusal(broker: Broker, topic: str, asked: ReassignablePartition) -> tuple[Error, str | None]:
-    info = broker.metadata.topic(topic)
+def _refusal(ports: ClusterPorts, topic: str, asked: ReassignablePartition) -> tuple[Error, str | None]:
+    info = ports.metadata.topic(topic)
     if info is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}."
     if not 0 <= asked.partition_index < info.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{asked.partition_index}."
     if asked.replicas is None:
         return Error.NO_REASSIGNMENT_IN_PROGRESS, None
-    message = refusal_of_replicas(broker, asked.replicas)
+    message = refusal_of_replicas(ports.nodes.ids, asked.replicas)
     return (Error.NONE, None) if message is None else (Error.INVALID_REPLICA_ASSIGNMENT, message)

@@ -21,7 +21,7 @@ from oncelog.protocol.generated.alter_replica_log_dirs_response import (
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import PartitionPorts
 
 PARTITIONS_IN_A_PIECE = 100
 FUTURE_SUFFIX = len("-future") + 32
@@ -30,22 +30,22 @@ LONGEST_FOLDER_NAME = 255
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: AlterReplicaLogDirsRequest
+    ports: PartitionPorts, context: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> Deferred[AlterReplicaLogDirsResponse]:
-    return broker.slices.begin(_alter_each(broker, request))
+    return ports.slices.begin(_alter_each(ports, request))
 
 
-def _alter_each(broker: Broker, request: AlterReplicaLogDirsRequest) -> Work[AlterReplicaLogDirsResponse]:
+def _alter_each(ports: PartitionPorts, request: AlterReplicaLogDirsRequest) -> Work[AlterReplicaLogDirsResponse]:
     answers: dict[str, dict[int, Error]] = {}
     for folder in request.dirs:
-        here = folder.path == log_dir(broker)
+        here = folder.path == log_dir(ports.metadata)
         for piece in groups_in_parts(folder.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
             for topic, indexes in piece:
                 for index in indexes:
                     error = Error.NONE if here else Error.LOG_DIR_NOT_FOUND
                     if len(f"{topic.name}-{index}.") + FUTURE_SUFFIX > LONGEST_FOLDER_NAME:
                         error = Error.INVALID_TOPIC_EXCEPTION
-                    elif here and broker.partition(TopicPartition(topic.name, index)) is None:
+                    elif here and ports.partition(TopicPartition(topic.name, index)) is None:
                         error = Error.UNKNOWN_TOPIC_OR_PARTITION
                     answers.setdefault(topic.name, {})[index] = error
             yield

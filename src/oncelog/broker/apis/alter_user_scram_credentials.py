@@ -30,7 +30,7 @@ from oncelog.scram import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import SecurityPorts
 
 
 Refusal = tuple[Error, str]
@@ -44,12 +44,12 @@ USERS_IN_A_PIECE = 200
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: AlterUserScramCredentialsRequest
+    ports: SecurityPorts, context: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> Deferred[AlterUserScramCredentialsResponse]:
-    return broker.slices.begin(_alter(broker, request))
+    return ports.slices.begin(_alter(ports, request))
 
 
-def _alter(broker: Broker, request: AlterUserScramCredentialsRequest) -> Work[AlterUserScramCredentialsResponse]:
+def _alter(ports: SecurityPorts, request: AlterUserScramCredentialsRequest) -> Work[AlterUserScramCredentialsResponse]:
     refusals: dict[str, Refusal | None] = {}
     changes: dict[str, tuple[int, ScramCredential | None]] = {}
     wanted: list[Change] = [*request.deletions, *request.upsertions]
@@ -58,7 +58,7 @@ def _alter(broker: Broker, request: AlterUserScramCredentialsRequest) -> Work[Al
             user = change.name
             if refusals.get(user) is not None:
                 continue
-            refusals[user] = TWICE if user in refusals else _refusal(broker, change)
+            refusals[user] = TWICE if user in refusals else _refusal(ports, change)
             if isinstance(change, ScramCredentialUpsertion):
                 changes[user] = change.mechanism, _credential(change) if refusals[user] is None else None
             else:
@@ -66,19 +66,19 @@ def _alter(broker: Broker, request: AlterUserScramCredentialsRequest) -> Work[Al
         yield
     results: list[AlterUserScramCredentialsResult] = []
     for users in in_parts(sorted(refusals), USERS_IN_A_PIECE):
-        failure = _apply(broker, {user: changes[user] for user in users if refusals[user] is None})
+        failure = _apply(ports, {user: changes[user] for user in users if refusals[user] is None})
         results += [_result(user, refusals[user] or failure) for user in users]
         yield
     return AlterUserScramCredentialsResponse(results=results)
 
 
-def _refusal(broker: Broker, change: Change) -> Refusal | None:
+def _refusal(ports: SecurityPorts, change: Change) -> Refusal | None:
     if not change.name:
         return Error.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"
     if change.mechanism not in HASH_OF_MECHANISM:
         return Error.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"
     if isinstance(change, ScramCredentialDeletion):
-        if (change.name, change.mechanism) not in broker.metadata.scram_credentials():
+        if (change.name, change.mechanism) not in ports.metadata.scram_credentials():
             return Error.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
     elif change.iterations < LEAST_ITERATIONS:
         return Error.UNACCEPTABLE_CREDENTIAL, "Too few iterations"
@@ -93,9 +93,9 @@ def _credential(change: ScramCredentialUpsertion) -> ScramCredential:
     return credential(change.mechanism, change.iterations, bytes(change.salt), bytes(change.salted_password))
 
 
-def _apply(broker: Broker, accepted: dict[str, tuple[int, ScramCredential | None]]) -> Refusal | None:
+def _apply(ports: SecurityPorts, accepted: dict[str, tuple[int, ScramCredential | None]]) -> Refusal | None:
     try:
-        broker.metadata.set_scram_credentials({(user, mechanism): new for user, (mechanism, new) in accepted.items()})
+        ports.metadata.set_scram_credentials({(user, mechanism): new for user, (mechanism, new) in accepted.items()})
     except StorageError as error:
         return Error.KAFKA_STORAGE_ERROR, str(error)
     return None

@@ -19,27 +19,27 @@ from oncelog.protocol.generated.consumer_group_describe_request import ConsumerG
 from oncelog.protocol.generated.consumer_group_describe_response import ConsumerGroupDescribeResponse, DescribedGroup
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: ConsumerGroupDescribeRequest
+    ports: GroupPorts, context: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> Deferred[ConsumerGroupDescribeResponse]:
-    if broker.metadata.finalized_features.level(GROUP_VERSION) == 0:
+    if ports.metadata.finalized_features.level(GROUP_VERSION) == 0:
         refused = [_refused(name, Error.UNSUPPORTED_VERSION) for name in request.group_ids]
         return Deferred.of(ConsumerGroupDescribeResponse(groups=refused))
 
     def describe(names: list[str]) -> Deferred[list[DescribedGroup]]:
-        described = broker.groups.consumer_group_describe(names, context.now_ms)
+        described = ports.groups.consumer_group_describe(names, context.now_ms)
         if request.include_authorized_operations:
-            described = described.map(lambda groups: with_operations(broker, context, groups))
-        return described.map(lambda groups: [_seen(broker, context, group) for group in groups])
+            described = described.map(lambda groups: with_operations(ports, context, groups))
+        return described.map(lambda groups: [_seen(ports, context, group) for group in groups])
 
-    describing = of_each_group(broker, context, Operation.DESCRIBE, request.group_ids, describe, _refused, _memory_of)
+    describing = of_each_group(ports, context, Operation.DESCRIBE, request.group_ids, describe, _refused, _memory_of)
     return (
-        broker.slices.begin(describing, context.channel)
+        ports.slices.begin(describing, context.channel)
         .flat_map(lambda described: described)
         .map(lambda groups: ConsumerGroupDescribeResponse(groups=groups))
     )
@@ -64,14 +64,14 @@ def _entries(group: DescribedGroup) -> int:
     return 1 + owned + sum(1 + len(member.subscribed_topic_names) for member in group.members)
 
 
-def _seen(broker: Broker, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
+def _seen(ports: GroupPorts, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
     """A group as the caller may see it: not at all if it has topics that the caller may not describe."""
     names = {
         topic.topic_name
         for member in group.members
         for topic in (*member.assignment.topic_partitions, *member.target_assignment.topic_partitions)
     }
-    if all(allows(broker, context, Operation.DESCRIBE, TOPIC, name) for name in sorted(names)):
+    if all(allows(ports, context, Operation.DESCRIBE, TOPIC, name) for name in sorted(names)):
         return group
     return DescribedGroup(
         group_id=group.group_id, error_code=Error.TOPIC_AUTHORIZATION_FAILED, error_message=HIDDEN_TOPICS

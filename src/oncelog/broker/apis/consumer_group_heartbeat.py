@@ -20,18 +20,18 @@ from oncelog.protocol.generated.consumer_group_heartbeat_request import Consumer
 from oncelog.protocol.generated.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: ConsumerGroupHeartbeatRequest
+    ports: GroupPorts, context: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> Deferred[ConsumerGroupHeartbeatResponse]:
-    if broker.metadata.finalized_features.level(GROUP_VERSION) == 0:
+    if ports.metadata.finalized_features.level(GROUP_VERSION) == 0:
         return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=Error.UNSUPPORTED_VERSION))
-    if broker.authorizer is not None and not all(
-        allows(broker, context, Operation.DESCRIBE, TOPIC, name) for name in request.subscribed_topic_names or ()
+    if ports.authorizer is not None and not all(
+        allows(ports, context, Operation.DESCRIBE, TOPIC, name) for name in request.subscribed_topic_names or ()
     ):
         return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=Error.TOPIC_AUTHORIZATION_FAILED))
-    may_describe = partial(sees_topic, broker, context)
+    may_describe = partial(sees_topic, ports, context)
     caller = Caller(context.api_version, context.client_id, context.client_host, may_describe)
-    return broker.groups.consumer_group_heartbeat(request, caller, context.now_ms)
+    return ports.groups.consumer_group_heartbeat(request, caller, context.now_ms)

@@ -17,22 +17,22 @@ from oncelog.protocol.generated.create_acls_request import CreateAclsRequest
 from oncelog.protocol.generated.create_acls_response import AclCreationResult, CreateAclsResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import SecurityPorts
 
 
 ACLS_IN_A_PIECE = 500
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: CreateAclsRequest
+    ports: SecurityPorts, context: RequestContext, request: CreateAclsRequest
 ) -> CreateAclsResponse | Deferred[CreateAclsResponse]:
-    if broker.authorizer is None:
+    if ports.authorizer is None:
         refused = [AclCreationResult(Error.SECURITY_DISABLED, NO_AUTHORIZER) for _ in request.creations]
         return CreateAclsResponse(results=refused)
-    return broker.slices.begin(_create(broker, request))
+    return ports.slices.begin(_create(ports, request))
 
 
-def _create(broker: Broker, request: CreateAclsRequest) -> Work[CreateAclsResponse]:
+def _create(ports: SecurityPorts, request: CreateAclsRequest) -> Work[CreateAclsResponse]:
     """Check ACLs in pieces, add them all at once: of an allowing and a denying one, neither is ever in force alone."""
     asked: list[Acl] = []
     for part in in_parts(request.creations, ACLS_IN_A_PIECE):
@@ -55,7 +55,7 @@ def _create(broker: Broker, request: CreateAclsRequest) -> Work[CreateAclsRespon
         yield
     accepted = AclCreationResult(Error.NONE, None)
     try:
-        broker.change_acls(added=[acl for acl, refusal in zip(asked, refusals, strict=True) if refusal is None])
+        ports.change_acls(added=[acl for acl, refusal in zip(asked, refusals, strict=True) if refusal is None])
     except StorageError as error:
         accepted = AclCreationResult(Error.KAFKA_STORAGE_ERROR, str(error))
     yield

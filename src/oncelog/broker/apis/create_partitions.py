@@ -20,19 +20,19 @@ from oncelog.protocol.generated.create_partitions_request import CreatePartition
 from oncelog.protocol.generated.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TopicPorts
 
 FIRST_THROTTLED = 3
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: CreatePartitionsRequest
+    ports: TopicPorts, context: RequestContext, request: CreatePartitionsRequest
 ) -> Deferred[CreatePartitionsResponse]:
-    return broker.slices.begin(_create_all(broker, context, request))
+    return ports.slices.begin(_create_all(ports, context, request))
 
 
 def _create_all(
-    broker: Broker, context: RequestContext, request: CreatePartitionsRequest
+    ports: TopicPorts, context: RequestContext, request: CreatePartitionsRequest
 ) -> Work[CreatePartitionsResponse]:
     counts = Counter(topic.name for topic in request.topics)
     results = [
@@ -43,26 +43,28 @@ def _create_all(
     for topic in request.topics:
         if counts[topic.name] > 1:
             continue
-        error, message = _refusal(broker, context, topic) or (Error.NONE, None)
-        info = broker.metadata.topic(topic.name)
+        error, message = _refusal(ports, context, topic) or (Error.NONE, None)
+        info = ports.metadata.topic(topic.name)
         if error is Error.NONE and info is not None:
             added = topic.count - info.partitions
-            if not may_change(broker, context, added, FIRST_THROTTLED):
+            if not may_change(ports, context, added, FIRST_THROTTLED):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
         if error is Error.NONE and not request.validate_only:
             try:
                 replicas = [assignment.broker_ids for assignment in topic.assignments or ()]
-                yield from broker.topics.adding_partitions(topic.name, topic.count, broker.now_ms, replicas or -1)
+                yield from ports.topics.adding_partitions(topic.name, topic.count, ports.now_ms, replicas or -1)
             except StorageError as failure:
                 error, message = Error.KAFKA_STORAGE_ERROR, str(failure)
         results.append(CreatePartitionsTopicResult(name=topic.name, error_code=error, error_message=message))
     return CreatePartitionsResponse(results=results)
 
 
-def _refusal(broker: Broker, context: RequestContext, topic: CreatePartitionsTopic) -> tuple[Error, str | None] | None:
-    if not allows(broker, context, Operation.ALTER, TOPIC, topic.name):
+def _refusal(
+    ports: TopicPorts, context: RequestContext, topic: CreatePartitionsTopic
+) -> tuple[Error, str | None] | None:
+    if not allows(ports, context, Operation.ALTER, TOPIC, topic.name):
         return Error.TOPIC_AUTHORIZATION_FAILED, None
-    info = broker.metadata.topic(topic.name)
+    info = ports.metadata.topic(topic.name)
     if info is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, None
     if topic.count == info.partitions:
@@ -85,7 +87,7 @@ def _refusal(broker: Broker, context: RequestContext, topic: CreatePartitionsTop
             f"specified.",
         )
     for assignment in topic.assignments:
-        message = refusal_of_replicas(broker, assignment.broker_ids)
+        message = refusal_of_replicas(ports.nodes.ids, assignment.broker_ids)
         if message is not None:
             return Error.INVALID_REPLICA_ASSIGNMENT, message
     return None

@@ -9,7 +9,7 @@ Sources: Kafka's ``ControllerApis.createTopics`` and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
@@ -32,7 +32,7 @@ from oncelog.protocol.generated.create_topics_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TopicPorts
 
 FIRST_THROTTLED = 6
 
@@ -42,16 +42,16 @@ MAX_PARTITIONS_OF_A_REQUEST = 10_000
 """Kafka's ``MAX_PARTITIONS_PER_BATCH``; each topic counts as one more record towards the same limit."""
 
 
-def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-    return broker.slices.begin(_create_all(broker, context, request))
+def handle(ports: TopicPorts, context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
+    return ports.slices.begin(_create_all(ports, context, request))
 
 
-def _create_all(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Work[CreateTopicsResponse]:
+def _create_all(ports: TopicPorts, context: RequestContext, request: CreateTopicsRequest) -> Work[CreateTopicsResponse]:
     counts = Counter(topic.name for topic in request.topics)
     wanted = [topic for topic in request.topics if counts[topic.name] == 1 and topic.name != CLUSTER_METADATA_TOPIC]
-    for_all = allows_cluster(broker, context, Operation.CREATE, log=False)
+    for_all = allows_cluster(ports, context, Operation.CREATE, log=False)
     refused = [
-        topic for topic in wanted if not for_all and not allows(broker, context, Operation.CREATE, TOPIC, topic.name)
+        topic for topic in wanted if not for_all and not allows(ports, context, Operation.CREATE, TOPIC, topic.name)
     ]
     not_allowed = {topic.name for topic in refused}
     wanted = [topic for topic in wanted if topic.name not in not_allowed]
@@ -61,7 +61,7 @@ def _create_all(broker: Broker, context: RequestContext, request: CreateTopicsRe
     else:
         results = []
         for topic in wanted:
-            results.append((yield from _create(broker, context, topic, validate_only=request.validate_only)))
+            results.append((yield from _create(ports, context, topic, validate_only=request.validate_only)))
             yield
     for name, count in counts.items():
         if count > 1:
@@ -83,20 +83,20 @@ def _too_many(topics: list[CreatableTopic]) -> str | None:
 
 
 def _create(
-    broker: Broker, context: RequestContext, topic: CreatableTopic, *, validate_only: bool
+    ports: TopicPorts, context: RequestContext, topic: CreatableTopic, *, validate_only: bool
 ) -> Work[CreatableTopicResult]:
     refused = refusal_of_many(len(topic.configs))
     if refused is not None:
         return _refused(topic.name, refused.error, refused.message)
     values = {config.name: config.value for config in topic.configs}
-    refusal = refusal_of_topic(broker, topic, values)
+    refusal = refusal_of_topic(ports, topic, values)
     if refusal is not None:
         return _refused(topic.name, *refusal)
     overrides = {name: value for name, value in values.items() if value is not None}
     partitions = len(topic.assignments) or (
-        broker.config.num_partitions if topic.num_partitions == -1 else topic.num_partitions
+        ports.config.num_partitions if topic.num_partitions == -1 else topic.num_partitions
     )
-    if not may_change(broker, context, partitions, FIRST_THROTTLED):
+    if not may_change(ports, context, partitions, FIRST_THROTTLED):
         return _refused(topic.name, Error.THROTTLING_QUOTA_EXCEEDED, None)
     topic_id = ZERO_ID
     if not validate_only:
@@ -104,15 +104,15 @@ def _create(
             replicas = [
                 assignment.broker_ids for assignment in sorted(topic.assignments, key=lambda a: a.partition_index)
             ]
-            made = yield from broker.topics.creating(
-                topic.name, partitions, overrides, broker.now_ms, replicas or topic.replication_factor
+            made = yield from ports.topics.creating(
+                topic.name, partitions, overrides, ports.now_ms, replicas or topic.replication_factor
             )
             topic_id = made.topic_id
         except KafkaError as error:
             return _refused(topic.name, error.error, str(error))
         except StorageError as error:
             return _refused(topic.name, Error.KAFKA_STORAGE_ERROR, str(error))
-    if not allows(broker, context, Operation.DESCRIBE_CONFIGS, TOPIC, topic.name, log=False):
+    if not allows(ports, context, Operation.DESCRIBE_CONFIGS, TOPIC, topic.name, log=False):
         return CreatableTopicResult(
             name=topic.name,
             topic_id=topic_id,
@@ -127,28 +127,28 @@ def _create(
         error_code=Error.NONE,
         error_message=None,
         num_partitions=partitions,
-        replication_factor=_replication_factor(broker, topic) if broker.cluster is not None else 1,
-        configs=_configs(broker, overrides),
+        replication_factor=_replication_factor(ports, topic) if ports.cluster is not None else 1,
+        configs=_configs(ports, overrides),
     )
 
 
 def refusal_of_topic(
-    broker: Broker, topic: CreatableTopic, values: Mapping[str, str | None]
+    ports: TopicPorts, topic: CreatableTopic, values: Mapping[str, str | None]
 ) -> tuple[Error, str] | None:
     """Kafka's error and message for a topic that cannot be created."""
     message = name_refusal(topic.name)
     if message is not None:
         return Error.INVALID_TOPIC_EXCEPTION, message
-    if broker.metadata.topic(topic.name) is not None:
+    if ports.metadata.topic(topic.name) is not None:
         return Error.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists."
-    other = colliding_topic(topic.name, (info.name for info in broker.metadata.topics()))
+    other = colliding_topic(topic.name, (info.name for info in ports.metadata.topics()))
     if other is not None:
         return Error.INVALID_TOPIC_EXCEPTION, f"Topic '{topic.name}' collides with existing topic: {other}"
-    message = overrides_refusal(values, broker.metadata.topic_defaults)
+    message = overrides_refusal(values, ports.metadata.topic_defaults)
     if message is not None:
         return Error.INVALID_CONFIG, message
     if topic.assignments:
-        return _refusal_of_assignments(broker, topic)
+        return _refusal_of_assignments(ports, topic)
     if topic.replication_factor < -1 or topic.replication_factor == 0:
         return (
             Error.INVALID_REPLICATION_FACTOR,
@@ -156,7 +156,7 @@ def refusal_of_topic(
         )
     if topic.num_partitions < -1 or topic.num_partitions == 0:
         return Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
-    replicas, there = _replication_factor(broker, topic), len(broker.nodes.ids)
+    replicas, there = _replication_factor(ports, topic), len(ports.nodes.ids)
     if replicas > there:
         return (
             Error.INVALID_REPLICATION_FACTOR,
@@ -167,15 +167,15 @@ def refusal_of_topic(
     return None
 
 
-def _replication_factor(broker: Broker, topic: CreatableTopic) -> int:
+def _replication_factor(ports: TopicPorts, topic: CreatableTopic) -> int:
     if topic.assignments:
         return len(topic.assignments[0].broker_ids)
     if topic.replication_factor == -1:
-        return broker.config.default_replication_factor
+        return ports.config.default_replication_factor
     return topic.replication_factor
 
 
-def _refusal_of_assignments(broker: Broker, topic: CreatableTopic) -> tuple[Error, str] | None:
+def _refusal_of_assignments(ports: TopicPorts, topic: CreatableTopic) -> tuple[Error, str] | None:
     set_too = "A manual partition assignment was specified, but"
     if topic.replication_factor != -1:
         return Error.INVALID_REQUEST, f"{set_too} replication factor was not set to -1."
@@ -189,7 +189,7 @@ def _refusal_of_assignments(broker: Broker, topic: CreatableTopic) -> tuple[Erro
                 f"Found multiple manual partition assignments for partition {assignment.partition_index}",
             )
         seen.add(assignment.partition_index)
-        message = refusal_of_replicas(broker, assignment.broker_ids)
+        message = refusal_of_replicas(ports.nodes.ids, assignment.broker_ids)
         if message is not None:
             return Error.INVALID_REPLICA_ASSIGNMENT, message
     if seen != set(range(len(seen))):
@@ -200,19 +200,19 @@ def _refusal_of_assignments(broker: Broker, topic: CreatableTopic) -> tuple[Erro
     return None
 
 
-def refusal_of_replicas(broker: Broker, broker_ids: list[int]) -> str | None:
+def refusal_of_replicas(node_ids: Sequence[int], broker_ids: list[int]) -> str | None:
     """Kafka's message for replicas that a partition cannot have."""
     if not broker_ids:
         return "The manual partition assignment includes an empty replica list."
     for position, broker_id in enumerate(sorted(broker_ids)):
-        if broker_id not in broker.nodes.ids:
+        if broker_id not in node_ids:
             return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
         if position and broker_id == sorted(broker_ids)[position - 1]:
             return f"The manual partition assignment includes the broker {broker_id} more than once."
     return None
 
 
-def _configs(broker: Broker, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
+def _configs(ports: TopicPorts, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
     """The effective configuration; an override is shown as it was given."""
     return [
         CreatableTopicConfigs(
@@ -222,7 +222,7 @@ def _configs(broker: Broker, overrides: Mapping[str, str]) -> list[CreatableTopi
             config_source=entry.source,
             is_sensitive=False,
         )
-        for entry in topic_entries(layers_of(broker), overrides)
+        for entry in topic_entries(layers_of(ports), overrides)
     ]
 
 

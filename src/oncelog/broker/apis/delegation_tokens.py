@@ -19,25 +19,25 @@ from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.security.access import AccessPorts
 
 FIRST_WITH_REQUESTER: Final = 3
 
 
-def handle(broker: Broker, context: RequestContext, request: Any) -> Message:
+def handle(ports: AccessPorts, context: RequestContext, request: Any) -> Message:
     error = Error.DELEGATION_TOKEN_AUTH_DISABLED
     if context.session.gate is None and context.principal == ANONYMOUS:
         error = Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     elif context.api_key == ApiKey.CREATE_DELEGATION_TOKEN:
-        error = _refusal_to_create(broker, context, request)
+        error = _refusal_to_create(ports, context, request)
     none_ms = 0 if error is Error.DELEGATION_TOKEN_AUTH_DISABLED else -1
     answer: Callable[..., Message] = response_type(context.api_key)
     return answer(error_code=error, **_REST[context.api_key](context, request, none_ms))
 
 
-def _refusal_to_create(broker: Broker, context: RequestContext, request: Any) -> Error:
+def _refusal_to_create(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
     owner = _owner(context, request)
-    if owner != context.principal and not allows(broker, context, Operation.CREATE_TOKENS, USER, owner):
+    if owner != context.principal and not allows(ports, context, Operation.CREATE_TOKENS, USER, owner):
         return Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
     if any(renewer.principal_type != "User" for renewer in request.renewers):
         return Error.INVALID_PRINCIPAL_TYPE

@@ -21,28 +21,28 @@ from oncelog.protocol.generated.delete_acls_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import SecurityPorts
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DeleteAclsRequest
+    ports: SecurityPorts, context: RequestContext, request: DeleteAclsRequest
 ) -> DeleteAclsResponse | Deferred[DeleteAclsResponse]:
-    if broker.authorizer is None:
+    if ports.authorizer is None:
         return DeleteAclsResponse(
             filter_results=[
                 DeleteAclsFilterResult(error_code=Error.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
                 for _ in request.filters
             ]
         )
-    return broker.slices.begin(_delete_each(broker, context, request))
+    return ports.slices.begin(_delete_each(ports, context, request))
 
 
 ACLS_IN_A_PIECE = 500
 
 
-def _delete_each(broker: Broker, context: RequestContext, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
+def _delete_each(ports: SecurityPorts, context: RequestContext, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
     """Search in pieces, remove all at once."""
-    there = sorted(broker.metadata.acls())
+    there = sorted(ports.metadata.acls())
     named: dict[str, list[Acl]] = {}
     for acl in there:
         named.setdefault(acl.resource_name, []).append(acl)
@@ -67,13 +67,13 @@ def _delete_each(broker: Broker, context: RequestContext, request: DeleteAclsReq
         among = there if name is None or wanted.pattern_type == PatternType.MATCH else named.get(name, [])
         for part in in_parts(among if refusal is None else [], ACLS_IN_A_PIECE):
             found = [acl for acl in part if wanted.finds(acl)]
-            yield from broker.answer_memory.grow(context, len(found))
+            yield from ports.answer_memory.grow(context, len(found))
             result.matching_acls += map(_shown, found)
             removed.update(dict.fromkeys(found))
             yield
         yield
     try:
-        broker.change_acls(removed=removed)
+        ports.change_acls(removed=removed)
     except StorageError as failure:
         failed = DeleteAclsFilterResult(error_code=Error.KAFKA_STORAGE_ERROR, error_message=str(failure))
         return DeleteAclsResponse(filter_results=[failed for _ in results])

@@ -12,20 +12,20 @@ from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
 from oncelog.protocol.generated.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteGroupsRequest) -> Deferred[DeleteGroupsResponse]:
+def handle(ports: GroupPorts, context: RequestContext, request: DeleteGroupsRequest) -> Deferred[DeleteGroupsResponse]:
     deleting = of_each_group(
-        broker,
+        ports,
         context,
         Operation.DELETE,
         list(dict.fromkeys(request.groups_names)),
-        lambda names: broker.groups.delete_groups(names, broker.now_ms),
+        lambda names: ports.groups.delete_groups(names, ports.now_ms),
         DeletableGroupResult,
     )
     return (
-        broker.slices.begin(deleting)
+        ports.slices.begin(deleting)
         .flat_map(lambda deleted: deleted)
         .map(lambda results: DeleteGroupsResponse(results=results))
     )

@@ -29,24 +29,28 @@ from oncelog.protocol.generated.delete_records_response import (
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import PartitionPorts
 
 PARTITIONS_IN_A_PIECE = 50
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> Deferred[DeleteRecordsResponse]:
-    return broker.slices.begin(_delete_each(broker, context, request))
+def handle(
+    ports: PartitionPorts, context: RequestContext, request: DeleteRecordsRequest
+) -> Deferred[DeleteRecordsResponse]:
+    return ports.slices.begin(_delete_each(ports, context, request))
 
 
-def _delete_each(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> Work[DeleteRecordsResponse]:
+def _delete_each(
+    ports: PartitionPorts, context: RequestContext, request: DeleteRecordsRequest
+) -> Work[DeleteRecordsResponse]:
     hidden: dict[str, bool] = {}
 
     def answer(topic: DeleteRecordsTopic, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
         if topic.name not in hidden:
-            hidden[topic.name] = not allows(broker, context, Operation.DELETE, TOPIC, topic.name)
+            hidden[topic.name] = not allows(ports, context, Operation.DELETE, TOPIC, topic.name)
         if hidden[topic.name]:
             return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-        return _delete(broker, context, broker.metadata.topic(topic.name), asked)
+        return _delete(ports, context, ports.metadata.topic(topic.name), asked)
 
     topics = yield from each_in_pieces(request.topics, _partitions, answer, PARTITIONS_IN_A_PIECE)
     return DeleteRecordsResponse(
@@ -63,13 +67,13 @@ def _partitions(topic: DeleteRecordsTopic) -> Sequence[DeleteRecordsPartition]:
 
 
 def _delete(
-    broker: Broker, context: RequestContext, info: TopicInfo | None, asked: DeleteRecordsPartition
+    ports: PartitionPorts, context: RequestContext, info: TopicInfo | None, asked: DeleteRecordsPartition
 ) -> DeleteRecordsPartitionResult:
     if info is None or not 0 <= asked.partition_index < info.partitions:
         return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
     if info.internal:
         return _refused(asked, Error.INVALID_TOPIC_EXCEPTION)
-    partition = broker.led_partition(context, TopicPartition(info.name, asked.partition_index))
+    partition = ports.led_partition(context, TopicPartition(info.name, asked.partition_index))
     if isinstance(partition, Error):
         return _refused(asked, Error.NOT_LEADER_OR_FOLLOWER)
     if partition.failed:

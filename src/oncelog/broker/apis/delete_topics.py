@@ -22,7 +22,7 @@ from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TopicPorts
 
 FIRST_THROTTLED = 5
 
@@ -33,10 +33,10 @@ UNKNOWN_ID = "This server does not host this topic ID."
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DeleteTopicsRequest
+    ports: TopicPorts, context: RequestContext, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse | Deferred[DeleteTopicsResponse]:
     asked = [DeleteTopicState(name=name) for name in request.topic_names] + list(request.topics)
-    if not broker.config.delete_topic_enable:
+    if not ports.config.delete_topic_enable:
         error = Error.INVALID_REQUEST if context.api_version < 3 else Error.TOPIC_DELETION_DISABLED
         return DeleteTopicsResponse(
             responses=[_result(topic.name, topic.topic_id, error, "Topic deletion is disabled.") for topic in asked]
@@ -55,22 +55,22 @@ def handle(
         else:
             neither = "Neither topic name nor id were specified."
             results.append(_result(None, ZERO_ID, Error.INVALID_REQUEST, neither))
-    deleted = broker.slices.begin(_delete_all(broker, context, names, ids))
+    deleted = ports.slices.begin(_delete_all(ports, context, names, ids))
     return deleted.map(lambda more: DeleteTopicsResponse(responses=results + more))
 
 
 def _delete_all(
-    broker: Broker, context: RequestContext, names: Counter[str], ids: Counter[bytes]
+    ports: TopicPorts, context: RequestContext, names: Counter[str], ids: Counter[bytes]
 ) -> Work[list[DeletableTopicResult]]:
-    may_delete_all = allows_cluster(broker, context, Operation.DELETE, log=False)
+    may_delete_all = allows_cluster(ports, context, Operation.DELETE, log=False)
 
     def may(operation: Operation, name: str) -> bool:
-        return may_delete_all or allows(broker, context, operation, TOPIC, name)
+        return may_delete_all or allows(ports, context, operation, TOPIC, name)
 
     results: list[DeletableTopicResult] = []
     found: dict[bytes, str] = {}
     for topic_id, count in ids.items():
-        info = broker.metadata.topic_by_id(topic_id)
+        info = ports.metadata.topic_by_id(topic_id)
         if count > 1:
             results.append(_result(None, topic_id, Error.INVALID_REQUEST, "Duplicate topic id."))
         elif info is None:
@@ -81,7 +81,7 @@ def _delete_all(
         else:
             found[topic_id] = info.name
     for name, count in names.items():
-        info = broker.metadata.topic(name)
+        info = ports.metadata.topic(name)
         if count > 1:
             results.append(_result(name, ZERO_ID, Error.INVALID_REQUEST, "Duplicate topic name."))
         elif not may(Operation.DESCRIBE, name):
@@ -98,16 +98,16 @@ def _delete_all(
             found[info.topic_id] = name
     for topic_id, name in found.items():
         yield
-        info = broker.metadata.topic_by_id(topic_id)
+        info = ports.metadata.topic_by_id(topic_id)
         if info is None:  # another request was faster, and may have created a new one
             unknown = Error.UNKNOWN_TOPIC_ID if ids[topic_id] else Error.UNKNOWN_TOPIC_OR_PARTITION
             results.append(_result(name, topic_id, unknown, UNKNOWN_ID if ids[topic_id] else UNKNOWN_NAME))
             continue
-        if not may_change(broker, context, info.partitions, FIRST_THROTTLED):
+        if not may_change(ports, context, info.partitions, FIRST_THROTTLED):
             results.append(_result(name, topic_id, Error.THROTTLING_QUOTA_EXCEEDED, None))
             continue
         try:
-            yield from broker.topics.deleting(name, broker.now_ms)
+            yield from ports.topics.deleting(name, ports.now_ms)
         except KafkaError as error:  # another request was faster
             results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
         except StorageError as error:

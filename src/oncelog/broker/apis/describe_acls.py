@@ -18,14 +18,14 @@ from oncelog.protocol.generated.describe_acls_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import SecurityPorts
 
 
 NO_AUTHORIZER = "No Authorizer is configured."
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
-    if broker.authorizer is None:
+def handle(ports: SecurityPorts, context: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
+    if ports.authorizer is None:
         return DescribeAclsResponse(
             error_code=Error.SECURITY_DISABLED, error_message="No Authorizer is configured on the broker"
         )
@@ -42,7 +42,7 @@ def handle(broker: Broker, context: RequestContext, request: DescribeAclsRequest
     if refusal is not None:
         return DescribeAclsResponse(error_code=Error.INVALID_REQUEST, error_message=refusal)
     resources: dict[tuple[int, str, int], DescribeAclsResource] = {}
-    for acl in sorted(broker.metadata.acls()):
+    for acl in sorted(ports.metadata.acls()):
         if wanted.finds(acl):
             pattern = acl.resource_type, acl.resource_name, acl.pattern_type
             resource = resources.get(pattern)

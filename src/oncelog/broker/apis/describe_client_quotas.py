@@ -20,14 +20,14 @@ from oncelog.protocol.generated.describe_client_quotas_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import QuotaPorts
 
 
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DescribeClientQuotasRequest
+    ports: QuotaPorts, context: RequestContext, request: DescribeClientQuotasRequest
 ) -> DescribeClientQuotasResponse:
     refusal = _refusal(request.components)
     if refusal is not None:
@@ -40,7 +40,7 @@ def handle(
                 entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
                 values=[ValueData(key=key, value=values[key]) for key in in_order(values)],
             )
-            for entity, values in broker.metadata.client_quotas().items()
+            for entity, values in ports.metadata.client_quotas().items()
             if _matches(entity, request)
         ],
     )

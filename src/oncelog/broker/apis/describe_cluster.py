@@ -15,14 +15,14 @@ from oncelog.protocol.generated.describe_cluster_request import DescribeClusterR
 from oncelog.protocol.generated.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ClusterPorts
 
 
 BROKERS = 1
 CONTROLLERS = 2
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def handle(ports: ClusterPorts, context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     if request.endpoint_type == CONTROLLERS:
         return DescribeClusterResponse(
             error_code=Error.MISMATCHED_ENDPOINT_TYPE,
@@ -34,11 +34,11 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
             error_code=Error.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    nodes, controller_id = broker.nodes.seen_by(context)
+    nodes, controller_id = ports.nodes.seen_by(context)
     response = DescribeClusterResponse(
         error_code=Error.NONE,
         error_message=None,
-        cluster_id=broker.metadata.cluster_id,
+        cluster_id=ports.metadata.cluster_id,
         controller_id=controller_id,
         brokers=[
             DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
@@ -46,5 +46,5 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
         ],
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = cluster_operations(broker, context)
+        response.cluster_authorized_operations = cluster_operations(ports, context)
     return response

@@ -40,7 +40,7 @@ from oncelog.protocol.generated.describe_configs_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ConfigPorts, LayerPorts
 
 
 KINDS = frozenset(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
@@ -49,13 +49,13 @@ ENTRIES_IN_A_PIECE = 15
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DescribeConfigsRequest
+    ports: ConfigPorts, context: RequestContext, request: DescribeConfigsRequest
 ) -> Deferred[DescribeConfigsResponse]:
-    return broker.slices.begin(_describe_each(broker, context, request), context.channel)
+    return ports.slices.begin(_describe_each(ports, context, request), context.channel)
 
 
 def _describe_each(
-    broker: Broker, context: RequestContext, request: DescribeConfigsRequest
+    ports: ConfigPorts, context: RequestContext, request: DescribeConfigsRequest
 ) -> Work[DescribeConfigsResponse]:
     results: list[DescribeConfigsResult] = []
     unknown_kind = any(resource.resource_type not in KINDS for resource in request.resources)
@@ -63,31 +63,31 @@ def _describe_each(
         if unknown_kind:  # all are refused with it
             results.append(_refused(resource, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST]))
         else:
-            results.append((yield from _describe(broker, context, request, resource)))
-        yield from broker.answer_memory.grow(context, 1 + len(results[-1].configs))
+            results.append((yield from _describe(ports, context, request, resource)))
+        yield from ports.answer_memory.grow(context, 1 + len(results[-1].configs))
         yield
     return DescribeConfigsResponse(results=results)
 
 
-def layers_of(broker: Broker, node_id: int | None = None) -> BrokerLayers:
+def layers_of(ports: LayerPorts, node_id: int | None = None) -> BrokerLayers:
     """The current sources of a node's settings; without ``node_id`` those of the broker's own node."""
-    store, node = broker.metadata, broker.node
+    store, node = ports.metadata, ports.node
     node_id = node.node_id if node_id is None else node_id
-    if broker.cluster is None:
-        address = broker.config.static.get("listeners") or f"PLAINTEXT://{node.host}:{node.port}"
+    if ports.cluster is None:
+        address = ports.config.static.get("listeners") or f"PLAINTEXT://{node.host}:{node.port}"
     else:
-        places = broker.cluster.member(node_id).addresses.items()
+        places = ports.cluster.member(node_id).addresses.items()
         address = ",".join(f"{name}://{place.host}:{place.port}" for name, place in places)
-    advertised = broker.config.static.get("advertised.listeners") or address
+    advertised = ports.config.static.get("advertised.listeners") or address
     return BrokerLayers(
-        broker.nodes.config_of(node_id),
+        ports.nodes.config_of(node_id),
         store.dynamic_config(ResourceType.BROKER, str(node_id)),
-        for_every_broker(broker.config, store.dynamic_config(ResourceType.BROKER, "")),
+        for_every_broker(ports.config, store.dynamic_config(ResourceType.BROKER, "")),
         {
             "advertised.listeners": advertised,
             "broker.id": str(node_id),
             "listeners": address,
-            "log.dirs": log_dir(broker),
+            "log.dirs": log_dir(ports.metadata),
             "node.id": str(node_id),
         },
     )
@@ -103,14 +103,14 @@ def _refused(resource: DescribeConfigsResource, error: Error, message: str | Non
 
 
 def _describe(
-    broker: Broker, context: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+    ports: ConfigPorts, context: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> Work[DescribeConfigsResult]:
     refusal = refusal_of_caller(
-        broker, context, resource.resource_type, resource.resource_name, Operation.DESCRIBE_CONFIGS
+        ports, context, resource.resource_type, resource.resource_name, Operation.DESCRIBE_CONFIGS
     )
     if refusal is not None:
         return _refused(resource, *refusal)
-    found = _entries(broker, context, resource)
+    found = _entries(ports, context, resource)
     if isinstance(found, tuple):
         return _refused(resource, *found)
     result = _refused(resource, Error.NONE, "")
@@ -124,7 +124,7 @@ def _describe(
 
 
 def _entries(
-    broker: Broker, context: RequestContext, resource: DescribeConfigsResource
+    ports: ConfigPorts, context: RequestContext, resource: DescribeConfigsResource
 ) -> Iterable[Entry] | tuple[Error, str]:
     """The settings of a resource, or an error if it has none."""
     name = resource.resource_name
@@ -133,40 +133,40 @@ def _entries(
             refusal = name_refusal(name)
             if refusal is not None:
                 return Error.INVALID_TOPIC_EXCEPTION, refusal
-            info = broker.metadata.topic(name)
+            info = ports.metadata.topic(name)
             if info is None:
                 return Error.UNKNOWN_TOPIC_OR_PARTITION, ""
-            return topic_entries(layers_of(broker, context.session.node_id), info.overrides)
+            return topic_entries(layers_of(ports, context.session.node_id), info.overrides)
         case ResourceType.BROKER:
             if not name:
-                return default_broker_entries(layers_of(broker))
-            return _refusal_of_broker(broker, name, " or empty string,") or broker_entries(layers_of(broker, int(name)))
+                return default_broker_entries(layers_of(ports))
+            return _refusal_of_broker(ports, name, " or empty string,") or broker_entries(layers_of(ports, int(name)))
         case ResourceType.BROKER_LOGGER:
             if not name:
                 return Error.INVALID_REQUEST, "Broker id must not be empty"
-            return _refusal_of_broker(broker, name, "") or [
+            return _refusal_of_broker(ports, name, "") or [
                 Entry(logger, level, ConfigSource.DYNAMIC_BROKER_LOGGER, (), 0, "")
                 for logger, level in loggers.levels().items()
             ]
         case ResourceType.CLIENT_METRICS:
             if not name:
                 return Error.INVALID_REQUEST, "Client metrics subscription name must not be empty"
-            return client_metrics_entries(broker.metadata.dynamic_config(ResourceType.CLIENT_METRICS, name))
+            return client_metrics_entries(ports.metadata.dynamic_config(ResourceType.CLIENT_METRICS, name))
         case ResourceType.GROUP:
             if not name:
                 return Error.INVALID_REQUEST, "Group name must not be empty"
-            return group_entries(layers_of(broker), broker.metadata.dynamic_config(ResourceType.GROUP, name))
+            return group_entries(layers_of(ports), ports.metadata.dynamic_config(ResourceType.GROUP, name))
         case _:
             return Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST]
 
 
-def _refusal_of_broker(broker: Broker, name: str, alternative: str) -> tuple[Error, str] | None:
-    node_id = broker.node.node_id
+def _refusal_of_broker(ports: ConfigPorts, name: str, alternative: str) -> tuple[Error, str] | None:
+    node_id = ports.node.node_id
     try:
         asked = int(name)
     except ValueError:
         return Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
-    if asked in broker.nodes.ids:
+    if asked in ports.nodes.ids:
         return None
     return Error.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}{alternative} but received {name}"
 

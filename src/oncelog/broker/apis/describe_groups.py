@@ -19,21 +19,23 @@ from oncelog.protocol.generated.describe_groups_request import DescribeGroupsReq
 from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Deferred[DescribeGroupsResponse]:
+def handle(
+    ports: GroupPorts, context: RequestContext, request: DescribeGroupsRequest
+) -> Deferred[DescribeGroupsResponse]:
     caller = Caller(context.api_version, context.client_id, context.client_host)
 
     def describe(names: list[str]) -> Deferred[list[DescribedGroup]]:
-        described = broker.groups.describe_groups(names, caller, context.now_ms)
+        described = ports.groups.describe_groups(names, caller, context.now_ms)
         if request.include_authorized_operations:
-            return described.map(lambda groups: with_operations(broker, context, groups))
+            return described.map(lambda groups: with_operations(ports, context, groups))
         return described
 
-    describing = of_each_group(broker, context, Operation.DESCRIBE, request.groups, describe, _refused, _memory_of)
+    describing = of_each_group(ports, context, Operation.DESCRIBE, request.groups, describe, _refused, _memory_of)
     return (
-        broker.slices.begin(describing, context.channel)
+        ports.slices.begin(describing, context.channel)
         .flat_map(lambda described: described)
         .map(lambda groups: DescribeGroupsResponse(groups=groups))
     )

@@ -23,7 +23,8 @@ from oncelog.protocol.generated.describe_log_dirs_response import (
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import PartitionPorts
+    from oncelog.metadata.store import MetadataStore
 
 
 FIRST_WITH_SPACE = 4
@@ -31,17 +32,17 @@ PARTITIONS_IN_A_PIECE = 50
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DescribeLogDirsRequest
+    ports: PartitionPorts, context: RequestContext, request: DescribeLogDirsRequest
 ) -> Deferred[DescribeLogDirsResponse]:
-    return broker.slices.begin(_describe(broker, context, request), context.channel)
+    return ports.slices.begin(_describe(ports, context, request), context.channel)
 
 
 def _describe(
-    broker: Broker, context: RequestContext, request: DescribeLogDirsRequest
+    ports: PartitionPorts, context: RequestContext, request: DescribeLogDirsRequest
 ) -> Work[DescribeLogDirsResponse]:
     asked: dict[str, Sequence[int]] = {}
     if request.topics is None:
-        asked = {info.name: range(info.partitions) for info in broker.metadata.topics()}
+        asked = {info.name: range(info.partitions) for info in ports.metadata.topics()}
     else:
         for topic in request.topics:
             asked[topic.topic] = list(dict.fromkeys(topic.partitions))
@@ -49,26 +50,26 @@ def _describe(
     for name, indexes in asked.items():
         partitions: list[DescribeLogDirsPartition] = []
         for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
-            partitions += _sizes(broker, name, part)
+            partitions += _sizes(ports, name, part)
             yield
         if partitions:
             topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
-    folder = DescribeLogDirsResult(error_code=Error.NONE, log_dir=log_dir(broker), topics=topics)
-    space = broker.logs.disk.space() if context.api_version >= FIRST_WITH_SPACE else None
+    folder = DescribeLogDirsResult(error_code=Error.NONE, log_dir=log_dir(ports.metadata), topics=topics)
+    space = ports.logs.disk.space() if context.api_version >= FIRST_WITH_SPACE else None
     if space is not None:
         folder.total_bytes, folder.usable_bytes = space
     return DescribeLogDirsResponse(error_code=Error.NONE, results=[folder])
 
 
-def log_dir(broker: Broker) -> str:
+def log_dir(metadata: MetadataStore) -> str:
     """The path of the data folder as reported to clients."""
-    return broker.metadata.path.rpartition("/")[0] or broker.metadata.path
+    return metadata.path.rpartition("/")[0] or metadata.path
 
 
-def _sizes(broker: Broker, name: str, indexes: Iterable[int]) -> list[DescribeLogDirsPartition]:
+def _sizes(ports: PartitionPorts, name: str, indexes: Iterable[int]) -> list[DescribeLogDirsPartition]:
     found = []
     for index in indexes:
-        partition = broker.partition(TopicPartition(name, index))
+        partition = ports.partition(TopicPartition(name, index))
         if partition is not None:
             found.append(
                 DescribeLogDirsPartition(

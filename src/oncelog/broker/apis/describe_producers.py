@@ -23,7 +23,7 @@ from oncelog.protocol.generated.describe_producers_response import (
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import PartitionPorts
     from oncelog.broker.partition import Partition
 
 
@@ -31,13 +31,13 @@ PARTITIONS_IN_A_PIECE = 20
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DescribeProducersRequest
+    ports: PartitionPorts, context: RequestContext, request: DescribeProducersRequest
 ) -> Deferred[DescribeProducersResponse]:
-    return broker.slices.begin(_describe_each(broker, context, request), context.channel)
+    return ports.slices.begin(_describe_each(ports, context, request), context.channel)
 
 
 def _describe_each(
-    broker: Broker, context: RequestContext, request: DescribeProducersRequest
+    ports: PartitionPorts, context: RequestContext, request: DescribeProducersRequest
 ) -> Work[DescribeProducersResponse]:
     refusals: dict[str, tuple[Error, str] | None] = {}
     topics: list[TopicResponse] = []
@@ -48,45 +48,45 @@ def _describe_each(
                 last = topic
                 topics.append(TopicResponse(name=topic.name))
             if topic.name not in refusals:
-                refusals[topic.name] = _refusal(broker, context, topic.name)
+                refusals[topic.name] = _refusal(ports, context, topic.name)
             refused = refusals[topic.name]
             topics[-1].partitions += [
-                _describe(broker, context, TopicPartition(topic.name, index))
+                _describe(ports, context, TopicPartition(topic.name, index))
                 if refused is None
                 else PartitionResponse(index, *refused)
                 for index in part
             ]
             found = topics[-1].partitions[-len(part) :] if part else ()
             entries = sum([1 + len(partition.active_producers) for partition in found])
-            yield from broker.answer_memory.grow(context, entries)
+            yield from ports.answer_memory.grow(context, entries)
         yield
     return DescribeProducersResponse(topics=topics)
 
 
-def _refusal(broker: Broker, context: RequestContext, topic: str) -> tuple[Error, str] | None:
+def _refusal(ports: PartitionPorts, context: RequestContext, topic: str) -> tuple[Error, str] | None:
     """Why no partition of the topic may be described: a name that no topic can have is told to everybody."""
     invalid = name_refusal(topic)
     if invalid is not None:
         return Error.INVALID_TOPIC_EXCEPTION, invalid
-    if not allows(broker, context, Operation.READ, TOPIC, topic):
+    if not allows(ports, context, Operation.READ, TOPIC, topic):
         return Error.TOPIC_AUTHORIZATION_FAILED, MESSAGES[Error.TOPIC_AUTHORIZATION_FAILED]
     return None
 
 
-def _of_follower(broker: Broker, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
+def _of_follower(ports: PartitionPorts, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
     """The partition if the node asked has a replica of it: a follower knows the same producers."""
-    partition = broker.partitions()[topic_partition]
+    partition = ports.partitions()[topic_partition]
     if partition.replicas is not None and context.session.node_id in partition.replicas.assigned:
         return partition
     return Error.NOT_LEADER_OR_FOLLOWER
 
 
-def _describe(broker: Broker, context: RequestContext, topic_partition: TopicPartition) -> PartitionResponse:
-    partition = broker.led_partition(context, topic_partition)
+def _describe(ports: PartitionPorts, context: RequestContext, topic_partition: TopicPartition) -> PartitionResponse:
+    partition = ports.led_partition(context, topic_partition)
     if partition is Error.NOT_LEADER_OR_FOLLOWER:
-        partition = _of_follower(broker, context, topic_partition)
+        partition = _of_follower(ports, context, topic_partition)
     if isinstance(partition, Error):
-        unknown = broker.metadata.topic(topic_partition.topic) is None
+        unknown = ports.metadata.topic(topic_partition.topic) is None
         return PartitionResponse(
             partition_index=topic_partition.partition,
             error_code=partition,

@@ -24,23 +24,23 @@ from oncelog.protocol.generated.describe_quorum_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ClusterPorts
 
 FIRST_WITH_NODES = 2
 METADATA_TOPIC = "__cluster_metadata"
 LISTENER = "PLAINTEXT"
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+def handle(ports: ClusterPorts, context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     asked = [(topic.topic_name, [part.partition_index for part in topic.partitions]) for topic in request.topics]
     if asked != [(METADATA_TOPIC, [0])]:
         topics = [TopicData(topic_name=name, partitions=[_not_here(index) for index in parts]) for name, parts in asked]
         return DescribeQuorumResponse(error_code=Error.NONE, error_message="", topics=topics)
-    node = broker.node
+    node = ports.node
     response = DescribeQuorumResponse(
         error_code=Error.NONE,
         error_message="",
-        topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[_quorum(broker, context.now_ms)])],
+        topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[_quorum(ports, context.now_ms)])],
     )
     if context.api_version >= FIRST_WITH_NODES:
         listener = Listener(name=LISTENER, host=node.host, port=node.port)
@@ -48,10 +48,10 @@ def handle(broker: Broker, context: RequestContext, request: DescribeQuorumReque
     return response
 
 
-def _quorum(broker: Broker, now_ms: int) -> PartitionData:
-    changes = broker.metadata.changes
+def _quorum(ports: ClusterPorts, now_ms: int) -> PartitionData:
+    changes = ports.metadata.changes
     leader = ReplicaState(
-        replica_id=broker.node.node_id,
+        replica_id=ports.node.node_id,
         log_end_offset=changes,
         last_fetch_timestamp=now_ms,
         last_caught_up_timestamp=now_ms,
@@ -60,8 +60,8 @@ def _quorum(broker: Broker, now_ms: int) -> PartitionData:
         partition_index=0,
         error_code=Error.NONE,
         error_message="",
-        leader_id=broker.node.node_id,
-        leader_epoch=broker.metadata.starts + 1,
+        leader_id=ports.node.node_id,
+        leader_epoch=ports.metadata.starts + 1,
         high_watermark=changes,
         current_voters=[leader],
         observers=[],

@@ -27,34 +27,34 @@ from oncelog.protocol.generated.describe_topic_partitions_response import (
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TopicPorts
 
 TOPICS_IN_A_PIECE = 20
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest
+    ports: TopicPorts, context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> Deferred[DescribeTopicPartitionsResponse]:
-    return broker.slices.begin(_describe(broker, context, request), context.channel)
+    return ports.slices.begin(_describe(ports, context, request), context.channel)
 
 
 def _describe(
-    broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest
+    ports: TopicPorts, context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> Work[DescribeTopicPartitionsResponse]:
     cursor = request.cursor
     names = sorted({topic.name for topic in request.topics})
     if not names:
-        names = [info.name for info in broker.metadata.topics()]
+        names = [info.name for info in ports.metadata.topics()]
     if cursor is not None:
         if cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names):
             return _invalid(request)
         names = [name for name in names if name >= cursor.topic_name]
-    limit = max(1, min(request.response_partition_limit, _max_page(broker)))
+    limit = max(1, min(request.response_partition_limit, _max_page(ports)))
     may_see: list[str] = []
     hidden: list[DescribeTopicPartitionsResponseTopic] = []
     for part in in_parts(names, TOPICS_IN_A_PIECE):
         for name in part:
-            if allows(broker, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics)):
+            if allows(ports, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics)):
                 may_see.append(name)
             elif request.topics:
                 hidden.append(
@@ -69,15 +69,15 @@ def _describe(
         if limit <= 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break
-        info = broker.metadata.topic(name)
+        info = ports.metadata.topic(name)
         if info is None and not request.topics:
             continue  # deleted meanwhile
         if info is None:
-            topics.append(_unknown(name, authorized_operations(broker, context, TOPIC, name)))
+            topics.append(_unknown(name, authorized_operations(ports, context, TOPIC, name)))
             continue
         start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         page = range(start, min(info.partitions, start + limit))
-        topics.append(_described(broker, info, page, authorized_operations(broker, context, TOPIC, name)))
+        topics.append(_described(ports, info, page, authorized_operations(ports, context, TOPIC, name)))
         limit -= len(page)
         if page and page.stop < info.partitions:
             next_cursor = Cursor(topic_name=name, partition_index=page.stop)
@@ -85,8 +85,8 @@ def _describe(
     return DescribeTopicPartitionsResponse(topics=topics + hidden, next_cursor=next_cursor)
 
 
-def _max_page(broker: Broker) -> int:
-    return int(broker.config.text("max.request.partition.size.limit") or 0)
+def _max_page(ports: TopicPorts) -> int:
+    return int(ports.config.text("max.request.partition.size.limit") or 0)
 
 
 def _unknown(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:
@@ -99,10 +99,12 @@ def _unknown(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic
     )
 
 
-def _described(broker: Broker, info: TopicInfo, page: range, operations: int) -> DescribeTopicPartitionsResponseTopic:
+def _described(
+    ports: TopicPorts, info: TopicInfo, page: range, operations: int
+) -> DescribeTopicPartitionsResponseTopic:
     partitions = []
     for index in page:
-        state = PartitionState.of(broker, TopicPartition(info.name, index))
+        state = PartitionState.of(ports, TopicPartition(info.name, index))
         partitions.append(
             DescribeTopicPartitionsResponsePartition(
                 error_code=state.error,

@@ -19,40 +19,40 @@ from oncelog.protocol.generated.describe_transactions_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TransactionPorts
 
 ENTRIES_IN_A_PIECE = 100
 """Partitions; an id takes as long as several of them."""
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DescribeTransactionsRequest
+    ports: TransactionPorts, context: RequestContext, request: DescribeTransactionsRequest
 ) -> Deferred[DescribeTransactionsResponse]:
-    return broker.slices.begin(_describe(broker, context, request), context.channel)
+    return ports.slices.begin(_describe(ports, context, request), context.channel)
 
 
 def _describe(
-    broker: Broker, context: RequestContext, request: DescribeTransactionsRequest
+    ports: TransactionPorts, context: RequestContext, request: DescribeTransactionsRequest
 ) -> Work[DescribeTransactionsResponse]:
     states: list[TransactionState] = []
     looked_at = 0
     for name in request.transactional_ids:
-        states.append(_state(broker, context, name))
+        states.append(_state(ports, context, name))
         looked_at += 5 + sum(len(topic.partitions) for topic in states[-1].topics)
         if looked_at >= ENTRIES_IN_A_PIECE:
-            yield from broker.answer_memory.grow(context, looked_at)
+            yield from ports.answer_memory.grow(context, looked_at)
             looked_at = 0
             yield
     return DescribeTransactionsResponse(transaction_states=states)
 
 
-def _state(broker: Broker, context: RequestContext, transactional_id: str) -> TransactionState:
+def _state(ports: TransactionPorts, context: RequestContext, transactional_id: str) -> TransactionState:
     """The state of a transaction, with only those topics that the caller may describe."""
-    if not allows(broker, context, Operation.DESCRIBE, TRANSACTIONAL_ID, transactional_id):
+    if not allows(ports, context, Operation.DESCRIBE, TRANSACTIONAL_ID, transactional_id):
         error = Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return TransactionState(error_code=error, transactional_id=transactional_id)
-    state = _described(broker.transactions.describe(transactional_id))
-    state.topics = [topic for topic in state.topics if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.topic)]
+    state = _described(ports.transactions.describe(transactional_id))
+    state.topics = [topic for topic in state.topics if allows(ports, context, Operation.DESCRIBE, TOPIC, topic.topic)]
     return state
 
 

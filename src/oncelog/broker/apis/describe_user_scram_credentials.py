@@ -18,14 +18,14 @@ from oncelog.protocol.generated.describe_user_scram_credentials_response import 
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import SecurityPorts
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: DescribeUserScramCredentialsRequest
+    ports: SecurityPorts, context: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
     known: dict[str, list[CredentialInfo]] = {}
-    for (user, mechanism), credential in sorted(broker.metadata.scram_credentials().items()):
+    for (user, mechanism), credential in sorted(ports.metadata.scram_credentials().items()):
         known.setdefault(user, []).append(CredentialInfo(mechanism=mechanism, iterations=credential.iterations))
     counts = Counter(user.name for user in request.users) if request.users else dict.fromkeys(known, 1)
     return DescribeUserScramCredentialsResponse(

@@ -22,7 +22,7 @@ from oncelog.protocol.generated.elect_leaders_response import (
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ClusterPorts
 
 
 PREFERRED, UNCLEAN = 0, 1
@@ -34,7 +34,7 @@ MESSAGES = {
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: ElectLeadersRequest
+    ports: ClusterPorts, context: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse | Deferred[ElectLeadersResponse]:
     if request.election_type not in (PREFERRED, UNCLEAN):
         error, message = Error.INVALID_REQUEST, f"Unknown election type {request.election_type}"
@@ -47,20 +47,22 @@ def handle(
                 for topic in request.topic_partitions or ()
             ],
         )
-    return broker.slices.begin(_elect_each(broker, context, request))
+    return ports.slices.begin(_elect_each(ports, context, request))
 
 
-def _elect_each(broker: Broker, context: RequestContext, request: ElectLeadersRequest) -> Work[ElectLeadersResponse]:
+def _elect_each(
+    ports: ClusterPorts, context: RequestContext, request: ElectLeadersRequest
+) -> Work[ElectLeadersResponse]:
     asked = request.topic_partitions
     topics: Sequence[tuple[str, Sequence[int]]] = (
-        [(info.name, range(info.partitions)) for info in broker.metadata.topics()]
+        [(info.name, range(info.partitions)) for info in ports.metadata.topics()]
         if asked is None
         else [(topic.topic, topic.partitions) for topic in asked]
     )
     found = yield from each_in_pieces(
         topics,
         lambda topic: topic[1],
-        lambda topic, index: _result(broker, request.election_type, topic[0], index, context.now_ms),
+        lambda topic, index: _result(ports, request.election_type, topic[0], index, context.now_ms),
         PARTITIONS_IN_A_PIECE,
     )
     results = [
@@ -74,15 +76,15 @@ def _news(results: list[PartitionResult]) -> list[PartitionResult]:
     return [result for result in results if result.error_code != Error.ELECTION_NOT_NEEDED]
 
 
-def _result(broker: Broker, election_type: int, topic: str, index: int, now_ms: int) -> PartitionResult:
-    info = broker.metadata.topic(topic)
+def _result(ports: ClusterPorts, election_type: int, topic: str, index: int, now_ms: int) -> PartitionResult:
+    info = ports.metadata.topic(topic)
     if info is None:
         return PartitionResult(index, Error.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}")
     if not 0 <= index < info.partitions:
         return PartitionResult(index, Error.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{index}")
-    if broker.cluster is not None:
-        broker.nodes.now_ms = now_ms
-        error = broker.cluster.elect(TopicPartition(topic, index), unclean=election_type == UNCLEAN)
+    if ports.cluster is not None:
+        ports.nodes.now_ms = now_ms
+        error = ports.cluster.elect(TopicPartition(topic, index), unclean=election_type == UNCLEAN)
         if error is not Error.ELECTION_NOT_NEEDED:
             return PartitionResult(index, error, MESSAGES.get(error))
     return PartitionResult(index, Error.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")

@@ -17,13 +17,13 @@ from oncelog.protocol.generated.end_txn_response import EndTxnResponse
 from oncelog.types import ProducerIdAndEpoch
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TransactionPorts
 
 FIRST_WITH_PRODUCER_FENCED = 2
 FIRST_WITH_EPOCH_BUMP = 5
 
 
-def handle(broker: Broker, context: RequestContext, request: EndTxnRequest) -> Deferred[EndTxnResponse]:
+def handle(ports: TransactionPorts, context: RequestContext, request: EndTxnRequest) -> Deferred[EndTxnResponse]:
     def response(result: ProducerResult) -> EndTxnResponse:
         error = result.error
         if error is Error.PRODUCER_FENCED and context.api_version < FIRST_WITH_PRODUCER_FENCED:
@@ -32,7 +32,7 @@ def handle(broker: Broker, context: RequestContext, request: EndTxnRequest) -> D
             error_code=error, producer_id=result.stamp.producer_id, producer_epoch=result.stamp.producer_epoch
         )
 
-    return broker.transactions.end_txn(
+    return ports.transactions.end_txn(
         request.transactional_id,
         ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         request.committed,

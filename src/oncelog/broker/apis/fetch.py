@@ -36,7 +36,7 @@ from oncelog.protocol.wire import ZERO_UUID
 from oncelog.types import IsolationLevel, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import FetchPorts
 
 FIRST_WITH_TOPIC_IDS = 13
 PARTITIONS_IN_A_PIECE = 100
@@ -45,32 +45,34 @@ _Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
-def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
+def handle(
+    ports: FetchPorts, context: RequestContext, request: FetchRequest
+) -> FetchResponse | Deferred[FetchResponse]:
     """Answers at once if there is enough, something to report, or nothing to wait for; else later."""
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
     if _names_many(request):
-        return _WideFetch(broker, context, request, isolation).begin(_positions(broker, context, request))
-    opened = finished(_positions(broker, context, request))
+        return _WideFetch(ports, context, request, isolation).begin(_positions(ports, context, request))
+    opened = finished(_positions(ports, context, request))
     if isinstance(opened, Error):
         return FetchResponse(error_code=opened)
     session, positions = opened
     if len(positions) > PARTITIONS_IN_A_PIECE:
-        return _WideFetch(broker, context, request, isolation).begin(_opened(opened))
-    answers = list(read_all(broker, context, request, positions, isolation))
+        return _WideFetch(ports, context, request, isolation).begin(_opened(opened))
+    answers = list(read_all(ports, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         context.may_be_repeated = len(answers) == 1 and answers[0].size_bytes > 0
-        return _respond(broker, session, answers)
+        return _respond(ports, session, answers)
     watched = tuple(
         partition.topic_partition
         for key in positions
-        if (partition := partition_of(broker, key)) is not None and may_read(broker, context, request, key, log=False)
+        if (partition := partition_of(ports, key)) is not None and may_read(ports, context, request, key, log=False)
     )
     if not watched:
-        return _respond(broker, session, answers)
+        return _respond(ports, session, answers)
     response: Deferred[FetchResponse] = Deferred()
-    waiting = _Waiting(broker, context, request, positions, isolation, answers)
+    waiting = _Waiting(ports, context, request, positions, isolation, answers)
 
     def attempt(final: bool, woken: TopicPartition | None) -> bool:
         try:
@@ -82,16 +84,16 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
             return True
 
     def look(final: bool) -> bool:
-        answers = list(read_all(broker, context, request, positions, isolation))
+        answers = list(read_all(ports, context, request, positions, isolation))
         if not (final or _is_enough(request, answers)):
             waiting.note(answers)
             return False
-        response.resolve(_respond(broker, session, answers))
+        response.resolve(_respond(ports, session, answers))
         return True
 
-    broker.fetches.park(ParkedFetch(context.channel, watched, attempt), broker.now_ms + request.max_wait_ms)
+    ports.fetches.park(ParkedFetch(context.channel, watched, attempt), ports.now_ms + request.max_wait_ms)
     if context.is_long:
-        broker.long_requests.answered(context)
+        ports.long_requests.answered(context)
     return response
 
 
@@ -117,7 +119,7 @@ class _Waiting:
 
     def __init__(
         self,
-        broker: Broker,
+        ports: FetchPorts,
         context: RequestContext,
         request: FetchRequest,
         positions: dict[PartitionKey, FetchPosition],
@@ -125,7 +127,7 @@ class _Waiting:
         answers: Iterable[Answer] = (),
     ) -> None:
         """:param answers: the result of the first read of all partitions."""
-        self._broker = broker
+        self._ports = ports
         self._context = context
         self._request = request
         self._positions = positions
@@ -150,9 +152,9 @@ class _Waiting:
         if not self._keys:
             self._keys = {TopicPartition(key[0], key[2]): key for key in self._positions}
         key = self._keys[woken]
-        left = min(self._request.max_bytes, self._broker.config.fetch_max_bytes)
+        left = min(self._request.max_bytes, self._ports.config.fetch_max_bytes)
         answer = read_partition(
-            self._broker,
+            self._ports,
             self._context,
             self._request,
             key,
@@ -171,14 +173,14 @@ class _WideFetch:
 
     def __init__(
         self,
-        broker: Broker,
+        ports: FetchPorts,
         context: RequestContext,
         request: FetchRequest,
         isolation: IsolationLevel,
     ) -> None:
         context.is_wide = True
         self._response: Deferred[FetchResponse] = Deferred()
-        self._broker = broker
+        self._ports = ports
         self._context = context
         self._request = request
         self._session: FetchSession | None = None
@@ -191,7 +193,7 @@ class _WideFetch:
         return self._response
 
     def _work(self, work: Work[None]) -> None:
-        done = self._broker.slices.begin(work, self._context.channel, owner=self._context)
+        done = self._ports.slices.begin(work, self._context.channel, owner=self._context)
         done.then(lambda _: None, self._response.fail)
 
     def _look(self, opening: Work[_Opened | Error]) -> Work[None]:
@@ -206,7 +208,7 @@ class _WideFetch:
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
             yield from self._answer(answers)
             return
-        waiting = _Waiting(self._broker, self._context, self._request, self._positions, self._isolation)
+        waiting = _Waiting(self._ports, self._context, self._request, self._positions, self._isolation)
         late: deque[TopicPartition] = deque()
         is_waiting = is_final = False
 
@@ -224,7 +226,7 @@ class _WideFetch:
                 self._response.fail(error)
             return True
 
-        fetches, fetch = self._broker.fetches, ParkedFetch(self._context.channel, (), attempt)
+        fetches, fetch = self._ports.fetches, ParkedFetch(self._context.channel, (), attempt)
         while answers:
             late += self._watch(fetch, waiting, answers[-PARTITIONS_IN_A_PIECE:])
             del answers[-PARTITIONS_IN_A_PIECE:]
@@ -239,29 +241,29 @@ class _WideFetch:
             yield from self._answer_now()
             return
         is_waiting = True
-        fetches.ends_at(fetch, self._broker.now_ms + self._request.max_wait_ms)
+        fetches.ends_at(fetch, self._ports.now_ms + self._request.max_wait_ms)
         if self._context.is_long:
-            self._broker.long_requests.answered(self._context)
+            self._ports.long_requests.answered(self._context)
 
     def _watch(self, fetch: ParkedFetch, waiting: _Waiting, answers: Sequence[Answer]) -> list[TopicPartition]:
         """Have the fetch watch these partitions; returns those that have changed since they were read."""
         late: list[TopicPartition] = []
         watched: list[TopicPartition] = []
         for answer in answers:
-            partition = partition_of(self._broker, answer.key)
-            if partition is None or not may_read(self._broker, self._context, self._request, answer.key, log=False):
+            partition = partition_of(self._ports, answer.key)
+            if partition is None or not may_read(self._ports, self._context, self._request, answer.key, log=False):
                 continue
             data, log, topic_partition = answer.data, partition.log, partition.topic_partition
             watched.append(topic_partition)
             waiting.add(answer, topic_partition)
             if log.high_watermark != data.high_watermark or log.last_stable_offset != data.last_stable_offset:
                 late.append(topic_partition)
-        self._broker.fetches.watch(fetch, watched)
+        self._ports.fetches.watch(fetch, watched)
         return late
 
     def _read(self) -> Work[list[Answer]]:
         answers: list[Answer] = []
-        for answer in read_all(self._broker, self._context, self._request, self._positions, self._isolation):
+        for answer in read_all(self._ports, self._context, self._request, self._positions, self._isolation):
             answers.append(answer)
             if len(answers) % PARTITIONS_IN_A_PIECE == 0:
                 yield
@@ -271,7 +273,7 @@ class _WideFetch:
         yield from self._answer((yield from self._read()))
 
     def _answer(self, answers: list[Answer]) -> Work[None]:
-        self._response.resolve((yield from _responding(self._broker, self._session, answers)))
+        self._response.resolve((yield from _responding(self._ports, self._session, answers)))
 
 
 def _opened(opened: _Opened) -> Work[_Opened | Error]:
@@ -280,14 +282,14 @@ def _opened(opened: _Opened) -> Work[_Opened | Error]:
     return opened
 
 
-def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -> Work[_Opened | Error]:
+def _positions(ports: FetchPorts, context: RequestContext, request: FetchRequest) -> Work[_Opened | Error]:
     """The session in use (None without one) and what to read, in serving order (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
     for piece in groups_in_parts(request.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
         for topic, part in piece:
             for asked in part:
-                wanted[_key(broker, by_id, topic.topic, topic.topic_id, asked.partition)] = FetchPosition(
+                wanted[_key(ports, by_id, topic.topic, topic.topic_id, asked.partition)] = FetchPosition(
                     asked.fetch_offset,
                     asked.partition_max_bytes,
                     asked.current_leader_epoch,
@@ -299,16 +301,16 @@ def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -
     for left in groups_in_parts(request.forgotten_topics_data, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
         for gone, indexes in left:
             for index in indexes:
-                forgotten[_key(broker, by_id, gone.topic, gone.topic_id, index)] = None
+                forgotten[_key(ports, by_id, gone.topic, gone.topic_id, index)] = None
         yield
-    sessions = broker.fetch_sessions
+    sessions = ports.fetch_sessions
     if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         if request.session_id != NO_SESSION:
             sessions.close(request.session_id)
         if request.session_epoch == FINAL_EPOCH or context.api_version < 7:
             return None, wanted
-        return sessions.open(wanted, by_id, broker.now_ms), wanted
-    session = sessions.resume(request.session_id, request.session_epoch, by_id, broker.now_ms)
+        return sessions.open(wanted, by_id, ports.now_ms), wanted
+    session = sessions.resume(request.session_id, request.session_epoch, by_id, ports.now_ms)
     if isinstance(session, Error):
         return session
     if not sessions.update(session, wanted, forgotten):
@@ -316,20 +318,20 @@ def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -
     return session, dict(session.partitions)
 
 
-def _key(broker: Broker, by_id: bool, name: str, topic_id: bytes, partition: int) -> PartitionKey:
+def _key(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes, partition: int) -> PartitionKey:
     """Name and id of a topic, whichever of them the request gave; an unknown id has an empty name."""
     if not by_id:
         return name, b"", partition
-    info = broker.metadata.topic_by_id(topic_id)
+    info = ports.metadata.topic_by_id(topic_id)
     return (info.name if info else "", topic_id, partition)
 
 
-def _respond(broker: Broker, session: FetchSession | None, answers: list[Answer]) -> FetchResponse:
+def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[Answer]) -> FetchResponse:
     """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
-    return finished(_responding(broker, session, answers))
+    return finished(_responding(ports, session, answers))
 
 
-def _responding(broker: Broker, session: FetchSession | None, answers: list[Answer]) -> Work[FetchResponse]:
+def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[Answer]) -> Work[FetchResponse]:
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
     for part in in_parts(answers, PARTITIONS_IN_A_PIECE):
@@ -338,7 +340,7 @@ def _responding(broker: Broker, session: FetchSession | None, answers: list[Answ
         for answer in told:
             if not answer.size_bytes:
                 continue
-            partition = partition_of(broker, answer.key)
+            partition = partition_of(ports, answer.key)
             if partition is not None:
                 partition.bytes_out += answer.size_bytes
             if session is not None:

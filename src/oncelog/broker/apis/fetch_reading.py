@@ -22,7 +22,7 @@ from oncelog.protocol.generated.fetch_response import (
 from oncelog.types import IsolationLevel, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import FetchPorts
 
 FIRST_WITH_LEADERS = 16
 TOLD_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
@@ -38,9 +38,9 @@ class Answer(NamedTuple):
     at_once: bool
 
 
-def partition_of(broker: Broker, key: PartitionKey) -> Partition | None:
+def partition_of(ports: FetchPorts, key: PartitionKey) -> Partition | None:
     name, topic_id, index = key
-    partition = broker.partition(TopicPartition(name, index))
+    partition = ports.partition(TopicPartition(name, index))
     if partition is not None and topic_id and partition.topic_id != topic_id:
         return None
     return partition
@@ -52,28 +52,28 @@ def is_from_replica(request: FetchRequest) -> bool:
 
 
 def may_read(
-    broker: Broker, context: RequestContext, request: FetchRequest, key: PartitionKey, *, log: bool = True
+    ports: FetchPorts, context: RequestContext, request: FetchRequest, key: PartitionKey, *, log: bool = True
 ) -> bool:
-    if broker.authorizer is None:
+    if ports.authorizer is None:
         return True
     if is_from_replica(request):
-        return allows_cluster(broker, context, Operation.CLUSTER_ACTION, log=log)
+        return allows_cluster(ports, context, Operation.CLUSTER_ACTION, log=log)
     name = key[0]
-    return not name or allows(broker, context, Operation.READ, TOPIC, name, log=log)
+    return not name or allows(ports, context, Operation.READ, TOPIC, name, log=log)
 
 
 def read_all(
-    broker: Broker,
+    ports: FetchPorts,
     context: RequestContext,
     request: FetchRequest,
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
 ) -> Iterator[Answer]:
     """Every partition's answer; byte limits are used up in serving order, except that one batch always fits."""
-    left = min(request.max_bytes, broker.config.fetch_max_bytes)
+    left = min(request.max_bytes, ports.config.fetch_max_bytes)
     at_least_one_batch = True
     for key, position in positions.items():
-        answer = read_partition(broker, context, request, key, position, isolation, left, at_least_one_batch)
+        answer = read_partition(ports, context, request, key, position, isolation, left, at_least_one_batch)
         if answer.size_bytes:
             at_least_one_batch = False
             left = max(0, left - answer.size_bytes)
@@ -81,7 +81,7 @@ def read_all(
 
 
 def read_partition(
-    broker: Broker,
+    ports: FetchPorts,
     context: RequestContext,
     request: FetchRequest,
     key: PartitionKey,
@@ -90,9 +90,9 @@ def read_partition(
     left: int,
     at_least_one_batch: bool,
 ) -> Answer:
-    if not may_read(broker, context, request, key):
+    if not may_read(ports, context, request, key):
         return _not_asked(key, Error.TOPIC_AUTHORIZATION_FAILED)
-    partition = partition_of(broker, key)
+    partition = partition_of(ports, key)
     if (
         partition is not None
         and partition.replicas is not None
@@ -113,7 +113,7 @@ def read_partition(
     if error is Error.NONE and is_from_replica(request):
         error = Error.NOT_LEADER_OR_FOLLOWER  # nobody is: no node copies another one's log by Fetch
     if error is not Error.NONE:
-        leader = LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
+        leader = LeaderIdAndEpoch(context.session.node_id or ports.node.node_id, partition.leader_epoch)
         is_told = error in TOLD_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
         return _error(key, error, leader if is_told else None)
     data = PartitionData(

@@ -20,7 +20,7 @@ from oncelog.protocol.generated.find_coordinator_response import Coordinator, Fi
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ClusterPorts
 
 FIRST_BATCHED = 4
 KEYS_IN_A_PIECE = 50
@@ -33,12 +33,12 @@ RIGHTS = {
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: FindCoordinatorRequest
+    ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest
 ) -> Deferred[FindCoordinatorResponse]:
     if context.api_version >= FIRST_BATCHED:
-        found_all = broker.slices.begin(_find_all(broker, context, request), context.channel)
+        found_all = ports.slices.begin(_find_all(ports, context, request), context.channel)
         return found_all.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
-    return broker.slices.begin(_find(broker, context, request.key_type, request.key), context.channel).map(_alone)
+    return ports.slices.begin(_find(ports, context, request.key_type, request.key), context.channel).map(_alone)
 
 
 def _alone(found: Coordinator) -> FindCoordinatorResponse:
@@ -52,27 +52,27 @@ def _alone(found: Coordinator) -> FindCoordinatorResponse:
     )
 
 
-def _find_all(broker: Broker, context: RequestContext, request: FindCoordinatorRequest) -> Work[list[Coordinator]]:
+def _find_all(ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest) -> Work[list[Coordinator]]:
     coordinators: list[Coordinator] = []
     for keys in in_parts(request.coordinator_keys, KEYS_IN_A_PIECE):
         for key in keys:
-            coordinators.append((yield from _find(broker, context, request.key_type, key)))
+            coordinators.append((yield from _find(ports, context, request.key_type, key)))
         if len(keys) == KEYS_IN_A_PIECE:  # a few keys do not wait for memory
-            yield from broker.answer_memory.grow(context, len(keys))
+            yield from ports.answer_memory.grow(context, len(keys))
         yield
     return coordinators
 
 
-def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> Work[Coordinator]:
+def _find(ports: ClusterPorts, context: RequestContext, key_type: int, key: str) -> Work[Coordinator]:
     topic = TOPIC_OF_TYPE.get(key_type)
     if topic is None:
         return _refused(key, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST])
     kind, refused = RIGHTS[key_type]
-    if not allows(broker, context, Operation.DESCRIBE, kind, key):
+    if not allows(ports, context, Operation.DESCRIBE, kind, key):
         return _refused(key, refused, MESSAGES[refused])
-    yield from broker.topics.ensuring_internal(topic, context.now_ms)
-    is_there = broker.metadata.topic(topic) is not None
-    node = broker.nodes.coordinator_of(context, topic, key) if is_there else None
+    yield from ports.topics.ensuring_internal(topic, context.now_ms)
+    is_there = ports.metadata.topic(topic) is not None
+    node = ports.nodes.coordinator_of(context, topic, key) if is_there else None
     if node is None:
         refused = Error.COORDINATOR_NOT_AVAILABLE
         return _refused(key, refused, "The coordinator is not available.")

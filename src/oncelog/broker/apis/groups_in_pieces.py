@@ -18,7 +18,7 @@ from oncelog.errors import Error
 from oncelog.protocol.generated import consumer_group_describe_response, describe_groups_response
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 GROUPS_IN_A_PIECE = 20
 G = TypeVar("G")
@@ -28,7 +28,7 @@ Described = TypeVar(
 
 
 def of_each_group(
-    broker: Broker,
+    ports: GroupPorts,
     context: RequestContext,
     operation: Operation,
     names: Sequence[str],
@@ -47,13 +47,13 @@ def of_each_group(
     for some in in_parts(names, GROUPS_IN_A_PIECE):
         mine = []
         for name in some:
-            if allows(broker, context, operation, GROUP, name):
+            if allows(ports, context, operation, GROUP, name):
                 mine.append(name)
             else:
                 hidden.append(refused(name, Error.GROUP_AUTHORIZATION_FAILED))
         answer = ask(mine)
         if memory_of is not None and answer.succeeded:
-            yield from broker.answer_memory.grow(context, *memory_of(answer.value))
+            yield from ports.answer_memory.grow(context, *memory_of(answer.value))
         if answer.succeeded and answers and answers[-1].succeeded:
             answers[-1].value.extend(answer.value)  # so that few are left to be merged at the end
         else:
@@ -62,9 +62,9 @@ def of_each_group(
     return gather(answers).map(lambda parts: [*chain.from_iterable(parts), *hidden])
 
 
-def with_operations(broker: Broker, context: RequestContext, groups: list[Described]) -> list[Described]:
+def with_operations(ports: GroupPorts, context: RequestContext, groups: list[Described]) -> list[Described]:
     """Groups with the caller's authorized operations on each group that was found."""
     for group in groups:
         if group.error_code == Error.NONE:
-            group.authorized_operations = authorized_operations(broker, context, GROUP, group.group_id)
+            group.authorized_operations = authorized_operations(ports, context, GROUP, group.group_id)
     return groups

@@ -13,8 +13,8 @@ from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 
-def handle(broker: Broker, context: RequestContext, request: HeartbeatRequest) -> Deferred[HeartbeatResponse]:
-    return broker.groups.heartbeat(request, context.now_ms)
+def handle(ports: GroupPorts, context: RequestContext, request: HeartbeatRequest) -> Deferred[HeartbeatResponse]:
+    return ports.groups.heartbeat(request, context.now_ms)

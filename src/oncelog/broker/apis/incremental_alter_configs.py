@@ -43,7 +43,7 @@ from oncelog.protocol.generated.incremental_alter_configs_response import (
 from oncelog.settings import properties
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ConfigPorts
 
 
 class Operation(IntEnum):
@@ -56,26 +56,26 @@ class Operation(IntEnum):
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest
+    ports: ConfigPorts, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> Deferred[IncrementalAlterConfigsResponse]:
     return change_each(
-        broker,
+        ports,
         request.resources,
-        lambda resource: _alter(broker, context, resource, validate_only=request.validate_only),
+        lambda resource: _alter(ports, context, resource, validate_only=request.validate_only),
         AlterConfigsResourceResponse,
     ).map(lambda responses: IncrementalAlterConfigsResponse(responses=responses))
 
 
 def _alter(
-    broker: Broker, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
+    ports: ConfigPorts, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
 ) -> Refusal | None:
     kind = resource.resource_type
-    name = settings_name(broker, kind, resource.resource_name)
+    name = settings_name(ports, kind, resource.resource_name)
     nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
     refusal = (
         refusal_of_keys([config.name for config in resource.configs], nulls)
-        or refusal_of_caller(broker, context, kind, name, AclOperation.ALTER_CONFIGS)
-        or refusal_of_resource(broker, kind, name, loggers_too=True)
+        or refusal_of_caller(ports, context, kind, name, AclOperation.ALTER_CONFIGS)
+        or refusal_of_resource(ports, kind, name, loggers_too=True)
     )
     if refusal is not None:
         return refusal
@@ -85,16 +85,16 @@ def _alter(
     if kind == ResourceType.BROKER_LOGGER:
         operations = {c.name: (Operation(c.config_operation).name, c.value) for c in resource.configs}
         return change_loggers(operations, validate_only=validate_only)
-    values = dict(current_values(broker, ResourceType(kind), name))
+    values = dict(current_values(ports, ResourceType(kind), name))
     for config in resource.configs:
-        refusal = _apply(broker, resource, config, values)
+        refusal = _apply(ports, resource, config, values)
         if refusal is not None:
             return refusal
-    return change(broker, ResourceType(kind), name, values, validate_only=validate_only)
+    return change(ports, ResourceType(kind), name, values, validate_only=validate_only)
 
 
 def _apply(
-    broker: Broker, resource: AlterConfigsResource, config: AlterableConfig, values: dict[str, str]
+    ports: ConfigPorts, resource: AlterConfigsResource, config: AlterableConfig, values: dict[str, str]
 ) -> Refusal | None:
     """Carry out one operation on ``values``."""
     kind = ResourceType(resource.resource_type)
@@ -112,7 +112,7 @@ def _apply(
         return Refusal(Error.INVALID_CONFIG, f"Unknown config name: {config.name}")
     if kind is ResourceType.CLIENT_METRICS or known is None or known.kind is not Kind.LIST:
         return Refusal(Error.INVALID_CONFIG, _not_a_list(kind, operation, config.name))
-    old = values.get(config.name, _default(broker, kind, config.name))
+    old = values.get(config.name, _default(ports, kind, config.name))
     words, given = (list(filter(None, part.split(","))) for part in (old, text))
     if operation is Operation.APPEND:
         there = set(words)
@@ -130,8 +130,8 @@ def _not_a_list(kind: ResourceType, operation: Operation, name: str) -> str:
     return f"Can't {operation.name} to key {name} because its type is not LIST."
 
 
-def _default(broker: Broker, kind: ResourceType, name: str) -> str:
+def _default(ports: ConfigPorts, kind: ResourceType, name: str) -> str:
     """The content of an unset list: the value in force."""
     if kind is ResourceType.TOPIC:
-        return render(getattr(broker.metadata.topic_defaults, properties(TopicConfig)[name].name))
-    return broker.config.text(name) or ""
+        return render(getattr(ports.metadata.topic_defaults, properties(TopicConfig)[name].name))
+    return ports.config.text(name) or ""

@@ -21,17 +21,17 @@ from oncelog.protocol.generated.init_producer_id_response import InitProducerIdR
 from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TransactionPorts
 
 FIRST_WITH_PRODUCER_FENCED = 4
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: InitProducerIdRequest
+    ports: TransactionPorts, context: RequestContext, request: InitProducerIdRequest
 ) -> InitProducerIdResponse | Deferred[InitProducerIdResponse]:
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return _response(context.api_version, ProducerResult(Error.INVALID_REQUEST))
-    return broker.transactions.init_producer_id(
+    return ports.transactions.init_producer_id(
         request.transactional_id,
         request.transaction_timeout_ms,
         ProducerIdAndEpoch(request.producer_id, request.producer_epoch),

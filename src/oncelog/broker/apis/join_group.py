@@ -18,13 +18,13 @@ from oncelog.protocol.generated.join_group_request import JoinGroupRequest
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 FIRST_WITH_NULL_PROTOCOL = 7
 
 
-def handle(broker: Broker, context: RequestContext, request: JoinGroupRequest) -> Deferred[JoinGroupResponse]:
-    may_describe = partial(sees_topic, broker, context)
+def handle(ports: GroupPorts, context: RequestContext, request: JoinGroupRequest) -> Deferred[JoinGroupResponse]:
+    may_describe = partial(sees_topic, ports, context)
     caller = Caller(context.api_version, context.client_id, context.client_host, may_describe)
 
     def answer(response: JoinGroupResponse) -> JoinGroupResponse:
@@ -32,4 +32,4 @@ def handle(broker: Broker, context: RequestContext, request: JoinGroupRequest) -
             response.protocol_name = ""
         return response
 
-    return broker.groups.join_group(request, caller, context.now_ms).map(answer)
+    return ports.groups.join_group(request, caller, context.now_ms).map(answer)

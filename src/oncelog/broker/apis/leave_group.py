@@ -14,18 +14,18 @@ from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, Me
 from oncelog.protocol.generated.leave_group_response import LeaveGroupResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 FIRST_WITH_SEVERAL = 3
 
 
-def handle(broker: Broker, context: RequestContext, request: LeaveGroupRequest) -> Deferred[LeaveGroupResponse]:
+def handle(ports: GroupPorts, context: RequestContext, request: LeaveGroupRequest) -> Deferred[LeaveGroupResponse]:
     if context.api_version >= FIRST_WITH_SEVERAL:
-        return broker.groups.leave_group(request, context.now_ms)
+        return ports.groups.leave_group(request, context.now_ms)
     request = request.replace(members=[MemberIdentity(request.member_id)])
 
     def single(response: LeaveGroupResponse) -> LeaveGroupResponse:
         error = response.error_code or response.members[0].error_code
         return LeaveGroupResponse(error_code=error)
 
-    return broker.groups.leave_group(request, context.now_ms).map(single)
+    return ports.groups.leave_group(request, context.now_ms).map(single)

@@ -15,13 +15,15 @@ from oncelog.protocol.generated.list_config_resources_request import ListConfigR
 from oncelog.protocol.generated.list_config_resources_response import ConfigResource, ListConfigResourcesResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ConfigPorts
 
 
 KINDS = tuple(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
 
 
-def handle(broker: Broker, context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+def handle(
+    ports: ConfigPorts, context: RequestContext, request: ListConfigResourcesRequest
+) -> ListConfigResourcesResponse:
     asked = [ResourceType.CLIENT_METRICS] if context.api_version == 0 else request.resource_types or list(KINDS)
     if any(kind not in KINDS for kind in asked):
         return ListConfigResourcesResponse(error_code=Error.UNSUPPORTED_VERSION)
@@ -31,16 +33,16 @@ def handle(broker: Broker, context: RequestContext, request: ListConfigResources
             ConfigResource(resource_name=name, resource_type=kind)
             for kind in KINDS
             if kind in asked
-            for name in _names(broker, kind)
+            for name in _names(ports, kind)
         ],
     )
 
 
-def _names(broker: Broker, kind: ResourceType) -> list[str]:
+def _names(ports: ConfigPorts, kind: ResourceType) -> list[str]:
     match kind:
         case ResourceType.TOPIC:
-            return [info.name for info in broker.metadata.topics()]
+            return [info.name for info in ports.metadata.topics()]
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
-            return [str(broker.node.node_id)]
+            return [str(ports.node.node_id)]
         case _:
-            return list(broker.metadata.configured(kind))
+            return list(ports.metadata.configured(kind))

@@ -16,25 +16,25 @@ from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
 from oncelog.protocol.generated.list_groups_response import ListedGroup, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 LISTED_IN_A_PIECE = 200
 
 
-def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
-    return broker.slices.begin(_list(broker, context, request), context.channel)
+def handle(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
+    return ports.slices.begin(_list(ports, context, request), context.channel)
 
 
-def _list(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
-    yield from broker.answer_memory.grow(context, broker.groups.count)
-    listed = yield from broker.groups.list_groups(request)
-    if not allows_cluster(broker, context, Operation.DESCRIBE, log=False):
+def _list(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
+    yield from ports.answer_memory.grow(context, ports.groups.count)
+    listed = yield from ports.groups.list_groups(request)
+    if not allows_cluster(ports, context, Operation.DESCRIBE, log=False):
         visible: list[ListedGroup] = []
         for groups in in_parts(listed, LISTED_IN_A_PIECE):
             visible += [
                 group
                 for group in groups
-                if allows(broker, context, Operation.DESCRIBE, GROUP, group.group_id, log=False)
+                if allows(ports, context, Operation.DESCRIBE, GROUP, group.group_id, log=False)
             ]
             yield
         listed = visible

@@ -32,7 +32,7 @@ from oncelog.protocol.generated.list_offsets_response import (
 from oncelog.types import IsolationLevel, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import PartitionPorts
 
 
 LATEST = -1
@@ -50,16 +50,18 @@ DEBUGGING_REPLICA = -2
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: ListOffsetsRequest
+    ports: PartitionPorts, context: RequestContext, request: ListOffsetsRequest
 ) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
-    looking = _look_up_each(broker, context, request)
+    looking = _look_up_each(ports, context, request)
     topics, most = request.topics, PARTITIONS_IN_A_PIECE
     if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
         return finished(looking)
-    return broker.slices.begin(looking, context.channel)
+    return ports.slices.begin(looking, context.channel)
 
 
-def _look_up_each(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> Work[ListOffsetsResponse]:
+def _look_up_each(
+    ports: PartitionPorts, context: RequestContext, request: ListOffsetsRequest
+) -> Work[ListOffsetsResponse]:
     isolated = request.isolation_level in ISOLATION_LEVELS
     seen: dict[str, Counter[int]] = {}
     hidden: set[str] = set()
@@ -67,7 +69,7 @@ def _look_up_each(broker: Broker, context: RequestContext, request: ListOffsetsR
         for topic, part in piece:
             if topic.name not in seen:
                 seen[topic.name] = Counter()
-                if not allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name):
+                if not allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name):
                     hidden.add(topic.name)
             seen[topic.name].update([asked.partition_index for asked in part])
         yield
@@ -80,7 +82,7 @@ def _look_up_each(broker: Broker, context: RequestContext, request: ListOffsetsR
             return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
         if not isolated or seen[topic.name][asked.partition_index] > 1:
             return _refused(asked, Error.INVALID_REQUEST)
-        return _answer(broker, context, request, topic.name, asked)
+        return _answer(ports, context, request, topic.name, asked)
 
     def is_first(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> bool:
         """Whether this is the partition's first occurrence; a repeated one is refused once."""
@@ -108,13 +110,13 @@ def _partitions(topic: ListOffsetsTopic) -> Sequence[ListOffsetsPartition]:
 
 
 def _answer(
-    broker: Broker, context: RequestContext, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
+    ports: PartitionPorts, context: RequestContext, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
     if asked.timestamp < 0 and context.api_version < FIRST_VERSION_OF.get(asked.timestamp, 0):
         return _refused(asked, Error.UNSUPPORTED_VERSION)
     if asked.timestamp < EARLIEST_PENDING_UPLOAD:
         return _refused(asked, Error.UNSUPPORTED_VERSION)
-    partition = broker.led_partition(context, TopicPartition(topic, asked.partition_index))
+    partition = ports.led_partition(context, TopicPartition(topic, asked.partition_index))
     if isinstance(partition, Error):
         return _refused(asked, partition)
     if partition.failed:

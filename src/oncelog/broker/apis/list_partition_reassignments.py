@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.protocol.generated.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from oncelog.protocol.generated.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 
-if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
-
 
 def handle(
-    broker: Broker, context: RequestContext, request: ListPartitionReassignmentsRequest
+    ports: object, context: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
     return ListPartitionReassignmentsResponse(error_code=Error.NONE, error_message=None, topics=[])

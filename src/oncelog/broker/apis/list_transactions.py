@@ -16,20 +16,22 @@ from oncelog.protocol.generated.list_transactions_request import ListTransaction
 from oncelog.protocol.generated.list_transactions_response import ListTransactionsResponse, TransactionState
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TransactionPorts
 
 LISTED_IN_A_PIECE = 200
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: ListTransactionsRequest
+    ports: TransactionPorts, context: RequestContext, request: ListTransactionsRequest
 ) -> Deferred[ListTransactionsResponse]:
-    return broker.slices.begin(_list(broker, context, request), context.channel)
+    return ports.slices.begin(_list(ports, context, request), context.channel)
 
 
-def _list(broker: Broker, context: RequestContext, request: ListTransactionsRequest) -> Work[ListTransactionsResponse]:
-    yield from broker.answer_memory.grow(context, broker.transactions.count)
-    found = yield from broker.transactions.list(
+def _list(
+    ports: TransactionPorts, context: RequestContext, request: ListTransactionsRequest
+) -> Work[ListTransactionsResponse]:
+    yield from ports.answer_memory.grow(context, ports.transactions.count)
+    found = yield from ports.transactions.list(
         context.now_ms,
         states=request.state_filters,
         producer_ids=request.producer_id_filters,
@@ -45,7 +47,7 @@ def _list(broker: Broker, context: RequestContext, request: ListTransactionsRequ
                 transaction_state=listing.state.label,
             )
             for listing in listings
-            if allows(broker, context, Operation.DESCRIBE, TRANSACTIONAL_ID, listing.transactional_id, log=False)
+            if allows(ports, context, Operation.DESCRIBE, TRANSACTIONAL_ID, listing.transactional_id, log=False)
         ]
         yield
     return ListTransactionsResponse(

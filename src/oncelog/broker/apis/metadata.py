@@ -34,7 +34,8 @@ from oncelog.protocol.generated.metadata_response import (
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TopicPorts
+    from oncelog.broker.security.access import AccessPorts
 
 NEVER_THROTTLED = MAX_SHORT
 """No version is refused: a topic over the quota is created, and the client waits."""
@@ -47,7 +48,7 @@ TOPICS_IN_A_PIECE = 10
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: MetadataRequest
+    ports: TopicPorts, context: RequestContext, request: MetadataRequest
 ) -> MetadataResponse | Deferred[MetadataResponse]:
     version = context.api_version
     if version < FIRST_VERSION_WITH_IDS_ASKED and any(
@@ -56,39 +57,39 @@ def handle(
         return _refused(request, Error.INVALID_REQUEST)
     if any(topic.name is None and topic.topic_id == ZERO_ID for topic in request.topics or ()):
         return _refused(request, Error.INVALID_REQUEST)
-    topics = broker.slices.begin(_topics(broker, context, request), context.channel)
-    return topics.map(lambda found: _respond(broker, context, request, found))
+    topics = ports.slices.begin(_topics(ports, context, request), context.channel)
+    return topics.map(lambda found: _respond(ports, context, request, found))
 
 
 def _respond(
-    broker: Broker, context: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
+    ports: TopicPorts, context: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
-    nodes, controller_id = broker.nodes.seen_by(context)
+    nodes, controller_id = ports.nodes.seen_by(context)
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
             for node in nodes
         ],
-        cluster_id=broker.metadata.cluster_id,
+        cluster_id=ports.metadata.cluster_id,
         controller_id=controller_id,
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = cluster_operations(broker, context)
+        response.cluster_authorized_operations = cluster_operations(ports, context)
     return response
 
 
-def cluster_operations(broker: Broker, context: RequestContext) -> int:
+def cluster_operations(ports: AccessPorts, context: RequestContext) -> int:
     """What the caller may do with the cluster; hidden from callers that may not describe it."""
-    if not allows_cluster(broker, context, Operation.DESCRIBE):
+    if not allows_cluster(ports, context, Operation.DESCRIBE):
         return 0
-    return authorized_operations(broker, context, CLUSTER, CLUSTER_NAME)
+    return authorized_operations(ports, context, CLUSTER, CLUSTER_NAME)
 
 
-def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
+def _topics(ports: TopicPorts, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
     found: list[MetadataResponseTopic] = []
     looked_at = partitions = 0
-    for describing in _each_topic(broker, context, request):
+    for describing in _each_topic(ports, context, request):
         topic = yield from describing
         looked_at += 1
         if topic is not None:
@@ -99,68 +100,68 @@ def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -
                 and topic.name is not None
                 and topic.error_code != Error.TOPIC_AUTHORIZATION_FAILED
             ):
-                topic.topic_authorized_operations = authorized_operations(broker, context, TOPIC, topic.name)
+                topic.topic_authorized_operations = authorized_operations(ports, context, TOPIC, topic.name)
         if looked_at >= TOPICS_IN_A_PIECE or partitions >= PARTITIONS_IN_A_PIECE:
-            yield from broker.answer_memory.grow(context, looked_at + partitions)
+            yield from ports.answer_memory.grow(context, looked_at + partitions)
             looked_at = partitions = 0
             yield
     return found
 
 
 def _each_topic(
-    broker: Broker, context: RequestContext, request: MetadataRequest
+    ports: TopicPorts, context: RequestContext, request: MetadataRequest
 ) -> Iterator[Work[MetadataResponseTopic | None]]:
     if request.topics is None or (not request.topics and context.api_version == 0):
-        for info in broker.metadata.topics():
-            yield _if_visible(broker, context, info)
+        for info in ports.metadata.topics():
+            yield _if_visible(ports, context, info)
         return
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_ID)
     if ids:
         # If any topic is requested by id, names are ignored.
-        yield from (_by_id(broker, context, topic_id) for topic_id in ids)
+        yield from (_by_id(ports, context, topic_id) for topic_id in ids)
         return
-    may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
+    may_create = request.allow_auto_topic_creation and ports.config.auto_create_topics_enable
     names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
     for name in names:
-        yield _by_name(broker, context, name, may_create=may_create)
+        yield _by_name(ports, context, name, may_create=may_create)
 
 
-def _if_visible(broker: Broker, context: RequestContext, info: TopicInfo) -> Work[MetadataResponseTopic | None]:
-    is_there = broker.metadata.topic_by_id(info.topic_id) is not None  # it may have been deleted meanwhile
-    if not is_there or not allows(broker, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
+def _if_visible(ports: TopicPorts, context: RequestContext, info: TopicInfo) -> Work[MetadataResponseTopic | None]:
+    is_there = ports.metadata.topic_by_id(info.topic_id) is not None  # it may have been deleted meanwhile
+    if not is_there or not allows(ports, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
         return None
-    return (yield from _described(broker, info))
+    return (yield from _described(ports, info))
 
 
-def _by_id(broker: Broker, context: RequestContext, topic_id: bytes) -> Work[MetadataResponseTopic]:
-    info = broker.metadata.topic_by_id(topic_id)
+def _by_id(ports: TopicPorts, context: RequestContext, topic_id: bytes) -> Work[MetadataResponseTopic]:
+    info = ports.metadata.topic_by_id(topic_id)
     if info is None:
         return MetadataResponseTopic(error_code=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-    if not allows(broker, context, Operation.DESCRIBE, TOPIC, info.name):
+    if not allows(ports, context, Operation.DESCRIBE, TOPIC, info.name):
         return MetadataResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=None, topic_id=topic_id)
-    return (yield from _described(broker, info))
+    return (yield from _described(ports, info))
 
 
-def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: bool) -> Work[MetadataResponseTopic]:
-    if not allows(broker, context, Operation.DESCRIBE, TOPIC, name):
+def _by_name(ports: TopicPorts, context: RequestContext, name: str, *, may_create: bool) -> Work[MetadataResponseTopic]:
+    if not allows(ports, context, Operation.DESCRIBE, TOPIC, name):
         return MetadataResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
-    info = broker.metadata.topic(name)
+    info = ports.metadata.topic(name)
     if info is not None:
-        return (yield from _described(broker, info))
+        return (yield from _described(ports, info))
     error = Error.UNKNOWN_TOPIC_OR_PARTITION
     if may_create and not (
-        allows_cluster(broker, context, Operation.CREATE, log=False)
-        or allows(broker, context, Operation.CREATE, TOPIC, name)
+        allows_cluster(ports, context, Operation.CREATE, log=False)
+        or allows(ports, context, Operation.CREATE, TOPIC, name)
     ):
         error = Error.TOPIC_AUTHORIZATION_FAILED
         return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
     if name_refusal(name) is not None:
         error = Error.INVALID_TOPIC_EXCEPTION
-    elif may_create and colliding_topic(name, (topic.name for topic in broker.metadata.topics())) is None:
-        may_change(broker, context, broker.config.num_partitions, NEVER_THROTTLED)
-        made = yield from broker.topics.auto_creating(name, broker.now_ms)
+    elif may_create and colliding_topic(name, (topic.name for topic in ports.metadata.topics())) is None:
+        may_change(ports, context, ports.config.num_partitions, NEVER_THROTTLED)
+        made = yield from ports.topics.auto_creating(name, ports.now_ms)
         if isinstance(made, TopicInfo):
-            return (yield from _described(broker, made))
+            return (yield from _described(ports, made))
         error = made
     return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
 
@@ -176,12 +177,12 @@ class PartitionState(NamedTuple):
     offline_replicas: list[int]
 
     @classmethod
-    def of(cls, broker: Broker, topic_partition: TopicPartition) -> PartitionState:
-        partition, node_id = broker.partition(topic_partition), broker.node.node_id
+    def of(cls, ports: TopicPorts, topic_partition: TopicPartition) -> PartitionState:
+        partition, node_id = ports.partition(topic_partition), ports.node.node_id
         epoch = partition.leader_epoch if partition is not None else -1
-        if partition is not None and partition.replicas is not None and broker.cluster is not None:
+        if partition is not None and partition.replicas is not None and ports.cluster is not None:
             replicas = partition.replicas
-            assigned, offline = list(replicas.assigned), broker.cluster.offline(replicas)
+            assigned, offline = list(replicas.assigned), ports.cluster.offline(replicas)
             if partition.failed or replicas.leader == NO_LEADER:
                 offline = assigned if partition.failed else offline
                 return cls(Error.LEADER_NOT_AVAILABLE, NO_LEADER, epoch, assigned, list(replicas.in_sync), offline)
@@ -191,12 +192,12 @@ class PartitionState(NamedTuple):
         return cls(Error.NONE, node_id, epoch, [node_id], [node_id], [])
 
 
-def _described(broker: Broker, info: TopicInfo) -> Work[MetadataResponseTopic]:
+def _described(ports: TopicPorts, info: TopicInfo) -> Work[MetadataResponseTopic]:
     partitions: list[MetadataResponsePartition] = []
     for index in range(info.partitions):
         if index % PARTITIONS_IN_A_PIECE == PARTITIONS_IN_A_PIECE - 1:
             yield
-        state = PartitionState.of(broker, TopicPartition(info.name, index))
+        state = PartitionState.of(ports, TopicPartition(info.name, index))
         partitions.append(
             MetadataResponsePartition(
                 error_code=state.error,

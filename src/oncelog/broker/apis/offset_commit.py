@@ -26,30 +26,30 @@ from oncelog.protocol.generated.offset_commit_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 FIRST_WITH_TOPIC_IDS = 10
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
+def handle(ports: GroupPorts, context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
     topics, most = request.topics, PARTITIONS_IN_A_PIECE
     few = len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most
-    return broker.commit_order.carry_out(context, request.group_id, _commit(broker, context, request), few=few)
+    return ports.commit_order.carry_out(context, request.group_id, _commit(ports, context, request), few=few)
 
 
 def _commit(
-    broker: Broker, context: RequestContext, request: OffsetCommitRequest
+    ports: GroupPorts, context: RequestContext, request: OffsetCommitRequest
 ) -> Work[Deferred[OffsetCommitResponse]]:
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     known: list[OffsetCommitRequestTopic] = []
     refused: list[OffsetCommitResponseTopic] = []
     looked_at = 0
     for topic in request.topics:
-        info = broker.metadata.topic_by_id(topic.topic_id) if by_id else broker.metadata.topic(topic.name)
+        info = ports.metadata.topic_by_id(topic.topic_id) if by_id else ports.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
         unknown = Error.UNKNOWN_TOPIC_ID if by_id and info is None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if (not by_id or info is not None) and not allows(
-            broker, context, Operation.READ, TOPIC, info.name if info is not None else topic.name
+            ports, context, Operation.READ, TOPIC, info.name if info is not None else topic.name
         ):
             info, count, unknown = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
         looked_at += 1 + len(topic.partitions)
@@ -71,7 +71,7 @@ def _commit(
         return Deferred.of(merged(OffsetCommitResponse()))
     caller = Caller(context.api_version, context.client_id, context.client_host)
     request.topics = known
-    answered = yield from broker.groups.commit_offsets(request, caller, broker.now_ms)
+    answered = yield from ports.groups.commit_offsets(request, caller, ports.now_ms)
     if refused:
         return answered.map(merged)
     if len(known) == 1 and len(known[0].partitions) == 1 and answered.succeeded:

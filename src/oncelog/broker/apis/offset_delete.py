@@ -22,17 +22,17 @@ from oncelog.protocol.generated.offset_delete_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest) -> Deferred[OffsetDeleteResponse]:
+def handle(ports: GroupPorts, context: RequestContext, request: OffsetDeleteRequest) -> Deferred[OffsetDeleteResponse]:
     known: list[OffsetDeleteRequestTopic] = []
     refused: list[OffsetDeleteResponseTopic] = []
     for topic in request.topics:
-        info = broker.metadata.topic(topic.name)
+        info = ports.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
         error = Error.UNKNOWN_TOPIC_OR_PARTITION
-        if not allows(broker, context, Operation.READ, TOPIC, topic.name):
+        if not allows(ports, context, Operation.READ, TOPIC, topic.name):
             info, count, error = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
         bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
         if bad or info is None:
@@ -47,4 +47,4 @@ def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest
             add_refused(response.topics, refused, lambda topic: topic.name)
         return response
 
-    return broker.groups.delete_offsets(request.replace(topics=known), context.now_ms).map(merged)
+    return ports.groups.delete_offsets(request.replace(topics=known), context.now_ms).map(merged)

@@ -33,7 +33,7 @@ from oncelog.protocol.generated.offset_fetch_response import (
 from oncelog.protocol.wire import ZERO_UUID
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 GROUPS_IN_A_PIECE = 50
 TOPICS_IN_A_PIECE = 100
@@ -43,12 +43,12 @@ FIRST_WITH_SEVERAL_GROUPS = 8
 FIRST_WITH_TOPIC_IDS = 10
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest) -> Deferred[OffsetFetchResponse]:
+def handle(ports: GroupPorts, context: RequestContext, request: OffsetFetchRequest) -> Deferred[OffsetFetchResponse]:
     short = _is_short(request)
-    fetching = _fetch_all(broker, context, request, short=short)
+    fetching = _fetch_all(ports, context, request, short=short)
     if short:
         return finished(fetching)
-    return broker.slices.begin(fetching, context.channel).flat_map(lambda answer: answer)
+    return ports.slices.begin(fetching, context.channel).flat_map(lambda answer: answer)
 
 
 def _is_short(request: OffsetFetchRequest) -> bool:
@@ -60,7 +60,7 @@ def _is_short(request: OffsetFetchRequest) -> bool:
 
 
 def _fetch_all(
-    broker: Broker, context: RequestContext, request: OffsetFetchRequest, *, short: bool
+    ports: GroupPorts, context: RequestContext, request: OffsetFetchRequest, *, short: bool
 ) -> Work[Deferred[OffsetFetchResponse]]:
     """With pauses if there are many partitions or groups; in one turn, not waiting for memory, if there are few."""
     if context.api_version >= FIRST_WITH_SEVERAL_GROUPS:
@@ -69,10 +69,10 @@ def _fetch_all(
         groups: list[FetchedOffsets] = []
         for part in in_parts(request.groups, GROUPS_IN_A_PIECE):
             for group in part:
-                groups.append((yield from fetch(broker, context, group, request.require_stable)))
+                groups.append((yield from fetch(ports, context, group, request.require_stable)))
                 if not short:
                     entries = sum([1 + len(topic.partitions) for topic in groups[-1].answer.topics])
-                    yield from broker.answer_memory.grow(context, 1 + entries)
+                    yield from ports.answer_memory.grow(context, 1 + entries)
             if len(part) == GROUPS_IN_A_PIECE:
                 yield
         return gather([group.settled for group in groups]).map(
@@ -84,7 +84,7 @@ def _fetch_all(
         else [OffsetFetchRequestTopics(t.name, ZERO_UUID, t.partition_indexes) for t in request.topics]
     )
     group = OffsetFetchRequestGroup(request.group_id, topics=topics)
-    fetched = yield from _fetch(broker, context, group, request.require_stable)
+    fetched = yield from _fetch(ports, context, group, request.require_stable)
     answer = yield from _single(fetched.answer, request, context.api_version)
     return fetched.settled.flat_map(
         lambda error: (
@@ -100,31 +100,31 @@ def _refused(group_id: str, error: Error) -> FetchedOffsets:
 
 
 def _fetch(
-    broker: Broker, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
+    ports: GroupPorts, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> Work[FetchedOffsets]:
-    if not allows(broker, context, Operation.DESCRIBE, GROUP, group.group_id):
+    if not allows(ports, context, Operation.DESCRIBE, GROUP, group.group_id):
         return _refused(group.group_id, Error.GROUP_AUTHORIZATION_FAILED)
-    if broker.authorizer is None:
-        return (yield from broker.groups.fetch_offsets(group, require_stable, context.now_ms))
+    if ports.authorizer is None:
+        return (yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms))
     refused: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         mine: list[OffsetFetchRequestTopics] = []
         for part in in_parts(group.topics, TOPICS_IN_A_PIECE):
             for topic in part:
-                if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name):
+                if allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name):
                     mine.append(topic)
                 else:
                     refused.append((yield from _all(topic, Error.TOPIC_AUTHORIZATION_FAILED)))
             if len(part) == TOPICS_IN_A_PIECE:
                 yield
         group = group.replace(topics=mine)
-    fetched = yield from broker.groups.fetch_offsets(group, require_stable, context.now_ms)
+    fetched = yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms)
     answer = fetched.answer
     if answer.error_code == Error.NONE:
         visible: list[OffsetFetchResponseTopics] = []
         for answers in in_parts(answer.topics, TOPICS_IN_A_PIECE):
             visible += [
-                topic for topic in answers if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name, log=False)
+                topic for topic in answers if allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name, log=False)
             ]
             if len(answers) == TOPICS_IN_A_PIECE:
                 yield
@@ -133,7 +133,7 @@ def _fetch(
 
 
 def _fetch_by_id(
-    broker: Broker, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
+    ports: GroupPorts, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> Work[FetchedOffsets]:
     """Offsets are stored by name: convert ids to names and back; all topics means those that still have an id."""
     unknown: list[OffsetFetchResponseTopics] = []
@@ -141,7 +141,7 @@ def _fetch_by_id(
         known: list[OffsetFetchRequestTopics] = []
         for part in in_parts(group.topics, TOPICS_IN_A_PIECE):
             for topic in part:
-                info = broker.metadata.topic_by_id(topic.topic_id)
+                info = ports.metadata.topic_by_id(topic.topic_id)
                 if info is not None:
                     known.append(OffsetFetchRequestTopics(info.name, topic.topic_id, topic.partition_indexes))
                 else:
@@ -149,11 +149,11 @@ def _fetch_by_id(
             if len(part) == TOPICS_IN_A_PIECE:
                 yield
         group = group.replace(topics=known)
-    fetched = yield from _fetch(broker, context, group, require_stable)
+    fetched = yield from _fetch(ports, context, group, require_stable)
     answer = fetched.answer
     if answer.error_code == Error.NONE:
         for topic_answer in answer.topics:
-            info = broker.metadata.topic(topic_answer.name)
+            info = ports.metadata.topic(topic_answer.name)
             topic_answer.topic_id = ZERO_UUID if info is None else info.topic_id
         answer.topics = [topic for topic in answer.topics if topic.topic_id != ZERO_UUID] + unknown
     return fetched

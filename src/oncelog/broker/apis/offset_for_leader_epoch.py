@@ -29,30 +29,30 @@ from oncelog.protocol.generated.offset_for_leader_epoch_response import (
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import PartitionPorts
 
 PARTITIONS_IN_A_PIECE = 50
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest
+    ports: PartitionPorts, context: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Deferred[OffsetForLeaderEpochResponse]:
-    return broker.slices.begin(_answer_each(broker, context, request), context.channel)
+    return ports.slices.begin(_answer_each(ports, context, request), context.channel)
 
 
 def _answer_each(
-    broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest
+    ports: PartitionPorts, context: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Work[OffsetForLeaderEpochResponse]:
-    sees_all = allows_cluster(broker, context, Operation.CLUSTER_ACTION, log=False)
+    sees_all = allows_cluster(ports, context, Operation.CLUSTER_ACTION, log=False)
     hidden: dict[str, bool] = {}
 
     def answer(topic: OffsetForLeaderTopic, asked: OffsetForLeaderPartition) -> EpochEndOffset:
         name = topic.topic
         if name not in hidden:
-            hidden[name] = not sees_all and not allows(broker, context, Operation.DESCRIBE, TOPIC, name)
+            hidden[name] = not sees_all and not allows(ports, context, Operation.DESCRIBE, TOPIC, name)
         if hidden[name]:
             return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-        return _answer(broker, context, name, asked)
+        return _answer(ports, context, name, asked)
 
     topics = yield from each_in_pieces(request.topics, _partitions, answer, PARTITIONS_IN_A_PIECE)
     return OffsetForLeaderEpochResponse(
@@ -64,8 +64,10 @@ def _partitions(topic: OffsetForLeaderTopic) -> Sequence[OffsetForLeaderPartitio
     return topic.partitions
 
 
-def _answer(broker: Broker, context: RequestContext, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    partition = broker.led_partition(context, TopicPartition(topic, asked.partition))
+def _answer(
+    ports: PartitionPorts, context: RequestContext, topic: str, asked: OffsetForLeaderPartition
+) -> EpochEndOffset:
+    partition = ports.led_partition(context, TopicPartition(topic, asked.partition))
     if isinstance(partition, Error):
         return _refused(asked, partition)
     error = Error.KAFKA_STORAGE_ERROR if partition.failed else partition.check_leader_epoch(asked.current_leader_epoch)

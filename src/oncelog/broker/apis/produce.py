@@ -24,7 +24,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse, ProduceResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ProducePorts
     from oncelog.broker.context import RequestContext
 
 PARTITIONS_AT_ONCE = 16
@@ -32,7 +32,7 @@ TOPICS_AT_ONCE = 200
 """Topics that are only checked, or answered, at a time."""
 
 
-def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
+def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
     """Append each partition's batch; the answer waits for the high watermark unless ``acks`` is 0.
 
     Resolves to None for acks=0, which has no answer; after an error the connection is closed, so that the producer
@@ -42,18 +42,18 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     if len(topics) > PARTITIONS_AT_ONCE or sum([len(topic.partition_data) for topic in topics]) > PARTITIONS_AT_ONCE:
         context.channel.hold()
         context.is_wide = True
-        chunks = broker.slices.begin(_append_each(broker, context, request)).flat_map(gather)
+        chunks = ports.slices.begin(_append_each(ports, context, request)).flat_map(gather)
         return chunks.flat_map(
-            lambda parts: broker.slices.begin(
+            lambda parts: ports.slices.begin(
                 _responding(context, request, list(chain.from_iterable(parts))), owner=context
             )
         )
-    whole_error = finished(_refuse_request(broker, context, request))
+    whole_error = finished(_refuse_request(ports, context, request))
     pairs = _pairs(request)
     if whole_error is not Error.NONE:
         appended = gather([Deferred.of(refused(data.index, whole_error)) for _, data in pairs])
     else:
-        answers = [broker.appends.append(context, request, topic, data) for topic, data in pairs]
+        answers = [ports.appends.append(context, request, topic, data) for topic, data in pairs]
         if len(answers) == 1 and request.acks != 0:
             return answers[0].map(lambda part: respond(version, request, [part]))
         appended = gather(answers)
@@ -67,16 +67,16 @@ def _pairs(request: ProduceRequest) -> list[tuple[TopicProduceData, PartitionPro
 
 
 def _append_each(
-    broker: Broker, context: RequestContext, request: ProduceRequest
+    ports: ProducePorts, context: RequestContext, request: ProduceRequest
 ) -> Work[list[Deferred[list[PartitionProduceResponse]]]]:
     """Some partitions at a time, with other requests in between; continues if the connection ends, as a request of
     few partitions would."""
-    whole_error = yield from _refuse_request(broker, context, request)
+    whole_error = yield from _refuse_request(ports, context, request)
     answers = []
     for part in in_parts(_pairs(request), PARTITIONS_AT_ONCE):
         yield from capacity_to_park(context)
         chunk = [
-            broker.appends.append(context, request, topic, data)
+            ports.appends.append(context, request, topic, data)
             if whole_error is Error.NONE
             else Deferred.of(refused(data.index, whole_error))
             for topic, data in part
@@ -102,7 +102,7 @@ def _responding(
     return response
 
 
-def _refuse_request(broker: Broker, context: RequestContext, request: ProduceRequest) -> Work[Error]:
+def _refuse_request(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Work[Error]:
     """The error of the request as a whole. On the way, all but the last entry of each partition are removed."""
     producers, partitions = set(), set()
     count = 0
@@ -117,7 +117,7 @@ def _refuse_request(broker: Broker, context: RequestContext, request: ProduceReq
         yield from _keep_last_entries(request)
     if producers and (
         request.transactional_id is None
-        or not allows(broker, context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
+        or not allows(ports, context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
     ):
         return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if len(producers) > 1:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.generated.sasl_handshake_response import SaslHandshakeResponse
 
-if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
 
-
-def handle(broker: Broker, context: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+def handle(ports: object, context: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
     return SaslHandshakeResponse(error_code=Error.ILLEGAL_SASL_STATE, mechanisms=[])

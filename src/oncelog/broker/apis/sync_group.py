@@ -16,13 +16,13 @@ from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 FIRST_WITH_PROTOCOL = 5
 
 
-def handle(broker: Broker, context: RequestContext, request: SyncGroupRequest) -> Deferred[SyncGroupResponse]:
+def handle(ports: GroupPorts, context: RequestContext, request: SyncGroupRequest) -> Deferred[SyncGroupResponse]:
     if context.api_version >= FIRST_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
         return Deferred.of(SyncGroupResponse(error_code=Error.INCONSISTENT_GROUP_PROTOCOL))
     caller = Caller(context.api_version, context.client_id, context.client_host)
-    return broker.groups.sync_group(request, caller, context.now_ms)
+    return ports.groups.sync_group(request, caller, context.now_ms)

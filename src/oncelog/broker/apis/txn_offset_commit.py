@@ -27,30 +27,30 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import GroupPorts
 
 FIRST_WITH_LOAD_IN_PROGRESS = 2
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest
+    ports: GroupPorts, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> Deferred[TxnOffsetCommitResponse]:
     topics, most = request.topics, PARTITIONS_IN_A_PIECE
     few = len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most
-    return broker.commit_order.carry_out(context, request.group_id, _commit(broker, context, request), few=few)
+    return ports.commit_order.carry_out(context, request.group_id, _commit(ports, context, request), few=few)
 
 
 def _commit(
-    broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest
+    ports: GroupPorts, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> Work[Deferred[TxnOffsetCommitResponse]]:
     known: list[TxnOffsetCommitRequestTopic] = []
     refused: list[TxnOffsetCommitResponseTopic] = []
     looked_at = 0
     for topic in request.topics:
-        info = broker.metadata.topic(topic.name)
+        info = ports.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
         error = Error.UNKNOWN_TOPIC_OR_PARTITION
-        if not allows(broker, context, Operation.READ, TOPIC, topic.name):
+        if not allows(ports, context, Operation.READ, TOPIC, topic.name):
             info, count, error = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
         looked_at += 1 + len(topic.partitions)
         good, bad = yield from within(topic.partitions, count)
@@ -76,5 +76,5 @@ def _commit(
         return Deferred.of(merged(TxnOffsetCommitResponse()))
     caller = Caller(context.api_version, context.client_id, context.client_host)
     commit = request.replace(topics=known)
-    answered = yield from broker.groups.commit_transactional_offsets(commit, caller, broker.now_ms)
+    answered = yield from ports.groups.commit_transactional_offsets(commit, caller, ports.now_ms)
     return answered.map(merged)

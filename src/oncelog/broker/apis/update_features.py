@@ -21,25 +21,25 @@ from oncelog.protocol.generated.update_features_request import UpdateFeaturesReq
 from oncelog.protocol.generated.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import ClusterPorts
 
 LAST_WITH_RESULTS = 1
 
 
-def handle(broker: Broker, context: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+def handle(ports: ClusterPorts, context: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     updates = {
         update.feature: FeatureUpdate(update.max_version_level, update.upgrade_type)
         for update in request.feature_updates
     }
-    levels = updated(broker.metadata.finalized_features.levels, updates, broker.node.node_id)
+    levels = updated(ports.metadata.finalized_features.levels, updates, ports.node.node_id)
     if isinstance(levels, Refusal):
         return UpdateFeaturesResponse(error_code=Error.INVALID_UPDATE_VERSION, error_message=levels.message)
     lowered = levels.get(TRANSACTION_VERSION, 0) < EPOCH_BUMP_VERSION
-    undecided = broker.transactions.undecided() if lowered else ()
+    undecided = ports.transactions.undecided() if lowered else ()
     if undecided:
         return UpdateFeaturesResponse(error_code=Error.INVALID_UPDATE_VERSION, error_message=_undecided(undecided))
     if not request.validate_only:
-        broker.metadata.finalize_features(levels)
+        ports.metadata.finalize_features(levels)
     return UpdateFeaturesResponse(
         error_code=Error.NONE,
         error_message=None,

@@ -21,19 +21,21 @@ from oncelog.protocol.generated.write_txn_markers_response import (
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.broker import Broker
+    from oncelog.broker.apis.ports import TransactionPorts
 
 
 def handle(
-    broker: Broker, context: RequestContext, request: WriteTxnMarkersRequest
+    ports: TransactionPorts, context: RequestContext, request: WriteTxnMarkersRequest
 ) -> Deferred[WriteTxnMarkersResponse]:
     # Topics without partitions are left out of the answer.
     named = [marker for marker in request.markers if any(topic.partition_indexes for topic in marker.topics)]
-    results = [_write(broker, context, marker) for marker in named]
+    results = [_write(ports, context, marker) for marker in named]
     return gather(results).map(lambda markers: WriteTxnMarkersResponse(markers=markers))
 
 
-def _write(broker: Broker, context: RequestContext, asked: WritableTxnMarker) -> Deferred[WritableTxnMarkerResult]:
+def _write(
+    ports: TransactionPorts, context: RequestContext, asked: WritableTxnMarker
+) -> Deferred[WritableTxnMarkerResult]:
     marker = TxnMarker(
         stamp=ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch),
         commit=asked.transaction_result,
@@ -43,7 +45,7 @@ def _write(broker: Broker, context: RequestContext, asked: WritableTxnMarker) ->
             TopicPartition(topic.name, partition) for topic in asked.topics for partition in topic.partition_indexes
         ),
     )
-    return broker.write_marker(marker, context.now_ms).map(
+    return ports.write_marker(marker, context.now_ms).map(
         lambda errors: WritableTxnMarkerResult(
             producer_id=asked.producer_id,
             topics=[

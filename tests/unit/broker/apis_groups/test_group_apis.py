@@ -12,6 +12,7 @@ from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import RequestContext
 from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.security.security_log import SecurityLog
 from oncelog.broker.security.session import Session
 from oncelog.broker.slices import Slices
 from oncelog.deferred import Deferred
@@ -54,8 +55,10 @@ class FakeBroker:
     def __init__(self) -> None:
         self.slices = Slices()
         self.answer_memory = AnswerMemory(RequestMemory(0, 0))
-        self.commit_order = CommitOrder(self)  # type: ignore[arg-type]
         self.authorizer = None
+        self.security_log = SecurityLog()
+        self.cluster = None
+        self.commit_order = CommitOrder(self)
         self.host = MemoryGroupHost({"t": 2})
         self.metadata = SimpleNamespace(
             topic=self.topic, topic_by_id=self.topic_by_id, finalized_features=features.HIGHEST

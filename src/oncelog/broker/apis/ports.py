@@ -1,0 +1,241 @@
+"""What handlers need of their broker, by kind; ``Broker`` has it all.
+
+A handler names the narrowest of these, so its unit test builds no broker. Imported for type checkers only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from oncelog.broker.config_changes import ConfigChangePorts
+from oncelog.broker.security.access import AccessPorts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from oncelog.acls import Acl
+    from oncelog.broker.answer_memory import AnswerMemory
+    from oncelog.broker.appending.pipeline import AppendPipeline
+    from oncelog.broker.cluster import Cluster
+    from oncelog.broker.commit_order import CommitOrder
+    from oncelog.broker.context import RequestContext
+    from oncelog.broker.fetch_sessions import FetchSessionCache
+    from oncelog.broker.log_manager import LogManager
+    from oncelog.broker.long_requests import LongRequests
+    from oncelog.broker.node import Node
+    from oncelog.broker.nodes import BrokerNodes
+    from oncelog.broker.partition import Partition
+    from oncelog.broker.purgatory import FetchPurgatory
+    from oncelog.broker.security.authorizer import Authorizer
+    from oncelog.broker.slices import Slices
+    from oncelog.broker.throttle import Throttle
+    from oncelog.broker.topics import Topics
+    from oncelog.config import BrokerConfig
+    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+    from oncelog.coordinator.transaction.host import TxnMarker
+    from oncelog.deferred import Deferred
+    from oncelog.errors import Error
+    from oncelog.metadata.store import MetadataStore
+    from oncelog.types import TopicPartition
+
+
+class LayerPorts(Protocol):
+    """Where the sources of a node's settings are."""
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def nodes(self) -> BrokerNodes: ...
+
+    @property
+    def node(self) -> Node: ...
+
+
+class TopicPorts(LayerPorts, AccessPorts, Protocol):
+    """Topics: what creates, changes, deletes and describes them."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def topics(self) -> Topics: ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...
+
+    @property
+    def throttle(self) -> Throttle | None: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
+class ConfigPorts(ConfigChangePorts, Protocol):
+    """Settings: what changes and describes them."""
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...
+
+
+class PartitionPorts(AccessPorts, Protocol):
+    """Partitions and their logs."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def logs(self) -> LogManager: ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+    def partitions(self) -> Mapping[TopicPartition, Partition]: ...
+
+    def led_partition(self, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error: ...
+
+
+class FetchPorts(AccessPorts, Protocol):
+    """Fetches, waiting ones included."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def fetches(self) -> FetchPurgatory: ...
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def long_requests(self) -> LongRequests: ...
+
+    @property
+    def fetch_sessions(self) -> FetchSessionCache: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
+class ProducePorts(AccessPorts, Protocol):
+    """Appends of producers."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def appends(self) -> AppendPipeline: ...
+
+
+class GroupPorts(AccessPorts, Protocol):
+    """Groups and their committed offsets."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def groups(self) -> GroupCoordinator: ...
+
+    @property
+    def commit_order(self) -> CommitOrder: ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...
+
+
+class TransactionPorts(AccessPorts, Protocol):
+    """Transactions."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def groups(self) -> GroupCoordinator: ...
+
+    @property
+    def transactions(self) -> TransactionCoordinator: ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...
+
+    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]: ...
+
+
+class SecurityPorts(Protocol):
+    """ACLs and SCRAM credentials."""
+
+    @property
+    def authorizer(self) -> Authorizer | None: ...
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...
+
+    def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None: ...
+
+
+class QuotaPorts(Protocol):
+    """Quotas of clients."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    def quotas_changed(self) -> None: ...
+
+
+class ClusterPorts(AccessPorts, Protocol):
+    """Nodes, and what holds for all of them."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def nodes(self) -> BrokerNodes: ...
+
+    @property
+    def topics(self) -> Topics: ...
+
+    @property
+    def transactions(self) -> TransactionCoordinator: ...
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory: ...

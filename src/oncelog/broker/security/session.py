@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from oncelog.broker.security.authorizer import ANONYMOUS
-from oncelog.log.results import FileSlice
-from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
     from oncelog.broker.node import Node
+    from oncelog.log.results import FileSlice
+    from oncelog.ports import Buffer
 
-
-Part = Buffer | FileSlice
+Part: TypeAlias = "Buffer | FileSlice"
 """A part of an answer: bytes in memory, or a range of a file that the server sends without copying."""
 
 

@@ -738,7 +738,12 @@ def _entity_of(text: str) -> QuotaEntity:
 
 
 def _opening_error(path: str, error: sqlite3.Error) -> MetadataError:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    extended = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    code = extended & 0xFF
+    if code == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return MetadataError(
+            f"cannot use the metadata file {path}: the disk is full: make room, then start again ({error})"
+        )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return MetadataError(f"{path} is in use by another broker; stop it or name another data folder")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):

@@ -209,15 +209,12 @@ def _locked_metadata(source: Path) -> Iterator[Path]:
     import fcntl
 
     path = source / FILE_NAME
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except OSError as error:
-        raise PromotionError(
-            f"{source} is no data folder of oncelog: cannot open {path.name}: {error.strerror}"
-        ) from error
+    descriptor, lock = _opened(path), fcntl.LOCK_EX
+    if descriptor is None:
+        descriptor, lock = _opened_for_reading(path), fcntl.LOCK_SH
     try:
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCK_BYTES, _LOCK_FIRST_BYTE)
+            fcntl.lockf(descriptor, lock | fcntl.LOCK_NB, _LOCK_BYTES, _LOCK_FIRST_BYTE)
         except OSError:
             raise PromotionError(f"{source} is in use by a broker; stop it first") from None
         with tempfile.TemporaryDirectory(prefix="oncelog-promote-") as scratch:
@@ -229,6 +226,24 @@ def _locked_metadata(source: Path) -> Iterator[Path]:
             yield copy
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> int | None:
+    """A descriptor for the lock; None if nothing may be written there: a snapshot of a volume, somebody else's."""
+    try:
+        return os.open(path, os.O_RDWR)
+    except FileNotFoundError as error:
+        raise PromotionError(f"{path.parent} is no data folder of oncelog: it has no {path.name}") from error
+    except OSError:
+        return None
+
+
+def _opened_for_reading(path: Path) -> int:
+    """A descriptor for a shared lock, which keeps brokers out as well."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise PromotionError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _plan(

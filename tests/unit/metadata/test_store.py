@@ -290,6 +290,20 @@ def test_a_damaged_file_is_refused(open_store: Open, tmp_path: Path, content: by
         open_store()
 
 
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE])
+def test_a_full_disk_is_named(open_store: Open, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """SQLite says "disk I/O error" of a file beside it that cannot grow."""
+
+    def refuse(store: MetadataStore, sync: bool) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = code
+        raise error
+
+    monkeypatch.setattr(MetadataStore, "_open", refuse)
+    with pytest.raises(MetadataError, match="the disk is full: make room, then start again"):
+        open_store()
+
+
 def test_another_programs_database_is_refused(open_store: Open, tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "metadata.sqlite")
     other.execute("CREATE TABLE theirs (x)")

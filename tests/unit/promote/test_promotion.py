@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +47,38 @@ def test_nothing_of_a_folder_that_was_only_started_is_left_behind(tmp_path: Path
         pass
     with planned(source, tmp_path / "node", addresses=Addresses(), settings={}, mode="copy", now_ms=0) as plan:
         assert plan.left_behind == ()
+
+
+@pytest.mark.parametrize("reason", [errno.EROFS, errno.EACCES])
+def test_a_data_folder_that_can_only_be_read_is_promoted(
+    reason: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A snapshot of a volume that is mounted read-only was told to be no data folder."""
+    source, open_any = tmp_path / "data", os.open
+    with oncelog.Broker(source):
+        pass
+
+    def open_read_only(path: Any, flags: int, *others: Any, **named: Any) -> int:
+        if flags & (os.O_RDWR | os.O_WRONLY) and Path(path).is_relative_to(source):
+            raise OSError(reason, os.strerror(reason), str(path))
+        return open_any(path, flags, *others, **named)
+
+    monkeypatch.setattr(os, "open", open_read_only)
+    with planned(source, tmp_path / "node", addresses=Addresses(), settings={}, mode="copy", now_ms=0) as plan:
+        promote(plan, "copy")
+    assert (tmp_path / "node" / "meta.properties").is_file()
+
+
+def test_a_data_folder_that_cannot_be_read_is_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()
+
+    def refuse(path: Any, flags: int) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert refusal(tmp_path / "data", tmp_path / "kafka").endswith("metadata.sqlite cannot be read: Permission denied")
 
 
 def test_a_target_beside_the_data_folder_may_be_written_with_dots(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.servers import Kafka, Oncelog, Server, running
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 
 BATCH = 131_072
 ROWS = 10_000

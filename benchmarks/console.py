@@ -19,7 +19,7 @@ from rich.table import Table
 
 import oncelog
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.support.running_console import BROWSERS, RunningConsole
 
 TOPICS = 1000

@@ -21,9 +21,9 @@ from benchmarks.raw import Caller, encode
 from benchmarks.requests import CELLS, cell
 from benchmarks.servers import Oncelog, free_port, running
 from oncelog.client.aio import Consumer, Producer
-from oncelog.client.core.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.metrics import NetworkMetrics, Sample
-from oncelog.client.core.producer_metrics import ProducerMetrics
+from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 

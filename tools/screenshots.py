@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.progress import Progress
 from oncelog.spark.reporting import ConsoleReporter

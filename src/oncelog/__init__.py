@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from oncelog.client.blocking import Admin, Consumer, Producer
-    from oncelog.client.core.admin_types import NewTopic
+    from oncelog.client.core.admin.admin_types import NewTopic
     from oncelog.embedded import Broker
     from oncelog.errors import KafkaError, OncelogError
     from oncelog.types import TopicPartition
@@ -26,7 +26,7 @@ _HOMES = {
     "Broker": "oncelog.embedded",
     "Consumer": "oncelog.client.blocking",
     "KafkaError": "oncelog.errors",
-    "NewTopic": "oncelog.client.core.admin_types",
+    "NewTopic": "oncelog.client.core.admin.admin_types",
     "OncelogError": "oncelog.errors",
     "Producer": "oncelog.client.blocking",
     "TopicPartition": "oncelog.types",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
 from struct import iter_unpack
@@ -106,3 +107,11 @@ def _long_java_hash(name: str) -> int:
     for (block,) in iter_unpack(">24xQ", number.to_bytes(blocks * _BLOCK_BYTES, "big")):
         value = (value * factor + block) & 0xFFFFFFFF
     return value - 0x100000000 if value >= 0x80000000 else value
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Partitions by topic, both in the order given."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return topics

@@ -18,7 +18,7 @@ import oncelog
 from oncelog.cli import doctor_here
 from oncelog.cli.findings import Finding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.errors import UnsupportedVersionError
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka

@@ -12,7 +12,7 @@ from typing import Any, cast
 import oncelog
 from oncelog.cli.top import Look, look, picture
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
 from tests.cli.conftest import ONCELOG, call
 from tests.conftest import RunningBroker

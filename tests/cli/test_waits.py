@@ -12,7 +12,7 @@ import pytest
 import oncelog
 from oncelog.cli import patience
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.cli.conftest import call
 
 TOLD = re.compile(r"still waiting for (\S+) \((.+)\), for \d+ s more at most: (.+)")

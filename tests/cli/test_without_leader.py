@@ -8,7 +8,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.conftest import RunningBroker
 
 

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer as ConfluentConsumer
 from confluent_kafka import TopicPartition as ConfluentPartition
 
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 
 P = ParamSpec("P")
 

@@ -14,7 +14,7 @@ import oncelog
 from oncelog.client.aio import ConsumerRebalanceListener
 from oncelog.client.background import Background, background
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.errors import (
     KafkaError,
     UnknownTopicOrPartitionError,

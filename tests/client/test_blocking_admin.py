@@ -7,7 +7,7 @@ import time
 import pytest
 
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.errors import (
     IllegalStateError,
     KafkaError,

@@ -13,7 +13,7 @@ import pytest
 from oncelog.client.aio import Admin, Producer
 from oncelog.client.aio.network import Network
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.wire import API_VERSIONS, FIND_COORDINATOR, METADATA, Answer, Failure
+from oncelog.client.core.connection.wire import API_VERSIONS, FIND_COORDINATOR, METADATA, Answer, Failure
 from oncelog.client.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_request_header, encode_response_header

@@ -12,7 +12,7 @@ import pytest
 import oncelog
 from oncelog.client.aio import Consumer, ConsumerRebalanceListener, Producer
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.client.errors import (
     CommitFailedError,
     ConsumerStoppedError,

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.client.reading import values
 from tests.conftest import RunningBroker
 

@@ -15,8 +15,8 @@ import oncelog
 from oncelog.aiokafka import AIOKafkaProducer
 from oncelog.client.aio import Consumer, Producer, reading, sending_arrow
 from oncelog.client.aio.reading import columns_of
-from oncelog.client.core.admin_types import NewTopic
-from oncelog.client.core.fetched import Chunk
+from oncelog.client.core.admin.admin_types import NewTopic
+from oncelog.client.core.consumer.fetched import Chunk
 from oncelog.client.core.structs import Columns
 from oncelog.client.errors import IllegalStateError, KafkaError, RecordTooLargeError, UnknownTopicOrPartitionError
 from oncelog.errors import Error

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from oncelog.client.aio import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import TransactionListing
-from oncelog.client.core.transaction_states import State
+from oncelog.client.core.admin.admin_types import TransactionListing
+from oncelog.client.core.transactions.transaction_states import State
 from oncelog.client.errors import (
     AbortableTransactionError,
     IllegalStateError,

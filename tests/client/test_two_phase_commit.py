@@ -11,7 +11,7 @@ import pytest
 from oncelog import Broker
 from oncelog.client import aio
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.errors import (
     FatalProducerError,
     IllegalStateError,

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
 from tests.support.running_console import RunningConsole

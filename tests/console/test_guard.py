@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import ConfigError
 from oncelog.spark.reporting import ConsoleReporter
 from tests.conftest import RunningBroker

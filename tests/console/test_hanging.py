@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.support.hanging import SETTINGS, leave_hanging
 from tests.support.running_console import RunningConsole
 

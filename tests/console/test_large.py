@@ -16,8 +16,8 @@ from oncelog import Broker
 from oncelog.client import aio
 from oncelog.client.aio.cluster import check
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
-from oncelog.client.core.wire import PRODUCE
+from oncelog.client.core.admin.admin_types import NewTopic
+from oncelog.client.core.connection.wire import PRODUCE
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Compression, Record, encode_batch
 from tests.support.running_console import RunningConsole

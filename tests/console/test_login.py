@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 import oncelog
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.console import sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.errors import ConfigError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import oncelog
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.console.test_guard import ask
 from tests.support.older_broker import older_broker
 from tests.support.running_console import RunningConsole

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker

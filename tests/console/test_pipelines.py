@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.progress import Progress
 from oncelog.spark.reporting import ConsoleReporter

@@ -11,7 +11,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.console.test_guard import Answer, ask
 from tests.support.running_console import RunningConsole
 

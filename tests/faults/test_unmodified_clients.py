@@ -18,7 +18,7 @@ from confluent_kafka import Producer as ConfluentProducer
 
 import oncelog
 from oncelog.client.blocking import Admin, Consumer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
 
 T = TypeVar("T")

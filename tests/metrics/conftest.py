@@ -10,7 +10,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.batches import batch
 from oncelog.conformance.wire import Connection
 from oncelog.errors import Error

@@ -6,7 +6,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.expect import eventually
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.exposition import Kind

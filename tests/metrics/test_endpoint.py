@@ -13,7 +13,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection

@@ -17,7 +17,7 @@ from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permissio
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 from oncelog.client.blocking import Admin as BlockingAdmin
-from oncelog.client.core.admin_types import TopicDescription
+from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.conformance.batches import TRANSACTIONAL, batch
 from oncelog.conformance.transactions import new_pid
 from oncelog.conformance.wire import Connection

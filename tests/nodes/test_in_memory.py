@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 
 DELAY = "group.initial.rebalance.delay.ms"
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import NewTopic as ConfluentTopic
 
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.conformance.batches import batch
 from oncelog.conformance.bodies import Position
 from oncelog.conformance.wire import Connection

@@ -10,7 +10,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import Error, KafkaError
 from oncelog.types import TopicPartition
 from tests.client.reading import values

@@ -8,7 +8,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.errors import Error, KafkaError
 
 SMALL, LIMIT, MAX_CONNECTIONS = "1000", "message.max.bytes", "max.connections"

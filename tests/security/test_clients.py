@@ -24,7 +24,7 @@ import oncelog
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client import blocking
 from oncelog.client.aio import Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
 from oncelog.client.errors import TopicAuthorizationFailedError
 from oncelog.conformance.expect import eventually

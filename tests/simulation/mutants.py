@@ -84,7 +84,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
 CLIENT: Sequence[Mutant] = (
     Mutant(
         "what an aborted first transaction had read is passed over",
-        "client.core.subscription:Subscription.rewind",
+        "client.core.consumer.subscription:Subscription.rewind",
         "state.seek(state.began)",
         "pass",
         scenes=("aborted_copies",),
@@ -92,7 +92,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "a retry is renumbered",
-        "client.core.transaction_manager:TransactionManager.may_drain",
+        "client.core.transactions.transaction_manager:TransactionManager.may_drain",
         "return sequence.first_in_flight == batch.sequence",
         "sequence.remove(batch)",
         scenes=("impatient",),
@@ -100,7 +100,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "a retry goes behind newer batches",
-        "client.core.accumulator:Accumulator.put_back",
+        "client.core.batches.accumulator:Accumulator.put_back",
         "queue.insert(position, batch)",
         "queue.append(batch)",
         scenes=("loose",),
@@ -108,7 +108,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "a new epoch begins while an old batch may be stored",
-        "client.core.transaction_manager:TransactionManager._bump_locally",
+        "client.core.transactions.transaction_manager:TransactionManager._bump_locally",
         "if not all(batch.refused for batch in self.book.of(partition).in_flight):",
         "if False:",
         scenes=("expiry",),
@@ -116,7 +116,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "a failed record does not abort its transaction",
-        "client.core.transaction_manager:TransactionManager.failed",
+        "client.core.transactions.transaction_manager:TransactionManager.failed",
         "self._to_abortable(error)",
         "pass",
         scenes=("impatient",),
@@ -124,7 +124,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "the end of a transaction does not wait for its records",
-        "client.core.transaction_manager:TransactionManager.poll",
+        "client.core.transactions.transaction_manager:TransactionManager.poll",
         "if self._accumulator.incomplete:",
         "if False:",
         scenes=("coordinator",),
@@ -132,7 +132,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "a transaction's end keeps the old epoch",
-        "client.core.transaction_manager:TransactionManager._transaction_over",
+        "client.core.transactions.transaction_manager:TransactionManager._transaction_over",
         "if stamp is not None:",
         "if False:",
         scenes=("coordinator",),
@@ -140,7 +140,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "an aborted batch is shown if it is alone",
-        "client.core.read_committed:AbortedFilter.keeps",
+        "client.core.consumer.read_committed:AbortedFilter.keeps",
         "self._pending[0][0] <= header.last_offset",
         "self._pending[0][0] < header.last_offset",
         scenes=("coordinator",),
@@ -148,7 +148,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "an abort marker does not end the skipping",
-        "client.core.read_committed:AbortedFilter.keeps",
+        "client.core.consumer.read_committed:AbortedFilter.keeps",
         "if control_type is ControlType.ABORT:",
         "if False:",
         scenes=("coordinator",),
@@ -156,7 +156,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "the reader does not look at aborted transactions",
-        "client.core.fetcher:Fetcher._keep",
+        "client.core.consumer.fetcher:Fetcher._keep",
         "if self._config.read_committed:",
         "if False:",
         scenes=("coordinator",),
@@ -164,7 +164,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "an answer for a position that was left is taken",
-        "client.core.fetcher:Fetcher._take",
+        "client.core.consumer.fetcher:Fetcher._take",
         "if state is None or state.version != asked[0] or state.fetch_position != asked[1]:",
         "if state is None:",
         scenes=("impatient",),
@@ -172,7 +172,7 @@ CLIENT: Sequence[Mutant] = (
     ),
     Mutant(
         "the position passes the end of what was fetched",
-        "client.core.fetcher:Fetcher._keep",
+        "client.core.consumer.fetcher:Fetcher._keep",
         "kept, last.next_offset,",
         "kept, last.next_offset + (len(headers) > 3),",
         scenes=("coordinator",),

@@ -14,11 +14,11 @@ from typing import Any
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.coordinator import CoordinatorType
-from oncelog.client.core.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
+from oncelog.client.core.connection.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE
 from oncelog.client.core.errors import error_for, error_of
-from oncelog.client.core.transaction_requests import TV1_HIGHEST_PRODUCE, Outcome, Request, TxnRequests
-from oncelog.client.core.wire import NO_LIMIT, PRODUCE
+from oncelog.client.core.transactions.transaction_requests import TV1_HIGHEST_PRODUCE, Outcome, Request, TxnRequests
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import BatchBuilder

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from oncelog.broker.appending.large_writes import LARGE_WRITE_BYTES
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.log import checkpoints
 from oncelog.records.batch import decode_records

@@ -22,8 +22,8 @@ if sys.orig_argv[1:] == ["-m", "pyspark.daemon", "pyspark.worker"]:
         "oncelog.client.aio.admin_topics",
         "oncelog.client.aio.batch_transaction",
         "oncelog.client.background",
-        "oncelog.client.core.read_committed",
-        "oncelog.client.core.transaction_manager",
+        "oncelog.client.core.consumer.read_committed",
+        "oncelog.client.core.transactions.transaction_manager",
         "oncelog.records.arrow",
     ):
         importlib.import_module(_name)

@@ -30,7 +30,9 @@ LARGE_CLASSES = {
     "oncelog/client/aio/consumer.py:Consumer": "the public interface: each method a short delegation",
     "oncelog/client/blocking/consumer.py:Consumer": "the public interface: each method a short delegation",
     "oncelog/client/blocking/producer.py:Producer": "the public interface: each method a short delegation",
-    "oncelog/client/core/transaction_manager.py:TransactionManager": "one state machine, an entry for each event",
+    "oncelog/client/core/transactions/transaction_manager.py:TransactionManager": (
+        "one state machine, an entry for each event"
+    ),
     "oncelog/log/partition_log.py:PartitionLog": "appending, cutting and flushing change the same few offsets together",
     "oncelog/log/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
     "oncelog/metadata/store.py:MetadataStore": "one SQLite file: every table with its few statements, one transaction",
@@ -66,8 +68,8 @@ COMPLEX_FUNCTIONS = {
     "oncelog/client/aio/positions.py:_find": ONE_LOOP,
     "oncelog/client/blocking/producer.py:_pump": HOT,
     "oncelog/client/blocking/producer.py:send": HOT,
-    "oncelog/client/core/fetcher.py:poll": ONE_LOOP,
-    "oncelog/client/core/sender.py:_settle": EACH_FIELD,
+    "oncelog/client/core/consumer/fetcher.py:poll": ONE_LOOP,
+    "oncelog/client/core/producer/sender.py:_settle": EACH_FIELD,
     "oncelog/conformance/bodies.py:fetch_body": EACH_FIELD,
     "oncelog/coordinator/group/consumer_rules.py:invalid_heartbeat": IN_KAFKAS_ORDER,
     "oncelog/faults/proxy.py:_request": ONE_LOOP,

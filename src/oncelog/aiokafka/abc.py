@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from oncelog.client.core.subscription import ConsumerRebalanceListener
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
 
 
 class AbstractTokenProvider(ABC):

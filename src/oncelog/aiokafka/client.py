@@ -15,7 +15,7 @@ from oncelog.client.aio.cluster import Cluster, settled
 from oncelog.client.aio.settings import split_settings
 from oncelog.client.core import arguments
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.metadata import ClusterMetadata
+from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import ConfigError
 

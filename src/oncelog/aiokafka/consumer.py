@@ -21,6 +21,7 @@ from oncelog.aiokafka.errors import (
 from oncelog.client.aio.cluster import UnknownPartition
 from oncelog.client.aio.consumer import Consumer
 from oncelog.client.core import arguments
+from oncelog.client.core.consumer.subscription import TopicPattern
 from oncelog.client.core.structs import (
     ConsumerRecord,
     OffsetAndMetadata,
@@ -29,7 +30,6 @@ from oncelog.client.core.structs import (
     ReadV,
     TopicPartition,
 )
-from oncelog.client.core.subscription import TopicPattern
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import MAX_INT
 

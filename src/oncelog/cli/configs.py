@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oncelog.client.blocking import Admin
-    from oncelog.client.core.admin_types import ConfigResource
+    from oncelog.client.core.admin.admin_types import ConfigResource
 
 KINDS = ("topic", "broker", "group")
 DEFAULT_BROKER = "default"
@@ -89,7 +89,7 @@ def alter(
 
 def _unknown(admin: Admin, broker: str, names: Sequence[str]) -> list[str]:
     """Warnings about names that brokers accept without knowing them, because a plugin may."""
-    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
     from oncelog.settings import nearest
 
     if broker == DEFAULT_BROKER:
@@ -107,7 +107,7 @@ def _unknown(admin: Admin, broker: str, names: Sequence[str]) -> list[str]:
 
 
 def _resource(kind: str, name: str) -> ConfigResource:
-    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 
     if kind == "broker":
         if name != DEFAULT_BROKER and not name.isdecimal():

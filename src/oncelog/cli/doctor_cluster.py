@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from oncelog.cli.findings import Finding, bad, warn
 from oncelog.cli.output import counted
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
+from oncelog.client.core.admin.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 

@@ -220,7 +220,7 @@ def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, fai
 def _check_topic(cluster: Cluster, topic: str, partition: int | None) -> None:
     """Refuse a topic that neither exists nor would be created by the broker, and a partition that it does not have."""
     from oncelog.client.blocking import Admin
-    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
     from oncelog.client.errors import UnknownTopicOrPartitionError
 
     with Admin(config=cluster.admin_settings()) as admin:

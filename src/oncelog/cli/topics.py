@@ -72,7 +72,7 @@ def create(
     Example:
       oncelog topics create orders --partitions 6 --set-config retention.ms=86400000
     """
-    from oncelog.client.core.admin_types import NewTopic
+    from oncelog.client.core.admin.admin_types import NewTopic
 
     properties = named_values("--set-config", configs)
     with cluster.admin() as admin:
@@ -108,7 +108,7 @@ def describe(cluster: Cluster, names: tuple[str, ...]) -> None:
 
 
 def _described(admin: Admin, names: Sequence[str] | None) -> list[dict[str, Any]]:
-    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
     from oncelog.types import TopicPartition
 
     topics = admin.describe_topics(names)
@@ -182,7 +182,7 @@ def alter(
     Example:
       oncelog topics alter orders --partitions 12 --set-config retention.ms=3600000
     """
-    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 
     changes: dict[str, str | None] = {**named_values("--set-config", configs), **dict.fromkeys(deleted)}
     if partitions is None and not changes:
@@ -245,7 +245,7 @@ def configs(cluster: Cluster, name: str) -> None:
     Example:
       oncelog topics configs orders
     """
-    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 
     resource = ConfigResource(ConfigResourceType.TOPIC, name)
     with cluster.admin() as admin:

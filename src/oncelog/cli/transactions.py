@@ -19,7 +19,7 @@ from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_par
 if TYPE_CHECKING:
     from oncelog.client import aio
     from oncelog.client.blocking import Admin
-    from oncelog.client.core.admin_types import ProducerState, TransactionDescription
+    from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription
     from oncelog.records.batch import Record
 
 Row = dict[str, object]
@@ -302,7 +302,7 @@ def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
     """
     from oncelog.client.blocking import Producer
     from oncelog.client.core.config import ProducerConfig
-    from oncelog.client.core.two_phase import stamp_of
+    from oncelog.client.core.transactions.two_phase import stamp_of
 
     try:
         stamp_of(token)  # before the producer is fenced

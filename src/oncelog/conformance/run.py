@@ -17,7 +17,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import ProducerState
+from oncelog.client.core.admin.admin_types import ProducerState
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.structs import TopicPartition
 from oncelog.demo.processes import Child
 from oncelog.demo.proof import read_topic

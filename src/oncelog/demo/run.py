@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.demo.flights import read_flights
 from oncelog.demo.history import Span, transaction_history
 from oncelog.demo.observed_source import CommitStep, Journal

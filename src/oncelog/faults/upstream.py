@@ -16,7 +16,7 @@ from oncelog.client.aio.sasl import authenticate
 from oncelog.client.aio.tls import ssl_context
 from oncelog.client.aio.tokens import Tokens
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.wire import Api
+from oncelog.client.core.connection.wire import Api
 from oncelog.errors import OncelogError
 from oncelog.protocol.framing import decode_response_header, encode_request_header
 from oncelog.protocol.wire import Message

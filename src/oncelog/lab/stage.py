@@ -15,7 +15,7 @@ from oncelog.client import aio
 from oncelog.client.aio.log_reader import stored_batches
 from oncelog.client.background import background
 from oncelog.client.blocking import Admin, Producer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
 from oncelog.client.core.errors import UnknownTopicOrPartitionError
 from oncelog.conformance.batches import Batch

@@ -12,7 +12,7 @@ from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.batch_transaction import ReadyBatch
 from oncelog.client.aio.log_reader import Stored, fetch_stored
 from oncelog.client.aio.offsets import EARLIEST
-from oncelog.client.core.read_committed import AbortedFilter, control_type_of
+from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView

@@ -18,7 +18,7 @@ from typing import TypeVar
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import fetch_stored
 from oncelog.client.aio.offsets import EARLIEST, LATEST
-from oncelog.client.core.admin_types import TopicDescription
+from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView, Sample, choose_cut

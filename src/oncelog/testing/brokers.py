@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.embedded import Broker
 
 if TYPE_CHECKING:

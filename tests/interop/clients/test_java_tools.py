@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 
 from oncelog import Admin, Broker
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.batches import batch, now_ms
 from oncelog.conformance.wire import Connection
 from tests.client.reading import values

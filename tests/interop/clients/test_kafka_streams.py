@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from oncelog import Admin, Broker
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.interop.clients.java_programs import start_program
 from tests.interop.clients.python_clients import wait_for
 

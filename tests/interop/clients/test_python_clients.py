@@ -11,7 +11,7 @@ import pytest
 from kafka.errors import CommitFailedError
 
 from oncelog import Admin, Broker, TopicPartition
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from tests.interop.clients.python_clients import (
     AioKafka,
     Client,

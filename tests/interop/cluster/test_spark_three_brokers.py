@@ -19,7 +19,7 @@ from time import monotonic
 import pytest
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.expect import eventually
 from oncelog.spark.progress import Progress
 from tests.class_archive import QUICK_START

@@ -15,7 +15,7 @@ from time import monotonic
 import pytest
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.interop.cluster.actors import PARTITIONS, Actor, Copy, Reader, Sender, Transactions

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from oncelog import Admin, Broker, Consumer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.transactions import Transactional, new_pid

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.client.core.wire import METADATA, PRODUCE
+from oncelog.client.core.connection.wire import METADATA, PRODUCE
 from oncelog.errors import Error
 from tests.unit.client.core.kafka_partition import KafkaPartition, serve
 from tests.unit.client.core.producers import ProducerCore, picture, refuse

@@ -10,7 +10,7 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import Record, encode_batch

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, Sink, Source
 from oncelog.spark.pipeline.running import RunSettings, start
 from tests.conftest import RunningBroker

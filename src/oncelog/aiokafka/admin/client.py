@@ -26,9 +26,10 @@ from oncelog.aiokafka.admin.responses import (
 )
 from oncelog.aiokafka.client import check_security, warn_of_no_effect
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core import admin_arguments, admin_types, arguments
-from oncelog.client.core.admin_types import CONFIG_SOURCES
-from oncelog.client.core.coordinator import CoordinatorType
+from oncelog.client.core import arguments
+from oncelog.client.core.admin import admin_arguments, admin_types
+from oncelog.client.core.admin.admin_types import CONFIG_SOURCES
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 

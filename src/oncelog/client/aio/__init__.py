@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from oncelog.client.aio.admin import Admin
     from oncelog.client.aio.consumer import Consumer
     from oncelog.client.aio.producer import Producer
+    from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
     from oncelog.client.core.structs import (
         ConsumerGroupMetadata,
         ConsumerRecord,
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
         RecordMetadata,
         TopicPartition,
     )
-    from oncelog.client.core.subscription import ConsumerRebalanceListener
 
 _HOMES = {
     "Admin": ("oncelog.client.aio.admin", "Admin"),
     "Consumer": ("oncelog.client.aio.consumer", "Consumer"),
     "ConsumerGroupMetadata": ("oncelog.client.core.structs", "ConsumerGroupMetadata"),
-    "ConsumerRebalanceListener": ("oncelog.client.core.subscription", "ConsumerRebalanceListener"),
+    "ConsumerRebalanceListener": ("oncelog.client.core.consumer.subscription", "ConsumerRebalanceListener"),
     "ConsumerRecord": ("oncelog.client.core.structs", "ConsumerRecord"),
     "OffsetAndMetadata": ("oncelog.client.core.structs", "OffsetAndMetadata"),
     "OffsetAndTimestamp": ("oncelog.client.core.structs", "OffsetAndTimestamp"),

@@ -11,7 +11,7 @@ from oncelog.client.aio.admin_replicas import ReplicasAdmin
 from oncelog.client.aio.admin_security import SecurityAdmin
 from oncelog.client.aio.admin_topics import TopicsAdmin
 from oncelog.client.aio.admin_transactions import TransactionsAdmin
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 
 
 class Admin(TopicsAdmin, ReplicasAdmin, GroupsAdmin, TransactionsAdmin, SecurityAdmin):

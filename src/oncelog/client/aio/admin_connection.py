@@ -14,7 +14,7 @@ from oncelog.client.aio.offsets import GroupOffsets
 from oncelog.client.aio.settings import config_of
 from oncelog.client.core import arguments
 from oncelog.client.core.config import AdminConfig
-from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.errors import IllegalStateError
 
 if TYPE_CHECKING:

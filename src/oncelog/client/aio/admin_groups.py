@@ -8,11 +8,10 @@ from typing import Any, TypeVar
 from oncelog.client.aio.admin_connection import AdminConnection
 from oncelog.client.aio.cluster import check
 from oncelog.client.core import arguments
-from oncelog.client.core.admin_types import GroupDescription, GroupListing, MemberDescription
+from oncelog.client.core.admin.admin_types import GroupDescription, GroupListing, MemberDescription
+from oncelog.client.core.connection.wire import Api
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
-from oncelog.client.core.transaction_requests import by_topic
-from oncelog.client.core.wire import Api
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
@@ -25,6 +24,7 @@ from oncelog.protocol.generated.offset_delete_request import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from oncelog.types import by_topic
 
 T = TypeVar("T")
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from oncelog.client.aio.admin_connection import AdminConnection
 from oncelog.client.aio.cluster import UnknownPartition, check
-from oncelog.client.core import admin_arguments, arguments
-from oncelog.client.core.admin_types import PartitionReassignment
+from oncelog.client.core import arguments
+from oncelog.client.core.admin import admin_arguments
+from oncelog.client.core.admin.admin_types import PartitionReassignment
+from oncelog.client.core.connection.wire import Api
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.structs import TopicPartition
-from oncelog.client.core.transaction_requests import by_topic
-from oncelog.client.core.wire import Api
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_partition_reassignments_request import (
@@ -27,6 +27,7 @@ from oncelog.protocol.generated.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from oncelog.protocol.generated.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from oncelog.types import by_topic
 
 ALTER_REASSIGNMENTS = Api(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 1)
 LIST_REASSIGNMENTS = Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin_connection import AdminConnection
-from oncelog.client.core import admin_arguments, arguments
+from oncelog.client.core import arguments
+from oncelog.client.core.admin import admin_arguments
+from oncelog.client.core.connection.wire import Api
 from oncelog.client.core.errors import error_for, error_of
-from oncelog.client.core.wire import Api
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from oncelog.client.aio.admin_connection import AdminConnection
 from oncelog.client.aio.cluster import UnknownPartition, check
 from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, list_offsets
-from oncelog.client.core import admin_arguments, arguments
-from oncelog.client.core.admin_types import (
+from oncelog.client.core import arguments
+from oncelog.client.core.admin import admin_arguments
+from oncelog.client.core.admin.admin_types import (
     CONFIG_SOURCES,
     ClusterDescription,
     ConfigEntry,
@@ -21,10 +22,9 @@ from oncelog.client.core.admin_types import (
     RecordsToDelete,
     TopicDescription,
 )
+from oncelog.client.core.connection.wire import METADATA, Api
 from oncelog.client.core.errors import IllegalStateError, error_for, error_of, topic_error
 from oncelog.client.core.structs import TopicPartition
-from oncelog.client.core.transaction_requests import by_topic
-from oncelog.client.core.wire import METADATA, Api
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
@@ -54,6 +54,7 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
+from oncelog.types import by_topic
 
 FEATURES = Api(ApiKey.API_VERSIONS, 3, 4)
 CREATE_TOPICS = Api(ApiKey.CREATE_TOPICS, 2, 7)

@@ -8,12 +8,11 @@ from typing import TypeVar
 from oncelog.client.aio.admin_connection import AdminConnection
 from oncelog.client.aio.cluster import check
 from oncelog.client.core import arguments
-from oncelog.client.core.admin_types import ProducerState, TransactionDescription, TransactionListing
-from oncelog.client.core.coordinator import CoordinatorType
+from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription, TransactionListing
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
+from oncelog.client.core.connection.wire import INIT_PRODUCER_ID, Api
 from oncelog.client.core.errors import IllegalStateError, error_for, error_of
 from oncelog.client.core.structs import TopicPartition
-from oncelog.client.core.transaction_requests import by_topic
-from oncelog.client.core.wire import INIT_PRODUCER_ID, Api
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
@@ -26,6 +25,7 @@ from oncelog.protocol.generated.write_txn_markers_request import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from oncelog.types import by_topic
 
 T = TypeVar("T")
 

@@ -18,7 +18,9 @@ from oncelog.client.aio.network import Network
 from oncelog.client.aio.telling import waiting
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicPicture
+from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build
 from oncelog.client.core.errors import (
     IllegalStateError,
     KafkaTimeoutError,
@@ -27,9 +29,7 @@ from oncelog.client.core.errors import (
     error_of,
     topic_error,
 )
-from oncelog.client.core.metadata import NO_NODE, ClusterMetadata, TopicPicture
 from oncelog.client.core.waiting import retried
-from oncelog.client.core.wire import NO_LIMIT, Api, Build
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.wire import Message

@@ -1,9 +1,9 @@
 """One connection to a broker: opens, negotiates versions, logs in; then sends frames and matches answers by order.
 
 Called by the network. Every request given to a connection is answered exactly once: with the broker's answer, or with a
-:class:`~oncelog.client.core.wire.Failure` if it cannot be encoded, waits longer than its timeout, or is under way when
-    the connection breaks. Failures are delivered from the event loop, each in a call of its own, so that a bug in one
-    caller does not cost the others their answers.
+:class:`~oncelog.client.core.connection.wire.Failure` if it cannot be encoded, waits longer than its timeout, or is
+under way when the connection breaks. Failures are delivered from the event loop, each in a call of its own, so that a
+bug in one caller does not cost the others their answers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from oncelog.client.aio.handshake import looks_like_tls, refusal, silence
 from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.connection.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.releases import OLDEST, first_with, is_too_old
-from oncelog.client.core.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.framing import decode_response_header, encode_request_header, peek_correlation_id

@@ -28,10 +28,11 @@ from oncelog.client.aio.waits import Waits
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.consumer.fetched import Deserializer
+from oncelog.client.core.consumer.fetcher import Fetcher
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, Reset, Subscription, TopicPattern
 from oncelog.client.core.errors import ConsumerStoppedError, IllegalStateError
-from oncelog.client.core.fetched import Deserializer
-from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.metrics import Metrics
 from oncelog.client.core.structs import (
     Columns,
@@ -43,7 +44,6 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
-from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription, TopicPattern
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -1,7 +1,7 @@
 """A consumer's membership of its group, its committed positions, and the program's rebalance listener.
 
 Called by the asyncio consumer, which makes one each time it joins the group, and by the membership, whose
-:class:`~oncelog.client.core.membership.Host` this is. A consumer's commits are sent one at a time.
+:class:`~oncelog.client.core.group.membership.Host` this is. A consumer's commits are sent one at a time.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from oncelog.client.aio.held import HeldRecords
 from oncelog.client.aio.offsets import GroupOffsets
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.consumer_group_member import ConsumerGroupMember
-from oncelog.client.core.consumer_metrics import ConsumerMetrics
-from oncelog.client.core.fetcher import Fetcher
-from oncelog.client.core.group_member import GroupMember
-from oncelog.client.core.membership import Membership
+from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.consumer.fetcher import Fetcher
+from oncelog.client.core.consumer.subscription import Subscription
+from oncelog.client.core.group.consumer_group_member import ConsumerGroupMember
+from oncelog.client.core.group.group_member import GroupMember
+from oncelog.client.core.group.membership import Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
-from oncelog.client.core.subscription import Subscription
 from oncelog.deferred import Deferred
 from oncelog.errors import KafkaError
 

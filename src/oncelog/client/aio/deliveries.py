@@ -11,9 +11,9 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError
-from oncelog.client.core.producer_metrics import ProducerMetrics
+from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
 

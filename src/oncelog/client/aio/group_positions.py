@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core.admin_types import GroupDescription, MemberDescription
+from oncelog.client.core.admin.admin_types import GroupDescription, MemberDescription
 from oncelog.client.positions import EARLIEST, LATEST, Place, offsets_of
 from oncelog.errors import OncelogError
 from oncelog.types import TopicPartition

@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 
 from oncelog.client.core import arguments
-from oncelog.client.core.accumulator import WholeBatch
-from oncelog.client.core.record_sizes import largest_size
+from oncelog.client.core.batches.accumulator import WholeBatch
+from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.records.batch import BatchBuilder
 

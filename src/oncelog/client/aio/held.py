@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from oncelog.client.core.consumer.subscription import PartitionState, Subscription
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
-from oncelog.client.core.subscription import PartitionState, Subscription
 
 
 class _Held:

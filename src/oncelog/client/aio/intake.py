@@ -15,8 +15,11 @@ from collections.abc import Callable, Sequence
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.hand_batch import RecordHeaders
 from oncelog.client.core import arguments
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.batches.partitioner import RoundRobin, UniformSticky, keyed, partitions_of_keys
+from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.connection.metadata import TopicPicture
 from oncelog.client.core.errors import (
     Error,
     IllegalStateError,
@@ -25,11 +28,8 @@ from oncelog.client.core.errors import (
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
-from oncelog.client.core.metadata import TopicPicture
-from oncelog.client.core.partitioner import RoundRobin, UniformSticky, keyed, partitions_of_keys
-from oncelog.client.core.record_sizes import largest_size
-from oncelog.client.core.sender import Sender
-from oncelog.client.core.transaction_manager import TransactionManager
+from oncelog.client.core.producer.sender import Sender
+from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.kafka_properties import MAX_INT
 from oncelog.types import partitions_there
 

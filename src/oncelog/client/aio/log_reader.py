@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.cluster import check
+from oncelog.client.core.connection.wire import Api
+from oncelog.client.core.consumer.read_committed import Aborted, AbortedFilter, control_type_of
 from oncelog.client.core.errors import UnsupportedVersionError
-from oncelog.client.core.read_committed import Aborted, AbortedFilter, control_type_of
 from oncelog.client.core.structs import TopicPartition
-from oncelog.client.core.wire import Api
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic

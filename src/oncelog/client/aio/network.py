@@ -1,4 +1,4 @@
-"""Connections to the brokers on asyncio: the client cores' :class:`~oncelog.client.core.wire.Wire`.
+"""Connections to the brokers on asyncio: the client cores' :class:`~oncelog.client.core.connection.wire.Wire`.
 
 Called by the cluster (``client.aio.cluster``) and the cores. There is one connection for each node and channel, and
 requests on it are answered in order. Every request is answered within ``request.timeout.ms`` of being sent or queued; a
@@ -21,9 +21,9 @@ from oncelog.client.aio.connection import NEVER_MS, Connection, Request
 from oncelog.client.aio.telling import waiting
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.connection.wire import NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
 from oncelog.client.core.errors import KafkaConnectionError, error_for
 from oncelog.client.core.metrics import Moment, NetworkMetrics
-from oncelog.client.core.wire import NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Message

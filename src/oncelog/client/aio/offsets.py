@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from oncelog.client.aio.cluster import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
-from oncelog.client.core.coordinator import CoordinatorFinder
-from oncelog.client.core.errors import CommitFailedError, error_for, error_of
-from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
-from oncelog.client.core.transaction_requests import by_topic
-from oncelog.client.core.truncation import CONSUMER
-from oncelog.client.core.wire import (
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder
+from oncelog.client.core.connection.wire import (
     LIST_OFFSETS,
     LIST_OFFSETS_BY_MAX_TIMESTAMP,
     OFFSET_COMMIT,
     OFFSET_FETCH,
     OFFSET_FOR_LEADER_EPOCH,
 )
+from oncelog.client.core.consumer.truncation import CONSUMER
+from oncelog.client.core.errors import CommitFailedError, error_for, error_of
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsPartition,
@@ -44,6 +43,7 @@ from oncelog.protocol.generated.offset_for_leader_epoch_request import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from oncelog.types import by_topic
 
 LATEST = -1
 EARLIEST = -2

@@ -17,9 +17,9 @@ from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, list_offse
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core import arguments
 from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.client.core.errors import IllegalStateError, KafkaTimeoutError, NoOffsetForPartitionError
 from oncelog.client.core.structs import OffsetAndTimestamp, TopicPartition
-from oncelog.client.core.subscription import Reset, Subscription
 from oncelog.errors import KafkaError
 
 log = logging.getLogger(__name__)

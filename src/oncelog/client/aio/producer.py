@@ -25,10 +25,9 @@ from oncelog.client.aio.settings import config_of
 from oncelog.client.aio.telling import waiting
 from oncelog.client.aio.transaction import Transaction, end_before_stop
 from oncelog.client.core import arguments
-from oncelog.client.core.accumulator import Accumulator
 from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.batches.accumulator import Accumulator
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.coordinator_requests import Result
 from oncelog.client.core.errors import (
     Error,
     FatalProducerError,
@@ -38,8 +37,8 @@ from oncelog.client.core.errors import (
     ProducerClosed,
 )
 from oncelog.client.core.metrics import Metrics
-from oncelog.client.core.producer_metrics import ProducerMetrics
-from oncelog.client.core.sender import Sender
+from oncelog.client.core.producer.producer_metrics import ProducerMetrics
+from oncelog.client.core.producer.sender import Sender
 from oncelog.client.core.structs import (
     AnyK,
     AnyV,
@@ -50,9 +49,10 @@ from oncelog.client.core.structs import (
     SentV,
     takes_fewer_types,
 )
-from oncelog.client.core.transaction_manager import TransactionManager
-from oncelog.client.core.transaction_states import State
-from oncelog.client.core.two_phase import TwoPhaseTransactions, token_of
+from oncelog.client.core.transactions.coordinator_requests import Result
+from oncelog.client.core.transactions.transaction_manager import TransactionManager
+from oncelog.client.core.transactions.transaction_states import State
+from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
 
 if TYPE_CHECKING:
     from typing import Unpack

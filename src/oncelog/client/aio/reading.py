@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core import arguments
-from oncelog.client.core.fetched import Chunk
-from oncelog.client.core.fetcher import Fetcher
+from oncelog.client.core.connection.wire import Wire
+from oncelog.client.core.consumer.fetched import Chunk
+from oncelog.client.core.consumer.fetcher import Fetcher
+from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
-from oncelog.client.core.subscription import Subscription
-from oncelog.client.core.wire import Wire
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.records.batch import record_columns
 from oncelog.records.errors import CorruptBatch

@@ -22,9 +22,9 @@ except ImportError as missing:
     raise ConfigError(ARROW_MISSING) from missing
 
 from oncelog.client.aio.sending_many import Stored
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch, WholeBatch
-from oncelog.client.core.metadata import TopicPicture
-from oncelog.client.core.record_sizes import largest_size
+from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
+from oncelog.client.core.batches.record_sizes import largest_size
+from oncelog.client.core.connection.metadata import TopicPicture
 from oncelog.records.arrow import EncodedBatch, bytes_of, check_headers, encode_from_arrow, partitions_of_keys
 from oncelog.records.arrow_bounds import longest_bytes, longest_headers_bytes
 from oncelog.records.batch import HEADER_SIZE_BYTES

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, SupportsIndex
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.intake import Intake
 from oncelog.client.core import arguments
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch, WholeBatch
+from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
+from oncelog.client.core.batches.record_sizes import largest_size, owned
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.metadata import TopicPicture
-from oncelog.client.core.record_sizes import largest_size, owned
+from oncelog.client.core.connection.metadata import TopicPicture
 from oncelog.client.core.structs import Bytes, RecordMetadata, TopicPartition
 from oncelog.records.batch import BatchBuilder, Headers
 

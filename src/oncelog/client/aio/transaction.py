@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from oncelog.client.aio.cluster import settled
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.errors import FatalProducerError, KafkaError, KafkaTimeoutError
-from oncelog.client.core.transaction_manager import TransactionManager
+from oncelog.client.core.transactions.transaction_manager import TransactionManager
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from oncelog.client.aio.admin import Admin as AsyncAdmin
 from oncelog.client.aio.admin_security import UserCredential
 from oncelog.client.aio.offsets import FoundOffset
 from oncelog.client.background import Background, background
-from oncelog.client.core.admin_types import (
+from oncelog.client.core.admin.admin_types import (
     ClusterDescription,
     ConfigEntry,
     ConfigResource,

@@ -16,6 +16,7 @@ from oncelog.client.aio.consumer import Consumer as AsyncConsumer
 from oncelog.client.background import Background, background, tell_of_fork
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, TopicPattern
 from oncelog.client.core.errors import ConsumerStoppedError
 from oncelog.client.core.structs import (
     Columns,
@@ -27,7 +28,6 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
-from oncelog.client.core.subscription import ConsumerRebalanceListener, TopicPattern
 from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:

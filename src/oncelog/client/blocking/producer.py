@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, ov
 from oncelog.client.background import FORKED, Background, background, tell_of_fork
 from oncelog.client.blocking import unclosed
 from oncelog.client.core.arguments import Offsets, function, name, whole
+from oncelog.client.core.batches.record_sizes import largest_size, owned, owned_headers
 from oncelog.client.core.errors import (
     FatalProducerError,
     IllegalStateError,
@@ -25,7 +26,6 @@ from oncelog.client.core.errors import (
     KafkaTimeoutError,
     ProducerClosed,
 )
-from oncelog.client.core.record_sizes import largest_size, owned, owned_headers
 from oncelog.client.core.structs import (
     AnyK,
     AnyV,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
-from oncelog.client.core.wire import Api
+from oncelog.client.core.connection.wire import Api
 
 WINDOW_MS = 30_000
 """``metrics.sample.window.ms``; two windows count (Kafka's metrics.num.samples)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.console.pages.topics import settings_of
 from oncelog.console.web import Refused, Visit
 from oncelog.errors import KafkaError

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Fate, FateReader, StoredRecord
-from oncelog.client.core.admin_types import TopicDescription
+from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.console.avro import AvroSchema
 from oncelog.console.decoding import Decoder, Decoding

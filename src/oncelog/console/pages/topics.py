@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, NewTopic, TopicDescription
+from oncelog.client.core.admin.admin_types import (
+    ConfigEntry,
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    TopicDescription,
+)
 from oncelog.console.reading import Ends, ends_of, led
 from oncelog.console.web import Refused, Visit
 from oncelog.errors import ConfigError, KafkaError

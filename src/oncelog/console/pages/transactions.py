@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Producers, stored_batches
-from oncelog.client.core.admin_types import ProducerState, TransactionDescription
+from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.reading import Ends, ends_of, led
 from oncelog.console.timeline import Step, events

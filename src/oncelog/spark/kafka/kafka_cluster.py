@@ -19,11 +19,11 @@ from oncelog.client.aio.cluster import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
 from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, GroupOffsets, epoch_ends, list_offsets
 from oncelog.client.background import background
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.coordinator import CoordinatorType
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
+from oncelog.client.core.connection.wire import FETCH, METADATA, NO_LIMIT
+from oncelog.client.core.consumer.read_committed import filter_batches
 from oncelog.client.core.errors import error_for, error_of, topic_error
-from oncelog.client.core.read_committed import filter_batches
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
-from oncelog.client.core.wire import FETCH, METADATA, NO_LIMIT
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic

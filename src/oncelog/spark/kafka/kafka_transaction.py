@@ -13,10 +13,10 @@ from typing import Any, Protocol, TypeVar
 from oncelog.client.aio.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.offsets import GroupOffsets
-from oncelog.client.core.coordinator import CoordinatorType
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.errors import error_for
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.client.core.two_phase import refusal
+from oncelog.client.core.transactions.two_phase import refusal
 from oncelog.errors import KafkaError
 from oncelog.spark.kafka.advice import with_advice
 from oncelog.spark.kafka.interface import PartitionBatch

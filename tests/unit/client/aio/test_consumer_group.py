@@ -13,11 +13,11 @@ from oncelog.client.aio.consumer_group import ConsumerGroup
 from oncelog.client.aio.held import HeldRecords
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.consumer_metrics import ConsumerMetrics
-from oncelog.client.core.fetcher import Fetcher
+from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.consumer.fetcher import Fetcher
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, Reset, Subscription
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.structs import ConsumerRecord
-from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription
 from oncelog.errors import Error, KafkaError
 from oncelog.types import TopicPartition
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from oncelog.client.aio import Producer
-from oncelog.client.core.accumulator import ProducerBatch
-from oncelog.client.core.transaction_states import State
+from oncelog.client.core.batches.accumulator import ProducerBatch
+from oncelog.client.core.transactions.transaction_states import State
 from oncelog.client.errors import IllegalStateError
 from tests.client.reading import on_loop
 

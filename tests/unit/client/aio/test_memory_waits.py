@@ -9,7 +9,7 @@ import pytest
 
 from oncelog.client.aio import Producer
 from oncelog.client.aio.intake import Intake
-from oncelog.client.core.accumulator import ProducerBatch
+from oncelog.client.core.batches.accumulator import ProducerBatch
 from oncelog.client.errors import ProducerClosed
 from oncelog.types import TopicPartition
 from tests.client.reading import on_loop

@@ -10,9 +10,9 @@ import pytest
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.offsets import GroupOffsets
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.coordinator import CoordinatorType
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
+from oncelog.client.core.connection.wire import OFFSET_FETCH, Api, Build
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
-from oncelog.client.core.wire import OFFSET_FETCH, Api, Build
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.offset_fetch_response import (
     OffsetFetchResponse,

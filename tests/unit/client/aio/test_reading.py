@@ -9,10 +9,10 @@ import pytest
 from oncelog.client.aio import reading as room
 from oncelog.client.aio.reading import Reading
 from oncelog.client.aio.waits import Waits
+from oncelog.client.core.consumer.fetched import Chunk
+from oncelog.client.core.consumer.fetcher import Fetcher
+from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.client.core.errors import IllegalStateError, TopicAuthorizationFailedError
-from oncelog.client.core.fetched import Chunk
-from oncelog.client.core.fetcher import Fetcher
-from oncelog.client.core.subscription import Reset, Subscription
 from oncelog.types import TopicPartition
 from tests.unit.client.core.wires import FakeWire
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.consumer_group_member import ConsumerGroupMember
-from oncelog.client.core.metadata import ClusterMetadata
-from oncelog.client.core.subscription import Reset, Subscription
-from oncelog.client.core.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA
+from oncelog.client.core.connection.metadata import ClusterMetadata
+from oncelog.client.core.connection.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA
+from oncelog.client.core.consumer.subscription import Reset, Subscription
+from oncelog.client.core.group.consumer_group_member import ConsumerGroupMember
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.consumer_group_heartbeat_response import (

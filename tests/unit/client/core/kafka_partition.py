@@ -5,7 +5,7 @@ Source: Kafka's ``ProducerAppendInfo`` and ``ProducerStateEntry``, without verif
 
 from __future__ import annotations
 
-from oncelog.client.core.wire import PRODUCE
+from oncelog.client.core.connection.wire import PRODUCE
 from oncelog.errors import Error
 from oncelog.records.batch import decode_records
 from tests.unit.client.core.producers import ProducerCore, header, refuse

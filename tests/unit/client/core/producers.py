@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.metadata import ClusterMetadata
-from oncelog.client.core.metrics import NetworkMetrics
-from oncelog.client.core.producer_metrics import ProducerMetrics
-from oncelog.client.core.record_sizes import largest_size
-from oncelog.client.core.sender import Sender
-from oncelog.client.core.transaction_manager import TransactionManager
-from oncelog.client.core.two_phase import TwoPhaseTransactions
-from oncelog.client.core.wire import (
+from oncelog.client.core.connection.metadata import ClusterMetadata
+from oncelog.client.core.connection.wire import (
     FIND_COORDINATOR,
     INIT_PRODUCER_ID,
     METADATA,
     PRODUCE,
 )
+from oncelog.client.core.metrics import NetworkMetrics
+from oncelog.client.core.producer.producer_metrics import ProducerMetrics
+from oncelog.client.core.producer.sender import Sender
+from oncelog.client.core.transactions.transaction_manager import TransactionManager
+from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse

@@ -17,11 +17,12 @@ from oncelog.aiokafka.admin import NewTopic, RecordsToDelete
 from oncelog.aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from oncelog.client import aio, blocking
 from oncelog.client.aio.sending_many import checked_rows
-from oncelog.client.core import admin_arguments, admin_types, arguments
+from oncelog.client.core import arguments
+from oncelog.client.core.admin import admin_arguments, admin_types
+from oncelog.client.core.batches.record_sizes import largest_size, owned_headers
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, Reset, Subscription
 from oncelog.client.core.errors import NumberOutOfRangeError, OncelogError
-from oncelog.client.core.record_sizes import largest_size, owned_headers
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
-from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription
 
 HERE = TopicPartition("t", 0)
 
@@ -185,12 +186,12 @@ MIXED_UP: list[tuple[Callable[[Any], object], Any, str]] = [
         lambda given: arguments.listed([given], RecordsToDelete),
         admin_types.RecordsToDelete(1),
         "a list of oncelog.aiokafka.admin.RecordsToDelete is needed, "
-        "not one with oncelog.client.core.admin_types.RecordsToDelete in it",
+        "not one with oncelog.client.core.admin.admin_types.RecordsToDelete in it",
     ),
     (
         admin_arguments.resources,
         [ConfigResource(ConfigResourceType.TOPIC, "t")],
-        "a list of oncelog.client.core.admin_types.ConfigResource is needed, "
+        "a list of oncelog.client.core.admin.admin_types.ConfigResource is needed, "
         "not one with oncelog.aiokafka.admin.config_resource.ConfigResource in it",
     ),
     (
@@ -225,7 +226,7 @@ MIXED_UP: list[tuple[Callable[[Any], object], Any, str]] = [
         admin_types.ConfigResourceType.TOPIC,
         "'the type of a ConfigResource is oncelog.aiokafka.admin.config_resource.ConfigResourceType.TOPIC or "
         "oncelog.aiokafka.admin.config_resource.ConfigResourceType.BROKER, "
-        "not oncelog.client.core.admin_types.ConfigResourceType'",
+        "not oncelog.client.core.admin.admin_types.ConfigResourceType'",
     ),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from oncelog.client.core.wire import NO_LIMIT, Api, Build, Failure, OnAnswer
+from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build, Failure, OnAnswer
 from oncelog.errors import Error
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers

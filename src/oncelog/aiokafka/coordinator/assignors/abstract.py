@@ -1,4 +1,5 @@
-"""``aiokafka.coordinator.assignors``: classes that stand for assignors; the rules are in ``client.core.assignors``."""
+"""``aiokafka.coordinator.assignors``: classes that stand for assignors; the rules are in
+``client.core.group.assignors``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,109 @@
+"""Chooses the partition of a record.
+
+Called by the producer for every record. Keyed records go where every Java client would put them (murmur2 over all
+partitions). Records without a key go to one partition until a batch is full, then to another (uniform sticky,
+KIP-794), or take turns over the available partitions (round robin).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import accumulate
+
+from oncelog.client.core.connection.metadata import TopicPicture
+from oncelog.records.partitioner import partition_for_key
+
+FULL_ENOUGH = 0.9
+"""A batch is closed when the next record might not fit, so a full batch is a little smaller than ``batch.size``."""
+Dice = Callable[[int], int]
+"""Returns a random number from 0 up to, not including, its argument."""
+
+
+class RoundRobin:
+    """Each available partition in turn, separately for each topic (``RoundRobinPartitioner``)."""
+
+    def __init__(self) -> None:
+        self._counters: dict[str, int] = {}
+
+    def next(self, topic: TopicPicture) -> int:
+        turn = self._counters.get(topic.name, 0)
+        self._counters[topic.name] = turn + 1
+        available = topic.available
+        if available:
+            return available[turn % len(available)]
+        return turn % topic.partition_count
+
+
+class _Stuck:
+    """The partition of a topic being filled."""
+
+    __slots__ = ("bytes_sent", "partition")
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.bytes_sent = 0
+
+
+class UniformSticky:
+    """One partition until it has got ``batch.size`` bytes and its batch has ended, so less than twice that (KIP-794).
+
+    :param queue_lengths: batches waiting for each partition of a topic, for adaptive partitioning.
+    :param passed_over: partitions for which no batch is begun if there are others.
+    """
+
+    def __init__(
+        self,
+        batch_size_bytes: int,
+        dice: Dice,
+        queue_lengths: Callable[[str], Mapping[int, int]],
+        adaptive: bool = True,
+        passed_over: Callable[[TopicPicture], Collection[int]] = lambda topic: (),
+    ) -> None:
+        self._batch_size_bytes = max(1, batch_size_bytes)
+        self._dice = dice
+        self._queue_lengths = queue_lengths
+        self._adaptive = adaptive
+        self._passed_over = passed_over
+        self._stuck: dict[str, _Stuck] = {}
+
+    def current(self, topic: TopicPicture) -> int:
+        """The partition being filled."""
+        stuck = self._stuck.get(topic.name)
+        if stuck is None or stuck.partition >= topic.partition_count:
+            stuck = self._stuck[topic.name] = _Stuck(self._choose(topic))
+        return stuck.partition
+
+    def batch_ended(self, topic: TopicPicture, size_bytes: int) -> None:
+        """A batch of the current partition is full or sent; switch partitions if enough bytes went there."""
+        stuck = self._stuck.get(topic.name)
+        if stuck is None:
+            return
+        stuck.bytes_sent += size_bytes
+        if stuck.bytes_sent >= self._batch_size_bytes * FULL_ENOUGH:
+            self._stuck[topic.name] = _Stuck(self._choose(topic))
+
+    def _choose(self, topic: TopicPicture) -> int:
+        candidates: Sequence[int] = topic.available or range(topic.partition_count)
+        unwanted = self._passed_over(topic)
+        if unwanted:
+            candidates = [partition for partition in candidates if partition not in unwanted] or candidates
+        if len(candidates) == 1:
+            return candidates[0]
+        lengths = self._queue_lengths(topic.name) if self._adaptive else {}
+        if not lengths:
+            return candidates[self._dice(len(candidates))]
+        queued = [lengths.get(partition, 0) for partition in candidates]
+        most = max(queued) + 1
+        cumulative = list(accumulate(most - length for length in queued))
+        return candidates[bisect_right(cumulative, self._dice(cumulative[-1]))]
+
+
+def partitions_of_keys(keys: Sequence[bytes | None], partition_count: int) -> list[int]:
+    """Java's partition of each key; -1 for a null key."""
+    return [-1 if key is None else partition_for_key(key, partition_count) for key in keys]
+
+
+def keyed(key: bytes, topic: TopicPicture) -> int:
+    """The partition of a key, among all partitions, available or not."""
+    return partition_for_key(key, topic.partition_count)

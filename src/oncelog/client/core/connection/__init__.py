@@ -1,0 +1,1 @@
+"""What is known of the cluster, and the interface to the network."""

@@ -1,0 +1,224 @@
+"""Fetched records not yet handed out: responses for one partition each, decoded batch by batch.
+
+Called by the fetcher. If a record cannot be read, or a deserializer refuses it, the error names its partition and
+offset, and the position stays at the record.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from oncelog.client.core.consumer.subscription import PartitionState
+from oncelog.client.core.errors import RecordDeserializationError
+from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
+from oncelog.errors import Error, KafkaError
+from oncelog.records.batch import CorruptBatch, consumer_records, record_columns
+
+Deserializer = Callable[[bytes], Any]
+_new_record = partial(tuple.__new__, ConsumerRecord)
+
+
+class Chunk(NamedTuple):
+    """Batches of one response, as stored: position in ``data`` and header of each. Records before ``first_offset`` are
+    to be skipped."""
+
+    data: memoryview
+    batches: list[tuple[int, Any]]
+    first_offset: int
+
+    def records_count(self) -> int:
+        """How many records the batches hold."""
+        return sum(header.records_count for _, header in self.batches)
+
+
+class Fetched:
+    """One response for one partition, decoded batch by batch as it is handed out."""
+
+    __slots__ = (
+        "batches",
+        "buf",
+        "decoded",
+        "last_epoch",
+        "next_offset",
+        "partition",
+        "records",
+        "state",
+        "taken",
+        "version",
+    )
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        state: PartitionState,
+        buf: memoryview,
+        batches: deque[tuple[int, Any]],
+        next_offset: int,
+        last_epoch: int,
+    ) -> None:
+        self.partition = partition
+        self.state = state
+        self.version = state.version
+        self.buf = buf
+        self.batches = batches
+        self.next_offset = next_offset
+        self.last_epoch = last_epoch
+        """The leader epoch of the last batch in the response, which may be one that is not handed out."""
+        self.records: list[ConsumerRecord[Any, Any]] = []
+        self.decoded: tuple[int, Any] | None = None
+        """The batch, and its columns, that ``records`` came from."""
+        self.taken = 0
+
+    def belongs_to(self, state: PartitionState | None) -> bool:
+        """Whether it continues at the partition's position: same assignment, and no seek since."""
+        return state is self.state and state.version == self.version
+
+    def finish(self, state: PartitionState) -> None:
+        """Everything is handed out; move the position past batches that are not delivered, too."""
+        state.position, state.position_epoch = self.next_offset, self.last_epoch
+
+    def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord[Any, Any]]:
+        """The next records, at most ``most`` and of one batch; moves the position past them."""
+        while self.taken >= len(self.records):
+            if not self.batches:
+                return []
+            decoder.decode(self, state)
+        if self.taken == 0 and len(self.records) <= most:
+            records = self.records
+            self.taken = len(records)
+        else:
+            records = self.records[self.taken : self.taken + most]
+            self.taken += len(records)
+        state.position = records[-1].offset + 1
+        return records
+
+    def chunk(self, state: PartitionState) -> Chunk:
+        """The rest of a response; a batch handed out in part continues at the position."""
+        begun = self.taken < len(self.records)
+        first = self.records[self.taken].offset if begun else state.position
+        batches = list(self.batches)
+        if begun and self.decoded is not None and (not batches or batches[0] is not self.decoded):
+            batches.insert(0, self.decoded)
+        return Chunk(self.buf, batches, first)
+
+
+class Decoder:
+    """Turns stored batches into the program's records.
+
+    :param decoded: called with the number of records of a partition that are ready.
+    """
+
+    def __init__(
+        self,
+        check_crcs: bool,
+        key_deserializer: Deserializer | None,
+        value_deserializer: Deserializer | None,
+        decoded: Callable[[TopicPartition, int], None],
+    ) -> None:
+        self._decoded = decoded
+        self._check_crcs = check_crcs
+        self._key_deserializer = key_deserializer
+        self._value_deserializer = value_deserializer
+        self._nulls = False
+
+    def deserialize_nulls(self) -> None:
+        """Call deserializers for null keys and values, too."""
+        self._nulls = True
+
+    def decode(self, item: Fetched, state: PartitionState) -> None:
+        """Turn the next batch into records, without those before the position."""
+        position, header = item.decoded = item.batches[0]
+        state.position_epoch = header.partition_leader_epoch
+        item.taken = 0
+        item.records = []
+        try:
+            if self._key_deserializer is None and self._value_deserializer is None:
+                topic, partition = item.partition
+                item.records = consumer_records(
+                    item.buf,
+                    position,
+                    header,
+                    ConsumerRecord,
+                    topic,
+                    partition,
+                    first_offset=state.position,
+                    check_crc=self._check_crcs,
+                )
+                item.batches.popleft()
+                self._decoded(item.partition, len(item.records))
+                return
+            decoded = self._columns(item.buf, position, header, state.position)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(item, state, header, corrupt) from None
+        item.records = self._deserialized(item.partition, int(header.timestamp_type), decoded)
+        self._decoded(item.partition, len(item.records))
+        if len(item.records) == len(decoded.offsets):
+            item.batches.popleft()
+
+    def _columns(self, buf: memoryview, position: int, header: Any, first_offset: int) -> Columns:
+        found = record_columns(buf, position, header, first_offset=first_offset, check_crc=self._check_crcs)
+        return Columns(*found)
+
+    def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
+        item.batches.clear()
+        state.seek(state.position)  # the next call gets the error again: nothing is skipped
+        state.reported = True
+        state.stuck = KafkaError(
+            Error.CORRUPT_MESSAGE,
+            f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "
+            "seek past the batch to go on",
+        )
+        return state.stuck
+
+    def _deserialized(
+        self, name: TopicPartition, timestamp_type: int, found: Columns
+    ) -> list[ConsumerRecord[Any, Any]]:
+        """Records with deserialized keys and values: all, or those before the first that a deserializer refuses."""
+        if not found.offsets:
+            return []
+        topic, partition = name
+        keys: Sequence[Any] = found.keys
+        values: Sequence[Any] = found.values
+        if self._key_deserializer is not None:
+            keys = _deserialized(self._key_deserializer, found.keys, name, found.offsets, self._nulls)
+        if self._value_deserializer is not None and keys:
+            values = _deserialized(self._value_deserializer, found.values, name, found.offsets, self._nulls)
+        columns = zip(
+            repeat(topic),
+            repeat(partition),
+            found.offsets,
+            found.timestamps,
+            repeat(timestamp_type),
+            keys,
+            values,
+            repeat(None),
+            (-1 if key is None else len(key) for key in found.keys),
+            (-1 if value is None else len(value) for value in found.values),
+            found.headers,
+            strict=False,
+        )
+        return list(map(_new_record, columns))
+
+
+def _deserialized(
+    function: Deserializer, values: Sequence[Any], name: TopicPartition, offsets: Sequence[int], nulls: bool
+) -> tuple[Any, ...]:
+    """The values up to the first that ``function`` refuses; raises its exception if that is the very first."""
+    done: list[Any] = []
+    try:
+        for value in values:
+            done.append(None if value is None and not nulls else function(value))
+    except Exception as error:
+        if not done:
+            raise RecordDeserializationError(
+                Error.INVALID_RECORD,
+                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; seek past it to go on",
+            ) from error
+    return tuple(done)
+
+
+__all__ = ["Chunk", "Decoder", "Deserializer", "Fetched"]

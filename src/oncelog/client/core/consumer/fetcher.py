@@ -1,0 +1,423 @@
+"""Reads ahead: decides which partitions to fetch from which broker, and hands out the fetched records.
+
+Called by the consumer. Each broker has at most one Fetch under way, in an incremental session (KIP-227). A partition is
+fetched again as soon as its response has arrived, up to two responses ahead of the program. Positions move only when
+records are handed out, and records made stale by a seek or a rebalance are dropped. Source: ``AbstractFetch``,
+``CompletedFetch``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection
+from typing import Any
+
+from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata
+from oncelog.client.core.connection.wire import FETCH, Answer, Failure, Wire
+from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.consumer.fetch_session import FetchSession
+from oncelog.client.core.consumer.fetched import Chunk, Decoder, Deserializer, Fetched
+from oncelog.client.core.consumer.near_replicas import NearReplicas
+from oncelog.client.core.consumer.read_committed import filter_batches
+from oncelog.client.core.consumer.subscription import PartitionState, Reset, Subscription
+from oncelog.client.core.consumer.truncation import TruncationCheck
+from oncelog.client.core.errors import OffsetOutOfRangeError, error_for, error_of
+from oncelog.client.core.structs import ConsumerRecord, TopicPartition
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
+from oncelog.protocol.wire import ZERO_UUID
+from oncelog.records.batch import BatchHeader, CorruptBatch, OlderFormat, iter_headers
+from oncelog.timers import Timer
+
+AHEAD = 2
+"""Responses kept for a partition beyond the one being handed out."""
+
+
+class Fetcher:
+    """Fetches for the assigned partitions and hands out their records.
+
+    :param on_data: called when there may be something to hand out (records, or an error to raise).
+    :param on_reset: called when a partition has lost its position.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        wire: Wire,
+        metadata: ClusterMetadata,
+        subscription: Subscription,
+        metrics: ConsumerMetrics,
+        *,
+        key_deserializer: Deserializer | None,
+        value_deserializer: Deserializer | None,
+        on_data: Callable[[], None],
+        on_reset: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self._wire = wire
+        self._metadata = metadata
+        self._subscription = subscription
+        self._metrics = metrics
+        self._decoder = Decoder(config.check_crcs, key_deserializer, value_deserializer, metrics.decoded)
+        self.deserialize_nulls = self._decoder.deserialize_nulls
+        self._on_data = on_data
+        self._on_reset = on_reset
+        self._truncation = TruncationCheck(
+            config,
+            wire,
+            metadata,
+            subscription,
+            on_truncated=lambda name: self.drop({name}),
+            on_error=self._stop,
+            on_done=self._positions_checked,
+        )
+        self._near = NearReplicas(metadata, config.metadata_max_age_ms)
+        self._sessions: dict[int, FetchSession] = {}
+        self._busy: set[int] = set()
+        self._failures: dict[int, int] = {}
+        self._not_before: dict[int, int] = {}
+        self._ready: deque[Fetched] = deque()
+        self._buffered: dict[TopicPartition, int] = {}
+        self._to_drain: set[TopicPartition] = set()
+        """Partitions fetched again only once everything fetched of them has been handed out."""
+        self._error: KafkaError | None = None
+        self._timer: Timer | None = None
+        self._closed = False
+        self.handed_out = False
+        """Whether a record was taken from those at hand since this was last set to False."""
+
+    # --- asking
+
+    def poll(self, now_ms: int) -> None:
+        """Send a Fetch to every broker that leads a partition of which more may be read."""
+        if self._closed:
+            return
+        wanted: dict[int, dict[TopicPartition, PartitionState]] = {}
+        unsure: dict[int, dict[TopicPartition, PartitionState]] = {}
+        for name, state in self._subscription.assigned.items():
+            ahead = self._buffered.get(name, 0)
+            if not state.fetchable or ahead >= AHEAD or (ahead and name in self._to_drain):
+                continue
+            leader = self._metadata.leader(name)
+            if leader == NO_NODE:
+                self._metadata.want((name.topic,))
+                self._metadata.request_update()
+                continue
+            if self._truncation.due(name, state):
+                unsure.setdefault(leader, {})[name] = state
+            else:
+                wanted.setdefault(self._near.node_for(name, leader, now_ms), {})[name] = state
+        for node, partitions in unsure.items():
+            again_ms = self._truncation.ask(node, partitions, now_ms)
+            if again_ms is not None:
+                self._wake(again_ms)
+        for node, partitions in wanted.items():
+            if node in self._busy:
+                continue
+            wait = self._not_before.get(node, 0)
+            if wait > now_ms:
+                self._wake(wait)
+            elif self._wire.ready(node) or self._near.asked_at(node, partitions):
+                self._fetch(node, partitions)
+
+    def close(self) -> None:
+        self._closed = True
+        self._ready.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _wake(self, at_ms: int) -> None:
+        if self._timer is not None and self._timer.pending and self._timer.at_ms <= at_ms:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._wire.timers.schedule(at_ms, self.poll)
+
+    def _fetch(self, node: int, partitions: dict[TopicPartition, PartitionState]) -> None:
+        self._busy.add(node)
+        session = self._sessions.setdefault(node, FetchSession())
+        ids = {name.topic: self._metadata.topic_id(name.topic) for name in partitions}
+        by_id = all(topic_id != ZERO_UUID for topic_id in ids.values())
+        positions = {name: (state.version, state.fetch_position) for name, state in partitions.items()}
+        wanted = {name: (state.fetch_position, self._metadata.leader_epoch(name)) for name, state in partitions.items()}
+        request = session.request(self._config, wanted, ids)
+
+        def answered(answer: Answer, version: int, now_ms: int) -> None:
+            self._busy.discard(node)
+            self._answered(node, session, positions, answer, now_ms)
+            self.poll(now_ms)
+
+        self._wire.send(
+            node,
+            FETCH,
+            request,
+            answered,
+            timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
+            highest=FETCH.highest if by_id else 12,
+        )
+
+    def _positions_checked(self, now_ms: int) -> None:
+        """Positions were checked: fetch the valid ones, and have the lost ones found again."""
+        self._on_reset()
+        self.poll(now_ms)
+
+    # --- answers
+
+    def _answered(
+        self,
+        node: int,
+        session: FetchSession,
+        positions: dict[TopicPartition, tuple[int, int]],
+        answer: Answer,
+        now_ms: int,
+    ) -> None:
+        error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
+        if error is not Error.NONE:
+            session.reset()
+            self._near.forget_all(positions)
+            if error.refresh_metadata or isinstance(answer, Failure):
+                self._metadata.request_update()
+            if not error.retriable:
+                self._fail(error_for(error, "the broker refused to be read from"))
+            if error not in (Error.FETCH_SESSION_ID_NOT_FOUND, Error.INVALID_FETCH_SESSION_EPOCH):
+                self._back_off(node, now_ms)
+            return
+        self._failures.pop(node, None)
+        response: FetchResponse = answer
+        if response.session_id:
+            session.id = response.session_id
+            session.next()
+        else:
+            session.reset()
+        size_bytes = 0
+        for topic in response.responses:
+            topic_name = topic.topic or self._metadata.names_by_id.get(topic.topic_id, "")
+            for partition in topic.partitions:
+                name = TopicPartition(topic_name, partition.partition_index)
+                asked = positions.get(name)
+                size_bytes += len(partition.records or b"")
+                if asked is not None:
+                    self._take(node, name, asked, partition, now_ms)
+
+        self._metrics.fetched(size_bytes, response.throttle_time_ms)
+
+    def _back_off(self, node: int, now_ms: int) -> None:
+        failures = self._failures[node] = self._failures.get(node, 0) + 1
+        config = self._config
+        self._not_before[node] = now_ms + backoff_ms(failures, config.retry_backoff_ms, config.retry_backoff_max_ms)
+
+    def _take(self, node: int, name: TopicPartition, asked: tuple[int, int], data: PartitionData, now_ms: int) -> None:
+        state = self._subscription.assigned.get(name)
+        if state is None or state.version != asked[0] or state.fetch_position != asked[1]:
+            return
+        error = error_of(data.error_code)
+        if error is not Error.NONE:
+            self._refused(node, name, state, error, data, now_ms)
+            return
+        self._to_drain.discard(name)
+        self._near.named(name, data.preferred_read_replica, now_ms)
+        state.fetched_at_ms = now_ms
+        if data.high_watermark >= 0:
+            state.high_watermark = data.high_watermark
+        if data.last_stable_offset >= 0:
+            state.last_stable_offset = data.last_stable_offset
+        if data.log_start_offset >= 0:
+            state.log_start_offset = data.log_start_offset
+        if not data.records:
+            return
+        try:
+            self._keep(name, state, data)
+        except OlderFormat as older:
+            self._unreadable(name, state, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"{older}, or seek past them")
+        except CorruptBatch as corrupt:
+            self._damaged(name, state, str(corrupt))
+
+    def _keep(self, name: TopicPartition, state: PartitionState, data: PartitionData) -> None:
+        """Queue the batches that may be delivered; positions skip the others."""
+        buf = memoryview(data.records or b"")
+        headers = list(iter_headers(buf))
+        if not headers:
+            raise CorruptBatch(f"a batch larger than the answer ({len(buf)} bytes)")
+        aborted = None
+        if self._config.read_committed:
+            aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
+        kept = deque(filter_batches(buf, headers, aborted))
+        last: BatchHeader = headers[-1][1]
+        answer = Fetched(name, state, buf, kept, last.next_offset, last.partition_leader_epoch)
+        state.fetch_position, state.last_fetched_epoch = answer.next_offset, answer.last_epoch
+        self._metrics.received(name, len(buf))
+        if not kept and not self._buffered.get(name):
+            answer.finish(state)
+            self._on_data()
+            return
+        self._buffered[name] = self._buffered.get(name, 0) + 1
+        self._ready.append(answer)
+        self._on_data()
+
+    def _refused(
+        self, node: int, name: TopicPartition, state: PartitionState, error: Error, data: PartitionData, now_ms: int
+    ) -> None:
+        from_follower = self._near.forget(name)
+        if error is Error.OFFSET_OUT_OF_RANGE and self._buffered.get(name):
+            self._to_drain.add(name)  # hand out what was fetched first; asking again will give the same answer
+            return
+        if error is Error.OFFSET_OUT_OF_RANGE and not from_follower:
+            reset = self._subscription.default_reset
+            if reset is Reset.NONE:
+                text = (
+                    f"offset {state.fetch_position} of {name} does not exist (any more) and auto.offset.reset is none; "
+                    "seek to an offset that does"
+                )
+                self._stop(name, state, OffsetOutOfRangeError(error, text))
+            else:
+                self._to_drain.discard(name)
+                self.drop({name})
+                state.need_reset(reset)
+                self._on_reset()
+            return
+        if error is Error.CORRUPT_MESSAGE:
+            self._damaged(name, state, "the broker found the log damaged")
+            return
+        if error in (Error.TOPIC_AUTHORIZATION_FAILED, Error.UNSUPPORTED_COMPRESSION_TYPE):
+            self._stop(name, state, error_for(error, f"topic {name.topic!r} cannot be read"))
+            return
+        told = data.current_leader
+        if not self._metadata.leader_changed(name, told.leader_id, told.leader_epoch):
+            self._metadata.request_update()
+        session = self._sessions.get(node)
+        if session is not None:
+            session.refused(name)
+        self._back_off(node, now_ms)
+
+    def _damaged(self, name: TopicPartition, state: PartitionState, why: str) -> None:
+        self._unreadable(name, state, Error.CORRUPT_MESSAGE, f"{why}; seek past the batch to go on")
+
+    def _unreadable(self, name: TopicPartition, state: PartitionState, error: Error, why: str) -> None:
+        """The batch at the fetch position cannot be read."""
+        if self._buffered.get(name):
+            self._to_drain.add(name)  # a seek past the batch must not skip records fetched before it
+            return
+        self._stop(name, state, error_for(error, f"{name} cannot be read from offset {state.fetch_position} on: {why}"))
+
+    def _stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
+        """Stop reading a partition because of an error."""
+        self._subscription.stop(name, state, error)
+        self._on_data()
+
+    def _fail(self, error: KafkaError) -> None:
+        self._error = error
+        self._on_data()
+
+    # --- handing out
+
+    def take_one(self) -> ConsumerRecord[Any, Any] | None:
+        """The next record if one is available without searching; else None."""
+        if self._error is not None or not self._ready:
+            return None
+        item = self._ready[0]
+        taken = item.taken
+        if taken + 1 >= len(item.records):
+            return None
+        state = item.state
+        current = self._subscription.assigned.get(item.partition) is state and item.version == state.version
+        if not current or state.paused or state.revoking:
+            return None
+        self.handed_out = True
+        item.taken = taken + 1
+        record = item.records[taken]
+        state.position = record.offset + 1
+        return record
+
+    def take(
+        self, most: int, only: Collection[TopicPartition] = (), now_ms: int = 0
+    ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
+        """Up to ``most`` records by partition; positions move past them.
+
+        :raises KafkaError: reading cannot continue without the program; raised once.
+        """
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        self._subscription.raise_unreported(only)
+        result: dict[TopicPartition, list[ConsumerRecord[Any, Any]]] = {}
+        skipped: list[Fetched] = []
+        try:
+            while self._ready and most > 0:
+                item = self._ready[0]
+                name, state = item.partition, item.state
+                if not item.belongs_to(self._subscription.assigned.get(name)):
+                    self._ready.popleft()
+                    self._release(name)
+                    continue
+                if (only and name not in only) or not state.deliverable:
+                    skipped.append(self._ready.popleft())
+                    continue
+                try:
+                    records = item.next_records(self._decoder, state, most)
+                except KafkaError as error:
+                    if not result:
+                        raise
+                    self._error = error
+                    break
+                if records:
+                    most -= len(records)
+                    known = result.get(name)
+                    if known is None:
+                        result[name] = records
+                    else:
+                        known.extend(records)
+                if item.taken >= len(item.records) and not item.batches:
+                    item.finish(state)
+                    self._ready.popleft()
+                    self._release(name)
+        finally:
+            self._ready.extendleft(reversed(skipped))
+        self.poll(now_ms)
+        return result
+
+    def _release(self, name: TopicPartition) -> None:
+        left = self._buffered.get(name, 0) - 1
+        if left > 0:
+            self._buffered[name] = left
+        else:
+            self._buffered.pop(name, None)
+
+    def drop(self, partitions: Collection[TopicPartition]) -> None:
+        """Forget what was fetched ahead for these partitions."""
+        for item in [item for item in self._ready if item.partition in partitions]:
+            self._ready.remove(item)
+            self._release(item.partition)
+
+    # --- handing out whole batches
+
+    def take_batches(self, only: Collection[TopicPartition] = (), now_ms: int = 0) -> dict[TopicPartition, list[Chunk]]:
+        """Everything available, in the batches it arrived in; positions move past them.
+
+        :raises KafkaError: reading cannot continue without the program; raised once.
+        """
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        self._subscription.raise_unreported(only)
+        result: dict[TopicPartition, list[Chunk]] = {}
+        kept: deque[Fetched] = deque()
+        for item in self._ready:
+            name = item.partition
+            state = item.state
+            if not item.belongs_to(self._subscription.assigned.get(name)):
+                self._release(name)
+            elif (only and name not in only) or not state.deliverable:
+                kept.append(item)
+            else:
+                result.setdefault(name, []).append(chunk := item.chunk(state))
+                self._metrics.decoded(name, chunk.records_count())
+                item.finish(state)
+                self._release(name)
+        self._ready = kept
+        self.poll(now_ms)
+        return {name: chunks for name, chunks in result.items() if any(chunk.batches for chunk in chunks)}
+
+
+__all__ = ["Fetcher"]

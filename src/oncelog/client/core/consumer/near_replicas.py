@@ -1,0 +1,56 @@
+"""Which partitions are read from a follower nearer than their leader (KIP-392).
+
+Called by the fetcher. If a leader's broker has a ``replica.selector.class``, it answers a reader that sends its
+``client.rack`` without records and names the follower to read from. This lasts for ``metadata.max.age.ms``, or until
+the follower refuses; then the leader is asked again. Source: ``SubscriptionState.updatePreferredReadReplica``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata
+from oncelog.types import TopicPartition
+
+
+class NearReplicas:
+    """The followers that leaders have named.
+
+    :param kept_ms: how long to read from a follower before asking the leader again.
+    """
+
+    def __init__(self, metadata: ClusterMetadata, kept_ms: int) -> None:
+        self._metadata = metadata
+        self._kept_ms = kept_ms
+        self._named: dict[TopicPartition, tuple[int, int]] = {}
+
+    def node_for(self, name: TopicPartition, leader: int, now_ms: int) -> int:
+        """The node to fetch from."""
+        node, until_ms = self._named.get(name, (NO_NODE, 0))
+        if node == NO_NODE:
+            return leader
+        if now_ms >= until_ms or node not in self._metadata.nodes:
+            del self._named[name]
+            return leader
+        return node
+
+    def asked_at(self, node: int, names: Iterable[TopicPartition]) -> bool:
+        """Whether one of these is fetched from the node only because a leader named it. Such a Fetch is sent before
+        there is a connection: if none can be made it fails, and the leader is asked again."""
+        return any(self._named.get(name, (NO_NODE, 0))[0] == node for name in names)
+
+    def named(self, name: TopicPartition, node: int, now_ms: int) -> None:
+        """The leader named a follower to read from."""
+        if node != NO_NODE:
+            self._named[name] = (node, now_ms + self._kept_ms)
+
+    def forget(self, name: TopicPartition) -> bool:
+        """Return to the leader; returns whether a follower was being read from."""
+        return self._named.pop(name, None) is not None
+
+    def forget_all(self, names: Iterable[TopicPartition]) -> None:
+        for name in names:
+            self.forget(name)
+
+
+__all__ = ["NearReplicas"]

@@ -1,0 +1,268 @@
+"""What a consumer reads: subscribed topics, assigned partitions, and the position in each.
+
+Called by the consumer, the fetcher and the group member. Source: ``SubscriptionState``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum, auto
+from typing import Any
+
+from oncelog.client.core import arguments
+from oncelog.client.core.connection.metadata import ClusterMetadata
+from oncelog.client.core.errors import IllegalStateError, topic_error
+from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
+from oncelog.errors import Error, KafkaError
+
+TopicPattern = str | re.Pattern[str]
+"""A regular expression as a string, or compiled with its own flags."""
+
+
+class ConsumerRebalanceListener:
+    """Called when partitions come and go; methods may be plain or coroutines.
+
+    It is not called when the consumer itself stops or unsubscribes: commit before that.
+    """
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> Any:
+        """These partitions are about to go to others: the last chance to commit them."""
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> Any:
+        """These partitions are ours now; under the cooperative protocol only the new ones."""
+
+    def on_partitions_lost(self, lost: Collection[TopicPartition]) -> Any:
+        """These partitions already belong to others: commits for them would fail. By default the same as a
+        revocation."""
+        return self.on_partitions_revoked(lost)
+
+
+class Reset(Enum):
+    """Where a partition without a position starts."""
+
+    COMMITTED = auto()
+    """At the group's committed offset."""
+    EARLIEST = auto()
+    LATEST = auto()
+    NONE = auto()
+    """Nowhere: the program has to seek."""
+
+
+class PartitionState:
+    """One assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to fetch."""
+
+    __slots__ = (
+        "began",
+        "checked_epoch",
+        "fetch_position",
+        "fetched_at_ms",
+        "high_watermark",
+        "last_fetched_epoch",
+        "last_stable_offset",
+        "log_start_offset",
+        "paused",
+        "position",
+        "position_epoch",
+        "reported",
+        "reset",
+        "revoking",
+        "stuck",
+        "version",
+    )
+
+    def __init__(self, reset: Reset) -> None:
+        self.reset: Reset | None = reset
+        self.position = -1
+        self.began = -1
+        """Where handing out began; -1 before the first position. Reading returns here if nothing was committed."""
+        self.fetch_position = -1
+        self.position_epoch = -1
+        """The leader epoch of the last record handed out; -1 if not known. Commits include it (KIP-320)."""
+        self.last_fetched_epoch = -1
+        self.checked_epoch = -1
+        """The leader epoch under which the position was last known to be in the log."""
+        self.paused = False
+        self.revoking = False
+        self.stuck: KafkaError | None = None
+        """Why reading the partition cannot continue; the program has to seek or to call again."""
+        self.reported = False
+        """Whether the program has been given the error in ``stuck``."""
+        self.version = 0
+        """Changes with every seek, so that responses for the old position are dropped."""
+        self.fetched_at_ms: int | None = None
+        """When the last response with the two marks below arrived, by the client's clock."""
+        self.high_watermark: int | None = None
+        self.last_stable_offset: int | None = None
+        self.log_start_offset: int | None = None
+
+    @property
+    def fetchable(self) -> bool:
+        return self.reset is None and self.deliverable and self.stuck is None
+
+    @property
+    def deliverable(self) -> bool:
+        """Whether fetched records may be handed out."""
+        return not self.paused and not self.revoking
+
+    def seek(self, offset: int, leader_epoch: int = -1) -> None:
+        """Continue at ``offset``; drops what was fetched ahead."""
+        self.reset = self.stuck = None
+        if self.position == self.began or offset < self.began:
+            self.began = offset
+        self.position = self.fetch_position = offset
+        self.last_fetched_epoch = self.position_epoch = leader_epoch
+        self.checked_epoch = -1
+        self.version += 1
+
+    def need_reset(self, reset: Reset) -> None:
+        """Find the position again."""
+        self.reset = reset
+        self.stuck = None
+        self.version += 1
+
+
+class Subscription:
+    """Topics or a pattern (partitions come from the group), or partitions assigned by hand."""
+
+    def __init__(self, default_reset: Reset) -> None:
+        self.default_reset = default_reset
+        self.topics: tuple[str, ...] = ()
+        self.pattern: re.Pattern[str] | None = None
+        self.listener: ConsumerRebalanceListener | None = None
+        self.by_hand = False
+        self.assigned: dict[TopicPartition, PartitionState] = {}
+        self._unreported: set[TopicPartition] = set()
+        """Partitions that may be stuck without the program having been told."""
+
+    @property
+    def by_group(self) -> bool:
+        return bool(self.topics) or self.pattern is not None
+
+    def subscribe(
+        self, topics: Iterable[str], pattern: TopicPattern | None, listener: ConsumerRebalanceListener | None
+    ) -> None:
+        """Replace the subscription."""
+        names = tuple(arguments.names(topics, "topics"))
+        if pattern is not None:
+            arguments.text(pattern.pattern if isinstance(pattern, re.Pattern) else pattern, "pattern")
+        if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
+            raise TypeError(
+                arguments.misfit(
+                    ConsumerRebalanceListener, listener, "the listener must be derived from {wanted}, not {given}"
+                )
+            )
+        if self.by_hand:
+            raise IllegalStateError("partitions were assigned by hand; call unsubscribe() before subscribe()")
+        if bool(names) == (pattern is not None):
+            raise IllegalStateError("subscribe() takes either topics or a pattern")
+        try:
+            self.pattern = None if pattern is None else re.compile(pattern)
+        except re.error as error:
+            raise IllegalStateError(f"the pattern {pattern!r} is not a regular expression: {error}") from None
+        self.topics = tuple(dict.fromkeys(names))
+        self.listener = listener
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these partitions, without a group's rebalancing."""
+        if self.by_group:
+            raise IllegalStateError("topics were subscribed to; call unsubscribe() before assign()")
+        self.by_hand = True
+        self.take(TopicPartition(*partition) for partition in partitions)
+
+    def unsubscribe(self) -> None:
+        """Read nothing."""
+        self.topics, self.pattern, self.listener, self.by_hand = (), None, None, False
+        self.assigned = {}
+
+    def match(self, metadata: ClusterMetadata, exclude_internal: bool) -> bool:
+        """Match the pattern against the topics again; returns whether the result has changed."""
+        if self.pattern is None:
+            return False
+        matched = tuple(
+            name
+            for name in sorted(metadata.topics)
+            if self.pattern.match(name) and not (exclude_internal and metadata.topics[name].internal)
+        )
+        changed = matched != self.topics
+        self.topics = matched
+        return changed
+
+    def refused(self, metadata: ClusterMetadata) -> KafkaError | None:
+        """Why a topic subscribed to by name cannot be read; raised to the program, as in Java's consumer."""
+        named = () if self.pattern is not None else self.topics or [name.topic for name in self.assigned]
+        for name in named:
+            error = metadata.errors.get(name)
+            if error in (Error.INVALID_TOPIC_EXCEPTION, Error.TOPIC_AUTHORIZATION_FAILED):
+                return topic_error(error, name)
+        return None
+
+    def take(self, partitions: Iterable[TopicPartition]) -> None:
+        """Assign these partitions; those that were assigned before keep their position."""
+        old = self.assigned
+        self.assigned = {name: old.get(name) or PartitionState(Reset.COMMITTED) for name in dict.fromkeys(partitions)}
+
+    def state(self, partition: TopicPartition) -> PartitionState:
+        """The state of an assigned partition."""
+        known = self.assigned.get(partition)
+        if known is None:
+            raise IllegalStateError(f"partition {partition} is not assigned to this consumer")
+        return known
+
+    def rewind(
+        self, states: Mapping[TopicPartition, PartitionState], committed: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> list[TopicPartition]:
+        """Return to the committed offsets, or without one to where handing out began; returns what was moved.
+
+        :param states: as they were when the offsets were requested; partitions lost since then are left alone.
+        """
+        moved = []
+        for name, state in states.items():
+            found = committed.get(name)
+            if self.assigned.get(name) is not state or (found is None and state.began < 0):
+                continue
+            if found is not None:
+                state.seek(found.offset, found.leader_epoch)
+            else:
+                state.seek(state.began)
+            moved.append(name)
+        return moved
+
+    def without_position(self) -> Mapping[TopicPartition, Reset]:
+        """Partitions waiting for a position, and where to find it."""
+        return {
+            name: state.reset
+            for name, state in self.assigned.items()
+            if state.reset is not None and state.stuck is None
+        }
+
+    def raise_if_nothing_to_read(self) -> None:
+        """Raise if nothing is read, because then no record can ever arrive."""
+        if not self.by_group and not self.assigned:
+            raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
+
+    def stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
+        """Reading a partition cannot continue; the next call that reads it raises the error."""
+        state.stuck, state.reported = error, False
+        self._unreported.add(name)
+
+    def raise_unreported(self, partitions: Collection[TopicPartition]) -> None:
+        """Raise the error that one of these partitions (all if none is named) is stuck at, unless raised before."""
+        if not self._unreported:
+            return
+        for name in sorted(self._unreported):
+            state = self.assigned.get(name)
+            if state is None or state.stuck is None or state.reported:
+                self._unreported.discard(name)
+            elif not partitions or name in partitions:
+                state.reported = True
+                raise state.stuck
+
+    def raise_if_stuck(self, partitions: Collection[TopicPartition]) -> None:
+        """Raise if all of these partitions (all if none is named) are stuck; then they are tried again."""
+        states = [state for name in partitions or self.assigned if (state := self.assigned.get(name)) is not None]
+        errors = [state.stuck for state in states if state.stuck is not None]
+        if errors and len(errors) == len(states):
+            for state in states:
+                state.stuck = None
+            raise errors[0]

@@ -1,0 +1,1 @@
+"""A consumer's membership of its group, under both protocols."""

@@ -1,0 +1,36 @@
+"""The errors that a producer keeps: raised by each call until the transaction is aborted, or forever.
+
+Called by the transaction manager.
+"""
+
+from __future__ import annotations
+
+from oncelog.client.core.connection.error_rules import Action
+from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError, ProducerFenced
+from oncelog.errors import KafkaError
+
+
+def text_of(error: KafkaError) -> str:
+    """An error's text without the code at its end."""
+    return str(error).removesuffix(f" [{error.error.name}]")
+
+
+def repeats_itself(error: KafkaError) -> bool:
+    """Whether an error of the same class can be created with more text."""
+    return isinstance(error, (AbortableTransactionError, FatalProducerError))
+
+
+def fatal_error(action: Action, error: KafkaError, transactional_id: str | None) -> KafkaError:
+    """The error that puts the producer into its final state."""
+    if action is Action.FENCED:
+        return ProducerFenced(
+            error.error,
+            f"another producer has taken transactional.id {transactional_id!r}, or its transaction timed out; "
+            "stop this producer",
+        )
+    if isinstance(error, FatalProducerError):
+        return error
+    return FatalProducerError(error.error, text_of(error))
+
+
+__all__ = ["fatal_error", "repeats_itself", "text_of"]

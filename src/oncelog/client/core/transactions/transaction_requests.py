@@ -1,0 +1,223 @@
+"""Builds the transaction requests and reads their responses.
+
+Called by the transaction manager and the transaction session. Each function returns (api, build, read): ``build`` makes
+the message for a version, ``read`` turns the response into an :class:`Outcome`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from oncelog.client.core.connection.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.wire import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    END_TXN,
+    INIT_PRODUCER_ID,
+    INIT_TWO_PHASE,
+    NO_LIMIT,
+    TXN_OFFSET_COMMIT,
+    Answer,
+    Api,
+    Build,
+)
+from oncelog.client.core.errors import error_of
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.errors import Error
+from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from oncelog.protocol.generated.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, by_topic
+
+TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
+"""Up to these versions, partitions and offsets must be added before they are written (KIP-890)."""
+TV1_HIGHEST_PRODUCE = 11
+
+
+class Outcome(NamedTuple):
+    """The result in a response: an error, or the identity to use next; ``where`` names what was refused."""
+
+    error: Error
+    where: str = ""
+    stamp: ProducerIdAndEpoch | None = None
+    ongoing: ProducerIdAndEpoch = NO_PRODUCER
+    """Identity of the transaction that was found open and kept (KIP-939)."""
+
+
+Request: TypeAlias = tuple[Api, Build, Callable[[Answer, int], Outcome]]
+
+
+class TxnRequests:
+    """Builds the requests of one transactional id (None for a producer that is only idempotent)."""
+
+    def __init__(
+        self, transactional_id: str | None, timeout_ms: int, two_phase_commit: bool = False, *, keeps: bool = False
+    ) -> None:
+        """:param keeps: for two-phase commit: an open transaction found at the start is not aborted."""
+        self._id = transactional_id
+        self._timeout_ms = timeout_ms
+        self._two_phase_commit = two_phase_commit
+        self._keeps = keeps
+
+    def highest(self, step: Step, transaction_v2: bool) -> int:
+        """The highest version allowed for a step."""
+        return NO_LIMIT if transaction_v2 else TV1_HIGHEST.get(step, NO_LIMIT)
+
+    def init(self, current: ProducerIdAndEpoch) -> Request:
+        """InitProducerId; ``current`` asks for the next epoch of an identity (version 3 on)."""
+
+        def build(version: int) -> InitProducerIdRequest:
+            request = InitProducerIdRequest(
+                transactional_id=self._id, transaction_timeout_ms=self._timeout_ms if self._id else 2**31 - 1
+            )
+            if version >= 3:
+                request.producer_id, request.producer_epoch = current
+            request.enable_2pc, request.keep_prepared_txn = self._two_phase_commit, self._keeps
+            return request
+
+        def read(answer: Answer, version: int) -> Outcome:
+            error = error_of(answer.error_code)
+            if error is Error.INVALID_TRANSACTION_TIMEOUT:
+                return Outcome(
+                    error,
+                    f": transaction.timeout.ms={self._timeout_ms} is more than the broker's "
+                    "transaction.max.timeout.ms; lower it",
+                )
+            stamp = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
+            if not self._two_phase_commit:
+                return Outcome(error, "", stamp)
+            ongoing = ProducerIdAndEpoch(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
+            return Outcome(error, "", stamp, ongoing=ongoing)
+
+        return INIT_TWO_PHASE if self._two_phase_commit else INIT_PRODUCER_ID, build, read
+
+    def add_partitions(self, stamp: Callable[[], ProducerIdAndEpoch], partitions: list[TopicPartition]) -> Request:
+        topics = by_topic(partitions)
+
+        def build(version: int) -> AddPartitionsToTxnRequest:
+            producer_id, epoch = stamp()
+            return AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=self._id or "",
+                v3_and_below_producer_id=producer_id,
+                v3_and_below_producer_epoch=epoch,
+                v3_and_below_topics=[
+                    AddPartitionsToTxnTopic(name=topic, partitions=numbers) for topic, numbers in topics.items()
+                ],
+            )
+
+        def read(answer: Answer, version: int) -> Outcome:
+            found = [
+                (error_of(item.partition_error_code), TopicPartition(topic.name, item.partition_index))
+                for topic in answer.results_by_topic_v3_and_below
+                for item in topic.results_by_partition
+            ]
+            return _gravest(Step.ADD_PARTITIONS, found)
+
+        return ADD_PARTITIONS_TO_TXN, build, read
+
+    def add_offsets(self, stamp: ProducerIdAndEpoch, group_id: str) -> Request:
+        def build(version: int) -> AddOffsetsToTxnRequest:
+            return AddOffsetsToTxnRequest(
+                transactional_id=self._id or "",
+                producer_id=stamp.producer_id,
+                producer_epoch=stamp.producer_epoch,
+                group_id=group_id,
+            )
+
+        def read(answer: Answer, version: int) -> Outcome:
+            return Outcome(error_of(answer.error_code), f" for group {group_id!r}")
+
+        return ADD_OFFSETS_TO_TXN, build, read
+
+    def offsets(
+        self,
+        stamp: ProducerIdAndEpoch,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group: ConsumerGroupMetadata,
+    ) -> Request:
+        def build(version: int) -> TxnOffsetCommitRequest:
+            request = TxnOffsetCommitRequest(
+                transactional_id=self._id or "",
+                group_id=group.group_id,
+                producer_id=stamp.producer_id,
+                producer_epoch=stamp.producer_epoch,
+                topics=_offset_topics(offsets),
+            )
+            if version >= 3:
+                request.generation_id = group.generation_id
+                request.member_id = group.member_id
+                request.group_instance_id = group.group_instance_id
+            return request
+
+        def read(answer: Answer, version: int) -> Outcome:
+            found = [
+                (error_of(item.error_code), TopicPartition(topic.name, item.partition_index))
+                for topic in answer.topics
+                for item in topic.partitions
+            ]
+            outcome = _gravest(Step.TXN_OFFSET_COMMIT, found)
+            return outcome._replace(where=f"{outcome.where} of group {group.group_id!r}")
+
+        return TXN_OFFSET_COMMIT, build, read
+
+    def end(self, stamp: Callable[[], ProducerIdAndEpoch], commit: bool) -> Request:
+        def build(version: int) -> EndTxnRequest:
+            producer_id, epoch = stamp()
+            return EndTxnRequest(self._id or "", producer_id, epoch, commit)
+
+        def read(answer: Answer, version: int) -> Outcome:
+            error = error_of(answer.error_code)
+            if error is Error.NONE and version >= 5 and answer.producer_id >= 0:
+                return Outcome(error, "", ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch))
+            return Outcome(error)
+
+        return END_TXN, build, read
+
+
+def _offset_topics(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> list[TxnOffsetCommitRequestTopic]:
+    topics: dict[str, list[TxnOffsetCommitRequestPartition]] = defaultdict(list)
+    for (topic, partition), position in offsets.items():
+        topics[topic].append(
+            TxnOffsetCommitRequestPartition(
+                partition_index=partition,
+                committed_offset=position.offset,
+                committed_leader_epoch=position.leader_epoch,
+                committed_metadata=position.metadata,
+            )
+        )
+    return [TxnOffsetCommitRequestTopic(name=name, partitions=items) for name, items in topics.items()]
+
+
+_GRAVITY = {
+    Action.FENCED: 5,
+    Action.FATAL: 4,
+    Action.ABORTABLE: 3,
+    Action.FAIL: 3,
+    Action.FIND_COORDINATOR: 2,
+    Action.RETRY: 1,
+    Action.SEQUENCE: 1,
+    Action.DONE: 0,
+}
+
+
+def _gravest(step: Step, found: list[tuple[Error, TopicPartition]]) -> Outcome:
+    """The error that decides among those of several partitions; one that only says "another failed" comes last."""
+
+    def gravity(item: tuple[Error, TopicPartition]) -> tuple[int, bool]:
+        return _GRAVITY[action_for(step, item[0])], item[0] is not Error.OPERATION_NOT_ATTEMPTED
+
+    if not found:
+        return Outcome(Error.NONE)
+    error, partition = max(found, key=gravity)
+    return Outcome(error, "" if error is Error.NONE else f" for {partition}")

@@ -1,0 +1,133 @@
+"""Two-phase commit in the producer: a database decides whether a transaction commits (KIP-939).
+
+Used by the producers in place of the plain transaction manager. The token that the database stores is Kafka's
+``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or empty for a transaction without contents. No two transactions
+of a transactional id have the same token, and each is greater than those before it: the epoch grows with every end, and
+producer ids are never reused. That a later id is greater holds for our broker, the only one that keeps prepared
+transactions: one allocator serves all of its nodes. If it did not hold, an older token could be refused; the decision
+whether a token belongs to the prepared transaction never depends on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from oncelog.client.core.connection.error_rules import Step
+from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.transactions.coordinator_requests import CoordinatorRequest, Result
+from oncelog.client.core.transactions.transaction_manager import TransactionManager
+from oncelog.client.core.transactions.transaction_requests import Outcome
+from oncelog.client.core.transactions.transaction_states import Call, Ruling, State
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, KafkaError
+from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
+
+_TOKEN = re.compile(r"([0-9]{1,19}):([0-9]{1,5})")
+
+_REFUSALS: Mapping[Error, str] = {
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
+        ": two-phase commit needs transaction.two.phase.commit.enable=true on the broker, and where it has ACLs the "
+        "operations Write and TwoPhaseCommit on the transactional id"
+    ),
+    Error.UNSUPPORTED_VERSION: (
+        ": this cluster cannot keep prepared transactions; Apache Kafka up to 4.4 cannot, oncelog can with "
+        "transaction.two.phase.commit.enable=true and transaction.version 2"
+    ),
+}
+
+
+def token_of(stamp: ProducerIdAndEpoch) -> str:
+    return "" if stamp == NO_PRODUCER else f"{stamp.producer_id}:{stamp.producer_epoch}"
+
+
+def stamp_of(token: str) -> ProducerIdAndEpoch:
+    """
+    :raises ValueError: it is no token.
+    """
+    if not isinstance(token, str):
+        raise TypeError(f"a token is a text, as prepare() gave it, not {token!r}")
+    if token == "":
+        return NO_PRODUCER
+    found = _TOKEN.fullmatch(token)
+    stamp = NO_PRODUCER if found is None else ProducerIdAndEpoch(int(found[1]), int(found[2]))
+    if found is None or stamp.producer_id >= 2**63 or stamp.producer_epoch > MAX_EPOCH:
+        raise ValueError(
+            f"{token!r} is no token of prepare(): it takes PRODUCER_ID:EPOCH, or '' where the database has none"
+        )
+    return stamp
+
+
+def refusal(error: Error) -> str | None:
+    """Why two-phase commit was refused with this error, and what to do about it."""
+    return _REFUSALS.get(error)
+
+
+class TwoPhaseTransactions(TransactionManager):
+    """A transactional producer whose transactions are prepared, then completed as a database decides."""
+
+    two_phase_commit: ClassVar[bool] = True
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.prepared = NO_PRODUCER
+        """The stamp of the transaction that is, or was last, prepared; none if it has no contents."""
+
+    def prepare(self) -> Result:
+        """Have everything stored, and accept nothing more."""
+        ruling = self._rule(Call.PREPARE)
+        if self._pending is not None and self._pending[0] is Call.PREPARE:
+            return self._pending[1]
+        result: Result = Deferred()
+        if ruling is Ruling.JOIN:
+            result.resolve(None)
+            return result
+        self._become(State.PREPARED)
+        self.prepared = NO_PRODUCER
+        self._pending = (Call.PREPARE, result)
+        self._on_change()
+        return result
+
+    def complete(self, token: str) -> Result:
+        """Commit the prepared transaction if the database has its token, else abort it; does nothing if none is
+        prepared.
+
+        :raises IllegalStateError: the token is of a transaction that this id has never had, so it says nothing about
+            this.
+        """
+        decided = stamp_of(token)
+        self._rule(Call.COMPLETE)
+        nothing_prepared = self.state is State.READY
+        last = self.stamp if nothing_prepared or self.prepared == NO_PRODUCER else self.prepared
+        if decided > last:
+            raise IllegalStateError(
+                f"token {token} is of no transaction that transactional.id {self.transactional_id!r} has had, which is "
+                f"at {token_of(last)}: it is another id's, or the cluster was set back to an earlier state than the "
+                "database; nothing was ended: commit_transaction() or abort_transaction() end it once you know its fate"
+            )
+        if nothing_prepared:
+            return Deferred.of(None)
+        return self.commit() if decided == self.prepared != NO_PRODUCER else self.abort()
+
+    def _all_sent(self) -> None:
+        if self._pending is None or self._pending[0] is not Call.PREPARE or self.state is not State.PREPARED:
+            return
+        if self._queue.idle and not self._accumulator.incomplete:
+            self.prepared = self.stamp if self._contents.started else NO_PRODUCER
+            self._finish_call(None)
+
+    def _found(self, outcome: Outcome) -> State:
+        if outcome.ongoing == NO_PRODUCER:
+            return State.READY
+        self.prepared = outcome.ongoing
+        self._contents.started = True
+        return State.PREPARED
+
+    def _explain(self, request: CoordinatorRequest, outcome: Outcome) -> KafkaError:
+        if request.step is Step.INIT_PRODUCER_ID:
+            outcome = outcome._replace(where=refusal(outcome.error) or outcome.where)
+        return super()._explain(request, outcome)
+
+
+__all__ = ["TwoPhaseTransactions", "refusal", "stamp_of", "token_of"]

@@ -1,0 +1,92 @@
+"""A member of a classic group, without a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.connection.metadata import ClusterMetadata
+from oncelog.client.core.connection.wire import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, SYNC_GROUP
+from oncelog.client.core.consumer.subscription import Reset, Subscription
+from oncelog.client.core.group.group_member import GroupMember
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
+from oncelog.protocol.generated.join_group_response import JoinGroupResponse, JoinGroupResponseMember
+from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
+from tests.unit.client.core.producers import TOPIC, coordinator, picture
+from tests.unit.client.core.wires import FakeWire
+
+SESSION_MS = 45_000
+BEAT_MS = 3000
+
+
+class Program:
+    """The consumer around the member: always reading, with a listener that returns at once."""
+
+    def __init__(self) -> None:
+        self.failure: KafkaError | None = None
+
+    def revoke(self, partitions: list[Any], lost: bool) -> Deferred[None]:
+        return Deferred.of(None)
+
+    def assigned(self, added: list[Any]) -> Deferred[None]:
+        return Deferred.of(None)
+
+    def group_failed(self, error: KafkaError) -> None:
+        self.failure = error
+
+    def reading(self) -> bool:
+        return True
+
+
+class Joined:
+    """A member that is alone in its group, at generation 1."""
+
+    def __init__(self) -> None:
+        self.wire = FakeWire()
+        metadata = ClusterMetadata(self.wire, max_age_ms=10**9, retry_backoff_ms=100, retry_backoff_max_ms=1000)
+        subscription = Subscription(Reset.EARLIEST)
+        subscription.subscribe([TOPIC], None, None)
+        config = ConsumerConfig.from_keywords(
+            group_id="g", session_timeout_ms=SESSION_MS, heartbeat_interval_ms=BEAT_MS, auto_offset_reset="earliest"
+        )
+        metadata.want([TOPIC])
+        metadata.refresh()
+        self.wire.pass_time(1)
+        self.wire.take(METADATA).answer(picture())
+        self.member = GroupMember(config, self.wire, metadata, subscription, Program())
+        self.member.poll(self.wire.now_ms())
+        self.found()
+        self.wire.take(JOIN_GROUP).answer(
+            JoinGroupResponse(
+                generation_id=1,
+                protocol_name="range",
+                leader="m",
+                member_id="m",
+                members=[JoinGroupResponseMember(member_id="m", metadata=self.member._metadata_for("range"))],
+            )
+        )
+        sync = self.wire.take(SYNC_GROUP)
+        sync.answer(SyncGroupResponse(assignment=sync.message.assignments[0].assignment))
+        assert self.member.stable
+
+    def found(self) -> None:
+        self.wire.take(FIND_COORDINATOR).answer(coordinator("g"))
+
+
+def test_a_member_beats_again_once_the_coordinator_is_found_however_long_it_was_silent() -> None:
+    group = Joined()
+    group.wire.pass_time(BEAT_MS)
+    group.wire.take(HEARTBEAT).lose()
+    group.found()
+    for _ in range(SESSION_MS // BEAT_MS + 1):  # the coordinator is there, and answers nothing
+        group.wire.pass_time(BEAT_MS)
+    assert group.wire.count(HEARTBEAT) == 1
+    group.wire.take(HEARTBEAT).lose()
+    if group.wire.count(FIND_COORDINATOR):
+        group.found()
+    group.wire.pass_time(BEAT_MS)
+    group.wire.take(HEARTBEAT).answer(HeartbeatResponse(error_code=Error.UNKNOWN_MEMBER_ID))
+    group.wire.pass_time(200)
+    assert group.wire.take(JOIN_GROUP).message.member_id == ""

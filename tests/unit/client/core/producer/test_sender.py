@@ -1,0 +1,355 @@
+"""Sequences, retries and order of the idempotent producer (KIP-98, KIP-360), without a network."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.client.core.batches.accumulator import ProducerBatch
+from oncelog.client.core.connection.wire import INIT_PRODUCER_ID, METADATA, PRODUCE
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
+from oncelog.protocol.generated.produce_response import (
+    LeaderIdAndEpoch,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from oncelog.records.batch import decode_records
+from oncelog.types import MAX_EPOCH, ProducerIdAndEpoch
+from tests.unit.client.core.producers import P0, P1, TOPIC, ProducerCore, header, picture, refuse, sequence, stored
+
+
+def test_sequences_are_assigned_when_batches_are_drained_and_count_on() -> None:
+    core = ProducerCore().start().meet()
+    for n in range(3):
+        core.send(b"%d" % n)
+    sent = [core.produced() for _ in range(3)]
+    assert [sequence(item) for item in sent] == [(7, 0, 1), (7, 0, 2), (7, 0, 3)]
+    for n, item in enumerate(sent):
+        stored(item, n)
+    assert [(outcome.handles, outcome.offset) for outcome in core.outcomes] == [
+        ((b"0",), 0),
+        ((b"1",), 1),
+        ((b"2",), 2),
+    ]
+    assert core.accumulator.used_bytes == 0
+
+
+def test_sequences_wrap_from_the_greatest_number_to_0() -> None:
+    core = ProducerCore().start().meet()
+    core.txn.book.of(P0).next = 2**31 - 1
+    core.txn.book.of(P0).last_acked = 2**31 - 2
+    core.send(b"last")
+    core.send(b"first")
+    assert [sequence(core.produced())[2] for _ in range(2)] == [2**31 - 1, 0]
+
+
+def test_at_most_five_requests_are_in_flight() -> None:
+    core = ProducerCore().start().meet()
+    for n in range(8):
+        core.send(b"%d" % n)
+    assert core.wire.count(PRODUCE) == 5
+    stored(core.produced(), 0)
+    assert core.wire.count(PRODUCE) == 5
+
+
+def test_an_acknowledged_batch_is_not_looked_for_among_those_that_wait() -> None:
+    """Thousands may wait: comparing with each of them took an eighth of the producer's time with records of 1 KB."""
+
+    class Waiting(ProducerBatch):
+        __hash__ = ProducerBatch.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("an acknowledged batch was compared with one that waits")
+
+    core = ProducerCore().start().meet()
+    core.send(b"sent")
+    waiting = Waiting(P0, 2, 0)
+    waiting.attempts, waiting.not_before_ms = 1, 2**60
+    core.accumulator.queues[P0].append(waiting)
+    stored(core.produced(), 0)
+    assert core.outcomes[0].offset == 0
+    assert not core.accumulator.incomplete
+
+
+def test_a_batch_that_expires_in_the_queue_leaves_it() -> None:
+    core = ProducerCore().start()
+    core.send(b"never sent")
+    (batch,) = core.accumulator.incomplete
+    core.accumulator.complete(batch, error=KafkaError(Error.REQUEST_TIMED_OUT, "too late"))
+    assert not core.accumulator.queues[P0]
+
+
+def test_a_retry_keeps_its_sequence_and_goes_before_newer_batches() -> None:
+    core = ProducerCore().start().meet()
+    for n in range(3):
+        core.send(b"%d" % n)
+    first, second, third = (core.produced() for _ in range(3))
+    refuse(first, Error.NOT_ENOUGH_REPLICAS)
+    refuse(second, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    refuse(third, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    core.send(b"new")
+    assert core.wire.count(PRODUCE) == 0
+    core.wire.pass_time(150)
+    order = []
+    while core.wire.count(PRODUCE):
+        assert core.wire.count(PRODUCE) == 1, "only the oldest of a partition may be repeated"
+        sent = core.produced()
+        order.append(sequence(sent)[2])
+        stored(sent, order[-1])
+        core.wire.pass_time(200)
+    assert order == [1, 2, 3, 4]
+    assert [outcome.error for outcome in core.outcomes] == [None] * 4
+
+
+def test_a_lost_connection_repeats_every_batch_in_order() -> None:
+    core = ProducerCore().start().meet()
+    for n in range(3):
+        core.send(b"%d" % n)
+    lost = [core.produced() for _ in range(3)]
+    for sent in reversed(lost):
+        sent.lose()
+    seen = []
+    for _ in range(3):
+        core.wire.pass_time(200)
+        if core.wire.count(METADATA):
+            core.wire.take(METADATA).answer(picture())
+        sent = core.produced()
+        seen.append(sequence(sent))
+        stored(sent)
+    assert seen == [(7, 0, 1), (7, 0, 2), (7, 0, 3)]
+
+
+def test_a_duplicate_counts_as_stored_with_an_unknown_offset() -> None:
+    core = ProducerCore().start()
+    core.send(b"v")
+    refuse(core.produced(), Error.DUPLICATE_SEQUENCE_NUMBER)
+    assert (core.outcomes[0].offset, core.outcomes[0].error) == (-1, None)
+
+
+@pytest.mark.parametrize("error", [Error.OUT_OF_ORDER_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID])
+def test_lost_state_at_the_broker_starts_a_new_epoch_at_sequence_0(error: Error) -> None:
+    core = ProducerCore().start()
+    core.send(b"0")
+    stored(core.produced(), 10)
+    core.send(b"1")
+    core.send(b"other", P1)
+    first, other = core.produced(), core.produced()
+    refuse(first, error, log_start_offset=0)
+    stored(other)
+    core.wire.pass_time(200)
+    assert sequence(core.produced()) == (7, 1, 0)
+
+
+def test_unknown_producer_after_retention_restarts_at_0_in_the_same_epoch() -> None:
+    core = ProducerCore().start()
+    core.send(b"0")
+    stored(core.produced(), 10)
+    core.send(b"1")
+    refuse(core.produced(), Error.UNKNOWN_PRODUCER_ID, log_start_offset=50)
+    core.wire.pass_time(200)
+    assert sequence(core.produced()) == (7, 0, 0)
+
+
+def test_a_new_epoch_waits_until_nothing_of_the_partition_is_on_the_wire() -> None:
+    core = ProducerCore().start().meet()
+    core.send(b"0")
+    core.send(b"1")
+    first, second = core.produced(), core.produced()
+    refuse(first, Error.INVALID_RECORD)
+    core.send(b"2")
+    core.wire.pass_time(500)
+    assert core.wire.count(PRODUCE) == 0
+    refuse(second, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    core.wire.pass_time(500)
+    sent = core.produced()
+    assert sequence(sent) == (7, 1, 0)
+    stored(sent)
+    assert sequence(core.produced()) == (7, 1, 1)
+    assert core.outcomes[0].error is not None
+    assert core.outcomes[0].error.error is Error.INVALID_RECORD
+
+
+def test_partitions_without_trouble_move_to_the_new_epoch_when_they_are_idle() -> None:
+    core = ProducerCore().start()
+    core.send(b"calm", P1)
+    calm = core.produced()
+    core.send(b"0")
+    refuse(core.produced(), Error.INVALID_RECORD)
+    core.poll()
+    assert core.txn.stamp == ProducerIdAndEpoch(7, 1)
+    core.send(b"calm too", P1)
+    assert core.wire.count(PRODUCE) == 0
+    stored(calm)
+    assert sequence(core.produced()) == (7, 1, 0)
+
+
+def test_an_exhausted_epoch_asks_for_a_new_producer_id() -> None:
+    core = ProducerCore().start(epoch=MAX_EPOCH - 1)
+    core.send(b"0")
+    refuse(core.produced(), Error.INVALID_RECORD)
+    core.poll()
+    asked = core.wire.take(INIT_PRODUCER_ID)
+    assert (asked.message.producer_id, asked.message.producer_epoch) == (-1, -1)
+    asked.answer(InitProducerIdResponse(producer_id=8, producer_epoch=0))
+    core.send(b"1")
+    assert sequence(core.produced()) == (8, 0, 0)
+
+
+def test_an_expired_batch_that_was_sent_makes_the_producer_start_a_new_epoch() -> None:
+    core = ProducerCore(delivery_timeout_ms=31_000, request_timeout_ms=30_000).start()
+    core.send(b"0")
+    on_the_wire = core.produced()
+    core.wire.pass_time(31_001)
+    error = core.outcomes[0].error
+    assert error is not None
+    assert "delivery.timeout.ms=31000" in str(error)
+    core.send(b"1")
+    sent = core.produced()
+    assert sequence(sent) == (7, 1, 0)
+    on_the_wire.lose()
+    stored(sent)
+    assert len(core.outcomes) == 2
+
+
+def test_an_expired_batch_that_was_never_sent_changes_nothing() -> None:
+    core = ProducerCore(delivery_timeout_ms=31_000, request_timeout_ms=30_000).start()
+    core.wire.not_ready.add(1)
+    core.send(b"0")
+    core.wire.pass_time(31_001)
+    assert core.outcomes[0].error is not None
+    core.wire.not_ready.clear()
+    core.send(b"1")
+    assert sequence(core.produced()) == (7, 0, 0)
+
+
+def test_a_batch_too_large_is_split_and_its_halves_keep_the_sequences() -> None:
+    core = ProducerCore(linger_ms=10).start()
+    for n in range(5):
+        core.append(b"%d" % n)
+    core.poll()
+    core.wire.pass_time(11)
+    whole = core.produced()
+    assert header(whole).records_count == 5
+    refuse(whole, Error.MESSAGE_TOO_LARGE)
+    first = core.produced()
+    assert (header(first).records_count, sequence(first)) == (2, (7, 0, 0))
+    stored(first, 100)
+    second = core.produced()
+    assert (header(second).records_count, sequence(second)) == (3, (7, 0, 2))
+    values = [record.value for record in decode_records(second.message.topic_data[0].partition_data[0].records)]
+    assert values == [b"2", b"3", b"4"]
+    stored(second, 102)
+    assert [outcome.handles for outcome in core.outcomes] == [(b"0", b"1"), (b"2", b"3", b"4")]
+    core.append(b"next")
+    core.wire.pass_time(20)
+    core.poll()
+    assert sequence(core.produced())[2] == 5
+
+
+def test_a_single_record_too_large_fails_and_leaves_no_gap() -> None:
+    core = ProducerCore().start()
+    core.send(b"big")
+    refuse(core.produced(), Error.MESSAGE_TOO_LARGE)
+    error = core.outcomes[0].error
+    assert error is not None
+    assert "max.message.bytes" in str(error)
+    core.send(b"next")
+    assert sequence(core.produced()) == (7, 1, 0)
+
+
+def test_a_topic_whose_format_has_no_producer_ids_is_told_what_to_set() -> None:
+    core = ProducerCore().start()
+    core.send(b"v")
+    refuse(core.produced(), Error.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+    told = str(core.outcomes[0].error)
+    assert "message.format.version" in told and "enable.idempotence=false" in told
+
+
+def test_a_new_leader_told_in_the_refusal_is_used_without_asking() -> None:
+    core = ProducerCore(enable_idempotence=False)
+    core.send(b"v")
+    moved = PartitionProduceResponse(
+        index=0, error_code=Error.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderIdAndEpoch(2, 1)
+    )
+    core.produced().answer(ProduceResponse([TopicProduceResponse(name=TOPIC, partition_responses=[moved])]))
+    core.wire.pass_time(100)
+    assert core.produced().node == 2
+    assert core.wire.count(METADATA) == 0
+
+
+def test_linger_waits_and_a_full_batch_does_not() -> None:
+    core = ProducerCore(linger_ms=50, max_batch_size=200, enable_idempotence=False)
+    core.append(b"x" * 20)
+    core.poll()
+    core.wire.pass_time(49)
+    assert core.wire.count(PRODUCE) == 0
+    core.wire.pass_time(2)
+    assert core.wire.count(PRODUCE) == 1
+    for _ in range(5):
+        core.append(b"x" * 40)
+    core.poll()
+    assert core.wire.count(PRODUCE) == 3, "two full batches go, the third still waits"
+    core.wire.pass_time(51)
+    assert core.wire.count(PRODUCE) == 3, "and with two requests under way it waits for an answer"
+    stored(core.produced())
+    stored(core.produced())
+    assert core.wire.count(PRODUCE) == 2
+
+
+def test_one_request_in_flight_keeps_order_without_idempotence() -> None:
+    core = ProducerCore(enable_idempotence=False, max_in_flight_requests_per_connection=1)
+    core.send(b"0")
+    core.send(b"1")
+    first = core.produced()
+    assert core.wire.count(PRODUCE) == 0
+    refuse(first, Error.NOT_ENOUGH_REPLICAS)
+    core.wire.pass_time(150)
+    again = core.produced()
+    values = [record.value for record in decode_records(again.message.topic_data[0].partition_data[0].records)]
+    assert values == [b"0"]
+
+
+def test_retries_are_counted() -> None:
+    core = ProducerCore(enable_idempotence=False, retries=2)
+    core.send(b"v")
+    for _ in range(3):
+        refuse(core.produced(), Error.NOT_ENOUGH_REPLICAS)
+        core.wire.pass_time(2000)
+    assert core.wire.count(PRODUCE) == 0
+    assert core.outcomes[0].error is not None
+    assert core.outcomes[0].error.error is Error.NOT_ENOUGH_REPLICAS
+
+
+def test_partitions_of_a_leader_that_takes_nothing_are_passed_over_after_the_timeout() -> None:
+    core = ProducerCore(partitioner_availability_timeout_ms=100).start()
+    topic = core.metadata.topics[TOPIC]
+    core.wire.not_ready.add(1)
+    core.send(b"waits")
+    core.wire.pass_time(100)
+    assert not core.sender.passed_over(topic)
+    core.wire.pass_time(1)
+    assert core.sender.passed_over(topic) == {0, 1}
+    core.wire.not_ready.clear()
+    core.poll()
+    assert not core.sender.passed_over(topic)
+
+
+def test_a_leader_with_five_requests_under_way_takes_nothing() -> None:
+    core = ProducerCore(partitioner_availability_timeout_ms=100).start().meet()
+    for n in range(6):
+        core.send(b"%d" % n)
+    core.wire.pass_time(101)
+    assert core.sender.passed_over(core.metadata.topics[TOPIC]) == {0, 1}
+    stored(core.produced(), 0)
+    assert not core.sender.passed_over(core.metadata.topics[TOPIC])
+
+
+def test_a_leader_without_anything_to_take_is_not_passed_over() -> None:
+    core = ProducerCore(partitioner_availability_timeout_ms=100, delivery_timeout_ms=31_000).start()
+    core.wire.not_ready.add(1)
+    core.send(b"expires")
+    core.wire.pass_time(31_001)
+    assert [outcome.handles for outcome in core.outcomes] == [(b"expires",)]
+    core.poll()
+    assert not core.sender.passed_over(core.metadata.topics[TOPIC])

@@ -409,7 +409,7 @@ def _joins(consumer_class: str, topic_suffix: str) -> Work:
     """A consumer that joins a group of its own, reads one record and leaves."""
 
     async def work(task: Task, clock: Clock) -> None:
-        consumer_of, producer_of = _named(consumer_class), _named("oncelog.client.aio.producer.Producer")
+        consumer_of, producer_of = _named(consumer_class), _named("oncelog.client.aio.producer.producer.Producer")
         async with producer_of(bootstrap_servers=task.servers) as producer:
             await producer.send_and_wait(task.topic, b"x")
         for number in range(-1, task.records):
@@ -470,10 +470,10 @@ CASES = [
     Case("transactions", "confluent-kafka", transact_confluent, share=50),
     Case("create topic", "oncelog", create_topics_oncelog, share=5000),
     Case("create topic", "aiokafka", create_topics_aiokafka, share=5000),
-    Case("first send", "oncelog", _first_sends("oncelog.client.aio.producer.Producer"), share=5000),
+    Case("first send", "oncelog", _first_sends("oncelog.client.aio.producer.producer.Producer"), share=5000),
     Case("first send", "oncelog.aiokafka", _first_sends("oncelog.aiokafka.AIOKafkaProducer"), share=5000),
     Case("first send", "aiokafka", _first_sends("aiokafka.AIOKafkaProducer"), share=5000),
-    Case("join", "oncelog", _joins("oncelog.client.aio.consumer.Consumer", "ours"), share=10_000),
+    Case("join", "oncelog", _joins("oncelog.client.aio.consumer.consumer.Consumer", "ours"), share=10_000),
     Case("join", "oncelog.aiokafka", _joins("oncelog.aiokafka.AIOKafkaConsumer", "names"), share=10_000),
     Case("join", "aiokafka", _joins("aiokafka.AIOKafkaConsumer", "theirs"), share=10_000),
 ]

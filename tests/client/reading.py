@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, ParamSpec
 from confluent_kafka import Consumer as ConfluentConsumer
 from confluent_kafka import TopicPartition as ConfluentPartition
 
-from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 
 P = ParamSpec("P")

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from oncelog.client.aio import Admin, Producer
-from oncelog.client.aio.network import Network
+from oncelog.client.aio.connection.network import Network
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import API_VERSIONS, FIND_COORDINATOR, METADATA, Answer, Failure
 from oncelog.client.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
@@ -196,7 +196,7 @@ async def test_a_bootstrap_server_that_says_nothing_does_not_keep_the_others_fro
     broker.may_answer.set()
     async with listening(says_nothing) as silent, listening(broker.serve) as good:
         network = Network(config(f"{good},{silent}", request_timeout_ms=600_000))
-        with patch("oncelog.client.aio.network.random.shuffle"):  # the last is tried first
+        with patch("oncelog.client.aio.connection.network.random.shuffle"):  # the last is tried first
             await network.start()
         assert network.version(network.any_node(), METADATA) is not None
         await network.close()

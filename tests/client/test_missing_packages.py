@@ -19,7 +19,7 @@ except oncelog.errors.ConfigError as error:
 """
 KEYSTORES = "which needs a package: pip install 'oncelog[keystores]', or convert it to PEM and set the type to PEM"
 TLS = """
-    from oncelog.client.aio.tls import ssl_context
+    from oncelog.client.aio.connection.tls import ssl_context
     from oncelog.client.core.security import SecurityConfig
     ssl_context(SecurityConfig(security_protocol="SSL", ssl_{store}_location="s", ssl_{store}_type="{kind}"))"""
 ARROW = """

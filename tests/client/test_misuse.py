@@ -13,7 +13,7 @@ import oncelog
 from oncelog.aiokafka import AIOKafkaProducer
 from oncelog.client import blocking
 from oncelog.client.aio import Admin, Consumer, Producer
-from oncelog.client.aio.admin import RecordsToDelete
+from oncelog.client.aio.admin.admin import RecordsToDelete
 from oncelog.client.errors import (
     IllegalStateError,
     InvalidTopicError,

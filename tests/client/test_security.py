@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.client.aio import Admin, Producer, connection
+from oncelog.client.aio import Admin, Producer
+from oncelog.client.aio.connection import connection
 from oncelog.client.core.config import AdminConfig, ProducerConfig
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.spark.kafka.connections import cluster_for

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Response, expect
 
 from oncelog import Broker
 from oncelog.client import aio
-from oncelog.client.aio.cluster import check
+from oncelog.client.aio.connection.cluster_access import check
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.connection.wire import PRODUCE

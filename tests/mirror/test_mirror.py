@@ -15,7 +15,7 @@ import pytest
 from oncelog import Broker
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.aio import Admin, Consumer, Producer
-from oncelog.client.aio.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
+from oncelog.client.aio.admin.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 from oncelog.client.blocking import Admin as BlockingAdmin
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.conformance.batches import TRANSACTIONAL, batch

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oncelog.broker.cluster import ClusterHost, Replicas
-from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.server.server import Server
 from oncelog.testing.simulation import Simulation
 from oncelog.types import TopicPartition

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oncelog.client.aio import Consumer, Producer
-from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.errors import FatalProducerError, KafkaTimeoutError
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError

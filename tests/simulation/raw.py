@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncelog.client.aio.cluster import Cluster
+from oncelog.client.aio.connection.cluster_access import Cluster
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.error_rules import Action, Step, action_for

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oncelog.broker.appending.large_writes import LARGE_WRITE_BYTES
-from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.log import checkpoints

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import confluent_kafka
 
 from oncelog.client.aio import Admin, Consumer, Producer
-from oncelog.client.aio.admin import NewTopic
+from oncelog.client.aio.admin.admin import NewTopic
 from oncelog.types import TopicPartition
 
 PATIENCE_S = 180.0

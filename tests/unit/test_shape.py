@@ -27,7 +27,7 @@ LONG_FUNCTIONS = {
 }
 
 LARGE_CLASSES = {
-    "oncelog/client/aio/consumer.py:Consumer": "the public interface: each method a short delegation",
+    "oncelog/client/aio/consumer/consumer.py:Consumer": "the public interface: each method a short delegation",
     "oncelog/client/blocking/consumer.py:Consumer": "the public interface: each method a short delegation",
     "oncelog/client/blocking/producer.py:Producer": "the public interface: each method a short delegation",
     "oncelog/client/core/transactions/transaction_manager.py:TransactionManager": (
@@ -64,8 +64,8 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/cleaner.py:_start": ONE_LOOP,
     "oncelog/broker/produce_runs.py:_begin_transaction": HOT,
     "oncelog/cli/fates.py:_fates": ONE_LOOP,
-    "oncelog/client/aio/intake.py:_put_anywhere": HOT,
-    "oncelog/client/aio/positions.py:_find": ONE_LOOP,
+    "oncelog/client/aio/producer/intake.py:_put_anywhere": HOT,
+    "oncelog/client/aio/consumer/start_positions.py:_find": ONE_LOOP,
     "oncelog/client/blocking/producer.py:_pump": HOT,
     "oncelog/client/blocking/producer.py:send": HOT,
     "oncelog/client/core/consumer/fetcher.py:poll": ONE_LOOP,

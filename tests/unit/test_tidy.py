@@ -44,7 +44,9 @@ NAMES_OF_OTHERS = {
 
 PUBLIC = {
     "aiokafka/*": "the names of aiokafka; tests/aiokafka walks them",
-    "client/aio/*": "called by users; docs/reference/python.md",
+    "client/aio/admin/*": "called by users; docs/reference/python.md",
+    "client/aio/consumer/consumer.py": "called by users; docs/reference/python.md",
+    "client/aio/producer/producer.py": "called by users; docs/reference/python.md",
     "client/blocking/*": "called by users; docs/reference/python.md",
     "faults/rules.py": "the methods of Faults; docs/how-to/testing.md",
     "faults/embedded.py": "faults that users set inside; docs/how-to/testing.md",

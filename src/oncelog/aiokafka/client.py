@@ -11,8 +11,8 @@ from typing import Self
 
 from oncelog.aiokafka.abc import AbstractTokenProvider
 from oncelog.aiokafka.structs import BrokerMetadata
-from oncelog.client.aio.cluster import Cluster, settled
-from oncelog.client.aio.settings import split_settings
+from oncelog.client.aio.aiokafka_keywords import split_settings
+from oncelog.client.aio.connection.cluster_access import Cluster, settled
 from oncelog.client.core import arguments
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata

@@ -18,8 +18,8 @@ from oncelog.aiokafka.errors import (
     KafkaTimeoutError,
     UnknownTopicOrPartitionError,
 )
-from oncelog.client.aio.cluster import UnknownPartition
-from oncelog.client.aio.consumer import Consumer
+from oncelog.client.aio.connection.cluster_access import UnknownPartition
+from oncelog.client.aio.consumer.consumer import Consumer
 from oncelog.client.core import arguments
 from oncelog.client.core.consumer.subscription import TopicPattern
 from oncelog.client.core.structs import (

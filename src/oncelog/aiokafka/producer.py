@@ -8,7 +8,7 @@ from typing import Any
 
 from oncelog.aiokafka.abc import AbstractTokenProvider
 from oncelog.aiokafka.client import AIOKafkaClient, check_security, warn_of_no_effect
-from oncelog.client.aio.producer import Batch, Partitioner, Producer, RecordHeaders, Serializer
+from oncelog.client.aio.producer.producer import Batch, Partitioner, Producer, RecordHeaders, Serializer
 from oncelog.client.core.structs import AnyK, AnyV, ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 _UNSET: Any = object()

@@ -13,8 +13,8 @@ from oncelog.cli.consume_range import POLL_MS, What, bounds, partitions_of
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import decoded, dumped, shown
 from oncelog.cli.stop_signal import Stop
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import FateReader, Producers, StoredRecord
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import FateReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.shown import json_bytes

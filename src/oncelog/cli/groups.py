@@ -16,8 +16,8 @@ from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.client.aio.admin import Admin
-    from oncelog.client.aio.group_positions import GroupPicture, Move
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import GroupPicture, Move
     from oncelog.client.core.config import AdminConfig
 
 Row = dict[str, object]
@@ -75,8 +75,8 @@ def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
 
 
 async def _pictures(config: AdminConfig, groups: Iterable[str]) -> list[GroupPicture]:
-    from oncelog.client.aio.admin import Admin
-    from oncelog.client.aio.group_positions import group_picture
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import group_picture
 
     async with Admin(config=config) as admin:
         return [await group_picture(admin, group) for group in groups]
@@ -193,8 +193,8 @@ def reset_offsets(
 async def _reset(
     config: AdminConfig, group: str, topics: tuple[str, ...] | None, to: Place | int, dry_run: bool
 ) -> dict[TopicPartition, Move]:
-    from oncelog.client.aio.admin import Admin
-    from oncelog.client.aio.group_positions import planned_moves
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import planned_moves
 
     async with Admin(config=config) as admin:
         moves = await planned_moves(admin, group, None if topics is None else await _named(admin, topics), to)
@@ -257,8 +257,8 @@ def delete_offsets(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Non
 
 
 async def _delete(config: AdminConfig, groups: tuple[str, ...]) -> None:
-    from oncelog.client.aio.admin import Admin
-    from oncelog.client.aio.group_positions import existing_group
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import existing_group
 
     async with Admin(config=config) as admin:
         for group in groups:
@@ -267,8 +267,8 @@ async def _delete(config: AdminConfig, groups: tuple[str, ...]) -> None:
 
 
 async def _delete_offsets(config: AdminConfig, group: str, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
-    from oncelog.client.aio.admin import Admin
-    from oncelog.client.aio.group_positions import existing_group
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import existing_group
 
     async with Admin(config=config) as admin:
         _, committed = await existing_group(admin, group)

@@ -141,7 +141,7 @@ def _cluster(option: str, address: str | None, config: Path | None) -> Cluster:
 async def _run(
     clusters: tuple[Cluster, Cluster], settings: Settings, *, once: bool, switch_over: bool, as_json: bool
 ) -> None:
-    from oncelog.client.aio.admin import Admin
+    from oncelog.client.aio.admin.admin import Admin
     from oncelog.mirror.run import Mirror
 
     source, target = clusters

@@ -16,7 +16,7 @@ from oncelog.errors import ConfigError, KafkaError
 from oncelog.types import encode_uuid
 
 if TYPE_CHECKING:
-    from oncelog.client.aio.offsets import FoundOffset
+    from oncelog.client.aio.offset_lookups import FoundOffset
     from oncelog.client.blocking import Admin
 
 

@@ -409,7 +409,7 @@ async def _history(admin: aio.Admin, transactional_ids: tuple[str, ...]) -> list
 
 
 async def _transitions(admin: aio.Admin, names: list[TopicPartition]) -> AsyncIterator[Row]:
-    from oncelog.client.aio.log_reader import stored_batches
+    from oncelog.client.aio.admin.log_reader import stored_batches
 
     first = await admin.list_offsets(dict.fromkeys(names, -2))
     end = await admin.list_offsets(dict.fromkeys(names, -1))

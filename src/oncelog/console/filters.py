@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from oncelog.client.aio.log_reader import Fate
+from oncelog.client.aio.admin.log_reader import Fate
 from oncelog.shown import show_time
 
 _CLASSES = {

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.errors import KafkaError
 from oncelog.types import TopicPartition
 

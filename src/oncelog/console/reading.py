@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import Fate, FateReader, Producers, StoredRecord
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Fate, FateReader, Producers, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.decoding import Decoding, Shown

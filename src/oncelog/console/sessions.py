@@ -13,8 +13,8 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import Producers
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.config import AdminConfig
 from oncelog.console.avro import AvroSchema
 from oncelog.console.readers import GroupReaders

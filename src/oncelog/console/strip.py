@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from oncelog.client.aio.log_reader import BatchFate, Fate
+from oncelog.client.aio.admin.log_reader import BatchFate, Fate
 
 WIDTH = 1000
 MOST_SEGMENTS = 500

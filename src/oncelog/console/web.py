@@ -20,8 +20,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import Producers
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.console.filters import FILTERS
 from oncelog.console.pipelines import Pipelines

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import click
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.producer import Producer
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.producer.producer import Producer
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.errors import FatalProducerError
 from oncelog.demo.flights import Flight, read_flights

@@ -12,9 +12,9 @@ import ssl
 from struct import Struct
 from typing import Any, Final
 
-from oncelog.client.aio.sasl import authenticate
-from oncelog.client.aio.tls import ssl_context
-from oncelog.client.aio.tokens import Tokens
+from oncelog.client.aio.connection.sasl import authenticate
+from oncelog.client.aio.connection.tls import ssl_context
+from oncelog.client.aio.connection.tokens import Tokens
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import Api
 from oncelog.errors import OncelogError

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncelog.client import aio
-from oncelog.client.aio.log_reader import stored_batches
+from oncelog.client.aio.admin.log_reader import stored_batches
 from oncelog.client.background import background
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import Fate, FateReader
-from oncelog.client.aio.offsets import EARLIEST, LATEST
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Fate, FateReader
+from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.mirror.offset_map import MirrorState, Position, is_replaced
 from oncelog.mirror.topics import MAP_PREFIX
 from oncelog.types import TopicPartition

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import NamedTuple
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.batch_transaction import ReadyBatch
-from oncelog.client.aio.log_reader import Stored, fetch_stored
-from oncelog.client.aio.offsets import EARLIEST
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Stored, fetch_stored
+from oncelog.client.aio.offset_lookups import EARLIEST
+from oncelog.client.aio.transactions.batch_transaction import ReadyBatch
 from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError

@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import fetch_stored
-from oncelog.client.aio.offsets import EARLIEST, LATEST
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import fetch_stored
+from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError

@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from oncelog.client.aio.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
-from oncelog.client.aio.batch_transaction import BatchTransactions, ReadyBatch
-from oncelog.client.aio.offsets import EARLIEST, LATEST
+from oncelog.client.aio.admin.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
+from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.core.errors import TopicAlreadyExistsError
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.errors import MirrorRefused

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from oncelog.client.aio.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.aio.admin.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.errors import TopicAlreadyExistsError
 from oncelog.errors import ConfigError

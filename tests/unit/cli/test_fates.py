@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.client.aio.log_reader import Fate, StoredBatch, decided_fates, fates_by_markers
+from oncelog.client.aio.admin.log_reader import Fate, StoredBatch, decided_fates, fates_by_markers
 from oncelog.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader, Record
 from oncelog.records.control import ControlType
 

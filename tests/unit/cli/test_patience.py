@@ -83,7 +83,7 @@ def test_without_a_command_nobody_is_told_and_nothing_is_counted() -> None:
 
 
 def test_a_wait_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from oncelog.client.aio import telling
+    from oncelog.client.aio.connection import telling
 
     monkeypatch.setattr(patience, "PATIENCE_S", 0)
     monkeypatch.setattr(telling, "TICK_MS", 1)

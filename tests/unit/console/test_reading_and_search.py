@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import Fate, Producers, StoredRecord
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Fate, Producers, StoredRecord
 from oncelog.client.positions import parse_time
 from oncelog.console.avro import AvroSchema, NotAvro
 from oncelog.console.decoding import FULL_BYTES, Decoder, Decoding, decode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.client.aio.log_reader import BatchFate, Fate, StoredBatch
+from oncelog.client.aio.admin.log_reader import BatchFate, Fate, StoredBatch
 from oncelog.console.readers import SinkMarker
 from oncelog.console.strip import MOST_SEGMENTS, WIDTH, Segment, draw, segments
 from oncelog.console.timeline import Step, events

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.client.aio.log_reader import Stored
+from oncelog.client.aio.admin.log_reader import Stored
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror import reading
 from oncelog.mirror.cut import PartitionView

@@ -25,7 +25,7 @@ from oncelog.aiokafka.admin.responses import (
     TopicsResponse,
 )
 from oncelog.aiokafka.client import check_security, warn_of_no_effect
-from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments, admin_types
 from oncelog.client.core.admin.admin_types import CONFIG_SOURCES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oncelog.client.aio.admin import Admin
-    from oncelog.client.aio.consumer import Consumer
-    from oncelog.client.aio.producer import Producer
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.consumer.consumer import Consumer
+    from oncelog.client.aio.producer.producer import Producer
     from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
     from oncelog.client.core.structs import (
         ConsumerGroupMetadata,
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "Admin": ("oncelog.client.aio.admin", "Admin"),
-    "Consumer": ("oncelog.client.aio.consumer", "Consumer"),
+    "Admin": ("oncelog.client.aio.admin.admin", "Admin"),
+    "Consumer": ("oncelog.client.aio.consumer.consumer", "Consumer"),
     "ConsumerGroupMetadata": ("oncelog.client.core.structs", "ConsumerGroupMetadata"),
     "ConsumerRebalanceListener": ("oncelog.client.core.consumer.subscription", "ConsumerRebalanceListener"),
     "ConsumerRecord": ("oncelog.client.core.structs", "ConsumerRecord"),
     "OffsetAndMetadata": ("oncelog.client.core.structs", "OffsetAndMetadata"),
     "OffsetAndTimestamp": ("oncelog.client.core.structs", "OffsetAndTimestamp"),
-    "Producer": ("oncelog.client.aio.producer", "Producer"),
+    "Producer": ("oncelog.client.aio.producer.producer", "Producer"),
     "RecordMetadata": ("oncelog.client.core.structs", "RecordMetadata"),
     "TopicPartition": ("oncelog.client.core.structs", "TopicPartition"),
 }

@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
 
 from oncelog.acls import Acl, AclFilter
-from oncelog.client.aio.admin import Admin as AsyncAdmin
-from oncelog.client.aio.admin_security import UserCredential
-from oncelog.client.aio.offsets import FoundOffset
+from oncelog.client.aio.admin.admin import Admin as AsyncAdmin
+from oncelog.client.aio.admin.admin_security import UserCredential
+from oncelog.client.aio.offset_lookups import FoundOffset
 from oncelog.client.background import Background, background
 from oncelog.client.core.admin.admin_types import (
     ClusterDescription,

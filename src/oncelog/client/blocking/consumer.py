@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator,
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from oncelog.client.aio.consumer import Consumer as AsyncConsumer
+from oncelog.client.aio.consumer.consumer import Consumer as AsyncConsumer
 from oncelog.client.background import Background, background, tell_of_fork
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets

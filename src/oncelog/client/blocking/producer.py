@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from oncelog.client.aio.hand_batch import RecordHeaders
-    from oncelog.client.aio.producer import ProducerArguments, Serializer
-    from oncelog.client.aio.sending_many import Stored
+    from oncelog.client.aio.producer.hand_batch import RecordHeaders
+    from oncelog.client.aio.producer.producer import ProducerArguments, Serializer
+    from oncelog.client.aio.producer.sending_many import Stored
     from oncelog.client.core.config import ProducerConfig
     from oncelog.client.core.metrics import Metrics
 
@@ -98,7 +98,7 @@ class Producer(Generic[SentK, SentV]):
         value_serializer: Serializer[Any] | None = None,
         **settings: Unpack[ProducerArguments],
     ) -> None:
-        from oncelog.client.aio.producer import Producer as AsyncProducer  # takes 12 ms
+        from oncelog.client.aio.producer.producer import Producer as AsyncProducer  # takes 12 ms
 
         self._producer = AsyncProducer(*misplaced, **settings)
         self._key_serializer = function(key_serializer, "key_serializer")

@@ -23,6 +23,8 @@ T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 """Positions as programs give them: numbers, pairs of number and metadata, or ``OffsetAndMetadata``."""
 
+ARROW_MISSING = "Arrow tables need pyarrow and numpy: pip install pyarrow numpy"
+
 MOST = {8: 2**7 - 1, 16: 2**15 - 1, 32: 2**31 - 1, 64: 2**63 - 1}
 """The largest integer that a field of the protocol can hold, by its size in bits."""
 

@@ -1,8 +1,9 @@
 """Settings of TLS and SASL: Kafka's property names, also as Java writes their values.
 
-Called by :mod:`oncelog.client.core.config`, whose settings build on these. Pure: the files and servers they name
-are read by :mod:`oncelog.client.aio.tls` and :mod:`oncelog.client.aio.tokens`. Sources: ``SslConfigs``,
-``SaslConfigs``, KIP-651 (PEM in settings), KIP-255 and KIP-768 (OAUTHBEARER), KIP-1139 (its client credentials).
+Called by :mod:`oncelog.client.core.config`, whose settings build on these. Pure: the files and servers they name are
+read by :mod:`oncelog.client.aio.connection.tls` and :mod:`oncelog.client.aio.connection.tokens`. Sources:
+``SslConfigs``, ``SaslConfigs``, KIP-651 (PEM in settings), KIP-255 and KIP-768 (OAUTHBEARER), KIP-1139 (its client
+credentials).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from oncelog.acls import CLUSTER_NAME, Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
-from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.console.web import Refused, Visit
 from oncelog.errors import ConfigError, Error, KafkaError
 

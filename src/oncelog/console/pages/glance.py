@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import BatchFate, FateReader
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import BatchFate, FateReader
 from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of, led
 from oncelog.console.strip import draw, segments
 from oncelog.console.web import Refused, Visit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.group_positions import IDLE, Move, existing_group, group_picture, planned_moves
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.group_positions import IDLE, Move, existing_group, group_picture, planned_moves
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
 from oncelog.console.web import Refused, Visit

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import Fate, FateReader, StoredRecord
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Fate, FateReader, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.console.avro import AvroSchema

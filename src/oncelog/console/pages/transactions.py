@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.log_reader import Producers, stored_batches
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import Producers, stored_batches
 from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.reading import Ends, ends_of, led

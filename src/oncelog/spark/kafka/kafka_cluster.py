@@ -1,8 +1,8 @@
 """A Kafka cluster for Spark's workers: metadata, offsets, raw fetches; blocking, on the clients' background loop.
 
-Implements :class:`oncelog.spark.kafka.interface.Cluster` on the client's access to a cluster (``client.aio.cluster``).
-Nothing here keeps data: fetched bytes go to the caller undecoded, so that they become Arrow without an object for each
-record.
+Implements :class:`oncelog.spark.kafka.interface.Cluster` on the client's access to a cluster
+(``client.aio.connection.cluster_access``). Nothing here keeps data: fetched bytes go to the caller undecoded, so that
+they become Arrow without an object for each record.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from oncelog.client.aio.admin_topics import DESCRIBE_CONFIGS
-from oncelog.client.aio.cluster import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
-from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, GroupOffsets, epoch_ends, list_offsets
+from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
+from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
+from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, GroupOffsets, epoch_ends, list_offsets
 from oncelog.client.background import background
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType

@@ -1,7 +1,8 @@
 """The steps of one transaction against a Kafka cluster, each a blocking call.
 
 Implements :class:`oncelog.spark.kafka.interface.TransactionEngine` on the client's transactions of ready batches
-(:mod:`oncelog.client.aio.batch_transaction`), and says which permission is missing, or what else a user can do.
+(:mod:`oncelog.client.aio.transactions.batch_transaction`), and says which permission is missing, or what else a user
+can do.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
-from oncelog.client.aio.batch_transaction import BatchTransactions, ReadyBatch
-from oncelog.client.aio.cluster import Cluster
-from oncelog.client.aio.offsets import GroupOffsets
+from oncelog.client.aio.connection.cluster_access import Cluster
+from oncelog.client.aio.offset_lookups import GroupOffsets
+from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.errors import error_for
 from oncelog.client.core.structs import OffsetAndMetadata

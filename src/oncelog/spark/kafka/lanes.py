@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import NamedTuple, TypeAlias
 
-from oncelog.client.aio.batch_transaction import ReadyBatch
+from oncelog.client.aio.transactions.batch_transaction import ReadyBatch
 from oncelog.spark.kafka.interface import PartitionBatch, final
 from oncelog.types import TopicPartition
 

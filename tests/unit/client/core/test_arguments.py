@@ -16,7 +16,7 @@ from oncelog.aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from oncelog.aiokafka.admin import NewTopic, RecordsToDelete
 from oncelog.aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from oncelog.client import aio, blocking
-from oncelog.client.aio.sending_many import checked_rows
+from oncelog.client.aio.producer.sending_many import checked_rows
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments, admin_types
 from oncelog.client.core.batches.record_sizes import largest_size, owned_headers

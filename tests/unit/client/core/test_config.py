@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.client.aio.settings import split_settings
+from oncelog.client.aio.aiokafka_keywords import split_settings
 from oncelog.client.core.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
 from oncelog.errors import ConfigError
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.client.aio.batch_transaction import ReadyBatch
+from oncelog.client.aio.transactions.batch_transaction import ReadyBatch
 from oncelog.client.background import background
 from oncelog.errors import Error, KafkaError
 from oncelog.spark.kafka.interface import PartitionBatch

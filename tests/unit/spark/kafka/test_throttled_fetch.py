@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.client.aio.offsets import FoundOffset
+from oncelog.client.aio.offset_lookups import FoundOffset
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.spark.kafka import kafka_cluster

@@ -1,7 +1,7 @@
 """The interface from the client cores to the network, and the APIs and versions they use.
 
-``client.aio.network`` implements :class:`Wire`; simulations implement it with a virtual clock. Answers arrive as calls
-on the one thread that runs the core, never from inside ``send``.
+``client.aio.connection.network`` implements :class:`Wire`; simulations implement it with a virtual clock. Answers
+arrive as calls on the one thread that runs the core, never from inside ``send``.
 """
 
 from __future__ import annotations

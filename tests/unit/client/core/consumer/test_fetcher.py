@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
-from oncelog.client.aio.held import HeldRecords
+from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import FETCH, METADATA

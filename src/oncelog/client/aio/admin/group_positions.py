@@ -1,0 +1,150 @@
+"""Positions of groups: where each stands, how far it is behind, and where a reset would move it.
+
+Called by the command line and the console. Lag is given twice: to the last stable offset, which is as far as a
+read_committed reader can get, and to the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.core.admin.admin_types import GroupDescription, MemberDescription
+from oncelog.client.positions import EARLIEST, LATEST, Place, offsets_of
+from oncelog.errors import OncelogError
+from oncelog.types import TopicPartition
+
+IDLE = ("Empty", "Dead")
+
+
+class GroupRefused(OncelogError):
+    """The group does not exist, or its members prevent the change."""
+
+
+class PartitionPosition(NamedTuple):
+    """A partition that a group reads; ``committed`` is None without a position, the others if the topic is gone or the
+    partition has no leader."""
+
+    name: TopicPartition
+    committed: int | None
+    stable: int | None
+    end: int | None
+    member: MemberDescription | None
+
+    @property
+    def lag(self) -> int | None:
+        """Lag to the last stable offset."""
+        return _behind(self.committed, self.stable)
+
+    @property
+    def lag_to_end(self) -> int | None:
+        return _behind(self.committed, self.end)
+
+
+class GroupPicture(NamedTuple):
+    """A group with all its positions, sorted."""
+
+    group: GroupDescription
+    positions: list[PartitionPosition]
+
+
+class Move(NamedTuple):
+    """What a reset does to one position; ``before`` is None if there was none."""
+
+    before: int | None
+    after: int
+
+
+def _behind(committed: int | None, end: int | None) -> int | None:
+    return None if committed is None or end is None else max(0, end - committed)
+
+
+async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, dict[TopicPartition, int]]:
+    """The group and its committed offsets.
+
+    :raises GroupRefused: the group does not exist.
+    """
+    found = (await admin.describe_consumer_groups([group]))[0]
+    offsets = await admin.list_consumer_group_offsets(group)
+    if found.state == "Dead" and not offsets:
+        raise GroupRefused(f"group {group!r} does not exist; see oncelog groups list")
+    return found, {name: committed.offset for name, committed in offsets.items()}
+
+
+async def group_picture(admin: Admin, group: str) -> GroupPicture:
+    """The group with its positions and lags.
+
+    :raises GroupRefused: it does not exist.
+    """
+    found, committed = await existing_group(admin, group)
+    owners = {name: member for member in found.members for name in member.assignment}
+    names = sorted({*committed, *owners})
+    there = set(await admin.list_topics(internal=True)) & {name.topic for name in names}
+    led = {
+        TopicPartition(topic.name, item.partition)
+        for topic in (await admin.describe_topics(sorted(there)) if there else [])
+        for item in topic.partitions
+        if item.leader >= 0
+    }
+    known = dict.fromkeys((name for name in names if name in led), LATEST)
+    stable, ends = await asyncio.gather(
+        admin.list_offsets(known, read_committed=True), admin.list_offsets(known, read_committed=False)
+    )
+    positions = [
+        PartitionPosition(
+            name,
+            committed.get(name),
+            stable[name].offset if name in known else None,
+            ends[name].offset if name in known else None,
+            owners.get(name),
+        )
+        for name in names
+    ]
+    return GroupPicture(found, positions)
+
+
+async def planned_moves(
+    admin: Admin, group: str, partitions: Iterable[TopicPartition] | None, to: Place | int
+) -> dict[TopicPartition, Move]:
+    """What a reset would do, by partition; no position ends up before the first record or past the end.
+
+    :param partitions: None for all partitions in which the group has a position.
+    :param to: a place, or how many records to move forward (back if negative).
+    :raises GroupRefused: the group has members, or no position that could be shifted.
+    """
+    before = await _idle_offsets(admin, group)
+    names = sorted(before if partitions is None else partitions)
+    if not names:
+        return {}
+    first, end = await asyncio.gather(
+        admin.list_offsets(dict.fromkeys(names, EARLIEST)), admin.list_offsets(dict.fromkeys(names, LATEST))
+    )
+    firsts = {name: item.offset for name, item in first.items()}
+    ends = {name: item.offset for name, item in end.items()}
+    if isinstance(to, int):
+        after = _shifted(group, names, before, to)
+    else:
+        found = await admin.list_offsets(dict.fromkeys(names, to.lookup()))
+        after = offsets_of(to, {name: item.offset for name, item in found.items()}, firsts, ends)
+    return {name: Move(before.get(name), min(max(after[name], firsts[name]), ends[name])) for name in names}
+
+
+async def _idle_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:
+    """The committed offsets of a group without members; empty for a group that does not exist yet."""
+    found = (await admin.describe_consumer_groups([group]))[0]
+    if found.state not in IDLE:
+        raise GroupRefused(
+            f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed"
+        )
+    return {name: committed.offset for name, committed in (await admin.list_consumer_group_offsets(group)).items()}
+
+
+def _shifted(
+    group: str, names: Sequence[TopicPartition], before: dict[TopicPartition, int], by: int
+) -> dict[TopicPartition, int]:
+    missing = [str(name) for name in names if name not in before]
+    if missing:
+        raise GroupRefused(f"group {group!r} has no position in {', '.join(missing)} that could be shifted")
+    return {name: before[name] + by for name in names}

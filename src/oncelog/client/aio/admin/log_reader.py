@@ -1,0 +1,339 @@
+"""Reads the batches of a partition as stored, control records included, and determines the fate of each record.
+
+Called by the command line and the console. Below the last stable offset the broker lists the aborted transactions, so
+one pass suffices; above it a record's fate is the next marker of its producer, and without one its transaction is open.
+Source: KIP-98 (``abortedTransactions`` of Fetch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.connection.cluster_access import check
+from oncelog.client.core.connection.wire import Api
+from oncelog.client.core.consumer.read_committed import Aborted, AbortedFilter, control_type_of
+from oncelog.client.core.errors import UnsupportedVersionError
+from oncelog.client.core.structs import TopicPartition
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.records.batch import BatchHeader, Record, decode_records, iter_headers
+from oncelog.records.control import ControlType
+from oncelog.types import IsolationLevel
+
+FETCH = Api(ApiKey.FETCH, 4, 12)
+"""Versions that identify topics by name; later ones need topic ids."""
+MAX_BYTES = 4 * 1024 * 1024
+
+
+class Fate(Enum):
+    """What became of a record, in the words shown to users."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+    ENDED = "ended"
+    """Its transaction is over, but the marker that says how lies beyond the look-ahead."""
+    NOT_TRANSACTIONAL = "not transactional"
+    COMMIT_MARKER = "commit marker"
+    ABORT_MARKER = "abort marker"
+    CONTROL = "control"
+    """A control record of another kind."""
+
+
+class StoredBatch(NamedTuple):
+    """A batch with its decoded records; ``control`` is None for data."""
+
+    header: BatchHeader
+    records: tuple[Record, ...]
+    control: ControlType | None
+
+
+class BatchFate(NamedTuple):
+    """A batch and the fate of its records."""
+
+    batch: StoredBatch
+    fate: Fate
+
+
+class StoredRecord(NamedTuple):
+    """A record with the batch that holds it and its fate."""
+
+    header: BatchHeader
+    record: Record
+    fate: Fate
+
+
+class Fetched(NamedTuple):
+    """What a fetch returned for one partition."""
+
+    batches: list[StoredBatch]
+    aborted: list[Aborted]
+    high_watermark: int
+    last_stable_offset: int
+
+
+async def read(
+    admin: Admin,
+    name: TopicPartition,
+    offset: int,
+    isolation: IsolationLevel,
+    *,
+    max_bytes: int = MAX_BYTES,
+    headers_only: bool = False,
+) -> Fetched:
+    """Whole batches of one partition, starting with the one that holds ``offset``: at least one, or none at the end.
+
+    :param headers_only: leave out the batches' records.
+
+    :raises KafkaError: the partition does not exist, or the offset is out of its range.
+    """
+    stored = await fetch_stored(admin, name, offset, isolation, max_bytes)
+    return Fetched(
+        list(_decoded(stored.records, offset, headers_only)),
+        stored.aborted,
+        stored.high_watermark,
+        stored.last_stable_offset,
+    )
+
+
+class Stored(NamedTuple):
+    """What a fetch returned for one partition, unparsed; ``log_start_offset`` is -1 if the broker does not send it."""
+
+    records: bytes | memoryview
+    aborted: list[Aborted]
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+
+
+async def fetch_stored(
+    admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, max_bytes: int = MAX_BYTES
+) -> Stored:
+    """Batches of one partition as stored and compressed, starting with the one that holds ``offset``.
+
+    :raises KafkaError: the partition does not exist, or the offset is out of its range.
+    """
+    cluster = admin.cluster
+    wanted = FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    request = FetchRequest(
+        max_wait_ms=0,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        isolation_level=isolation,
+        session_epoch=-1,
+        topics=[FetchTopic(topic=name.topic, partitions=[wanted])],
+    )
+
+    async def ask(node: int) -> Stored:
+        answer = await cluster.ask(node, FETCH, request)
+        check(answer.error_code, f"{name} cannot be read")
+        if not answer.responses:  # how a quota is signalled; the broker delays the next request
+            raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back reading {name}")
+        item = answer.responses[0].partitions[0]
+        check(item.error_code, f"{name} cannot be read from offset {offset} on")
+        aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
+        return Stored(item.records or b"", aborted, item.high_watermark, item.last_stable_offset, item.log_start_offset)
+
+    return await cluster.at_leader(f"reading {name}", name, ask)
+
+
+async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: int) -> AsyncIterator[StoredBatch]:
+    """Every batch from ``start`` to before ``end``, whatever its fate."""
+    position = start
+    while position < end:
+        batches = (await read(admin, name, position, IsolationLevel.READ_UNCOMMITTED)).batches
+        if not batches:
+            return
+        position = batches[-1].header.next_offset
+        for batch in batches:
+            yield batch
+
+
+def _decoded(data: bytes | memoryview, offset: int, headers_only: bool) -> Iterator[StoredBatch]:
+    """The batches from the one that holds ``offset`` on; of the first only the records from ``offset`` on."""
+    for position, header in iter_headers(data):
+        if header.last_offset < offset:
+            continue
+        decoded = () if headers_only else decode_records(data, position)
+        records = tuple(record for record in decoded if record.offset >= offset)
+        yield StoredBatch(header, records, control_type_of(data, position) if header.is_control else None)
+
+
+class FateReader:
+    """Reads through one partition from ``position`` on; :meth:`step` never waits for new records.
+
+    :param step_bytes: how much one step reads, at least one batch.
+    :param look_ahead_bytes: how far beyond a step to read for the markers of its records; None reads to the end. If
+        that is not far enough, a record whose transaction is over is ``ENDED``.
+    :param headers_only: leave the batches' records out, without decoding them.
+    """
+
+    def __init__(
+        self,
+        admin: Admin,
+        name: TopicPartition,
+        position: int,
+        *,
+        step_bytes: int = MAX_BYTES,
+        look_ahead_bytes: int | None = None,
+        headers_only: bool = False,
+    ) -> None:
+        self.name = name
+        self.position = position
+        self.high_watermark = -1
+        self.last_stable_offset = -1
+        self._admin = admin
+        self._step_bytes = step_bytes
+        self._look_ahead_bytes = look_ahead_bytes
+        self._headers_only = headers_only
+
+    async def step(self) -> list[StoredRecord]:
+        """The next records with their fates; empty at the end of the partition."""
+        return [
+            StoredRecord(batch.header, record, fate)
+            for batch, fate in await self.step_batches()
+            for record in batch.records
+        ]
+
+    async def step_batches(self) -> list[BatchFate]:
+        """The next batches with their fates; empty at the end of the partition."""
+        stable = await self._read(IsolationLevel.READ_COMMITTED)
+        self.high_watermark, self.last_stable_offset = stable.high_watermark, stable.last_stable_offset
+        if self.position < stable.last_stable_offset:
+            self._move_past(stable.batches, stable.last_stable_offset)
+            return list(decided_fates(stable.batches, stable.aborted))
+        tail: list[StoredBatch] = []
+        while self.position < stable.high_watermark:
+            more = await self._read(IsolationLevel.READ_UNCOMMITTED)
+            self._move_past(more.batches, stable.high_watermark)
+            tail += more.batches
+            if self._look_ahead_bytes is not None:
+                break
+        if self._look_ahead_bytes is None or self.position >= stable.high_watermark:
+            return list(fates_by_markers(tail))
+        later = await self._fates_after(tail, stable.high_watermark)
+        return list(fates_by_markers(tail, later))
+
+    async def _read(self, isolation: IsolationLevel) -> Fetched:
+        return await read(
+            self._admin,
+            self.name,
+            self.position,
+            isolation,
+            max_bytes=self._step_bytes,
+            headers_only=self._headers_only,
+        )
+
+    async def _fates_after(self, tail: Sequence[StoredBatch], end: int) -> dict[int, Fate]:
+        """Later fates, by producer id, of the transactions that no marker in ``tail`` ends."""
+        wanted = _unended(tail)
+        found: dict[int, Fate] = {}
+        position, left = self.position, self._look_ahead_bytes or 0
+        while wanted.keys() - found.keys() and position < end and left > 0:
+            stored = await fetch_stored(self._admin, self.name, position, IsolationLevel.READ_UNCOMMITTED)
+            left -= len(stored.records)
+            before = position
+            for at, header in iter_headers(stored.records):
+                position = header.next_offset
+                control = control_type_of(stored.records, at) if header.is_control else None
+                if control in _OUTCOMES:
+                    found.setdefault(header.producer_id, _OUTCOMES[control])
+            if position == before:
+                return found
+        if position < end and wanted.keys() - found.keys():
+            # Asked after the records were read: a transaction open now since before a record was open at that record.
+            states = (await self._admin.describe_producers([self.name]))[self.name]
+            starts = {state.producer_id: state.transaction_start_offset for state in states}
+            for producer_id, last in wanted.items():
+                open_from = starts.get(producer_id, -1)
+                found.setdefault(producer_id, Fate.OPEN if 0 <= open_from <= last else Fate.ENDED)
+        return found
+
+    def _move_past(self, batches: list[StoredBatch], end: int) -> None:
+        """Move past the batches; to ``end`` if compaction has left nothing up to there."""
+        self.position = batches[-1].header.next_offset if batches else end
+
+
+def _unended(batches: Sequence[StoredBatch]) -> dict[int, int]:
+    """Producers whose transaction no marker in ``batches`` ends, with their last offset there."""
+    found: dict[int, int] = {}
+    for header, _, control in batches:
+        if control in _OUTCOMES:
+            found.pop(header.producer_id, None)
+        elif header.is_transactional and control is None:
+            found[header.producer_id] = header.last_offset
+    return found
+
+
+def decided_fates(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterator[BatchFate]:
+    """Fates below the last stable offset, where every transaction is over."""
+    transactions = AbortedFilter(aborted)
+    for batch in batches:
+        header, _, control = batch
+        kept = transactions.keeps(header, control)
+        if control is not None:
+            fate = _MARKERS.get(control, Fate.CONTROL)
+        elif not header.is_transactional:
+            fate = Fate.NOT_TRANSACTIONAL
+        else:
+            fate = Fate.COMMITTED if kept else Fate.ABORTED
+        yield BatchFate(batch, fate)
+
+
+def fates_by_markers(batches: list[StoredBatch], later: Mapping[int, Fate] | None = None) -> Iterator[BatchFate]:
+    """Fates above the last stable offset, up to the high watermark: by the next marker of the same producer.
+
+    :param later: fates by producer id for transactions that no marker in ``batches`` ends; without it they are open.
+    """
+    fates: list[Fate] = []
+    ended = dict(later or {})
+    for header, _, control in reversed(batches):
+        if control is not None:
+            fates.append(_MARKERS.get(control, Fate.CONTROL))
+            if control in _OUTCOMES:
+                ended[header.producer_id] = _OUTCOMES[control]
+        elif header.is_transactional:
+            fates.append(ended.get(header.producer_id, Fate.OPEN))
+        else:
+            fates.append(Fate.NOT_TRANSACTIONAL)
+    return (BatchFate(batch, fate) for batch, fate in zip(batches, reversed(fates), strict=True))
+
+
+_MARKERS = {ControlType.COMMIT: Fate.COMMIT_MARKER, ControlType.ABORT: Fate.ABORT_MARKER}
+_OUTCOMES = {ControlType.COMMIT: Fate.COMMITTED, ControlType.ABORT: Fate.ABORTED}
+
+
+class Producers:
+    """Transactional ids by producer id, looked up when a producer is first met.
+
+    Coordinators forget old ones, and those of old brokers tell none.
+    """
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+        self._names: dict[int, str | None] = {}
+
+    async def name(self, header: BatchHeader) -> str | None:
+        """The transactional id that wrote a batch; None if it is not transactional or no longer known."""
+        return (await self.names([header]))[header.producer_id] if header.is_transactional else None
+
+    async def names(self, headers: Iterable[BatchHeader]) -> dict[int, str | None]:
+        """The transactional ids of the transactional batches among ``headers``, by producer id; one request at most."""
+        return await self.by_id(header.producer_id for header in headers if header.is_transactional)
+
+    async def by_id(self, producer_ids: Iterable[int]) -> dict[int, str | None]:
+        """The transactional id of each producer id; None if it has none or is no longer known."""
+        wanted = sorted(set(producer_ids))
+        unknown = [producer_id for producer_id in wanted if producer_id not in self._names]
+        if unknown:
+            try:
+                listed = await self._admin.list_transactions(producer_ids=unknown)
+            except UnsupportedVersionError:  # before Apache Kafka 3.0 coordinators cannot be asked
+                listed = []
+            found = {item.producer_id: item.transactional_id for item in listed}
+            self._names.update((producer_id, found.get(producer_id)) for producer_id in unknown)
+        return {producer_id: self._names[producer_id] for producer_id in wanted}

@@ -1,0 +1,1 @@
+"""The asyncio producer: takes records in and sends them."""

@@ -1,0 +1,498 @@
+"""The asyncio producer, with aiokafka's methods and names.
+
+Called by programs, the command line, the console and Spark. The rules are in ``client.core``, and ``intake`` puts
+records into batches; this module holds the producer's life cycle and its public methods. ``send`` suspends only if a
+batch has filled up, memory is short, or the topic is not known yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, overload
+
+from oncelog.client.aio.aiokafka_keywords import config_of
+from oncelog.client.aio.connection.cluster_access import Cluster, settled
+from oncelog.client.aio.connection.telling import waiting
+from oncelog.client.aio.polling import Polling, unclosed
+from oncelog.client.aio.producer.deliveries import Deliveries
+from oncelog.client.aio.producer.hand_batch import Batch, HandBatchOutcome, RecordHeaders
+from oncelog.client.aio.producer.intake import Intake, Partitioner
+from oncelog.client.aio.producer.sending_many import ManySender, Stored, checked_rows
+from oncelog.client.aio.transactions.transaction import Transaction, end_before_stop
+from oncelog.client.core import arguments
+from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.batches.accumulator import Accumulator
+from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.errors import (
+    Error,
+    FatalProducerError,
+    IllegalStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    ProducerClosed,
+)
+from oncelog.client.core.metrics import Metrics
+from oncelog.client.core.producer.producer_metrics import ProducerMetrics
+from oncelog.client.core.producer.sender import Sender
+from oncelog.client.core.structs import (
+    AnyK,
+    AnyV,
+    Bytes,
+    ConsumerGroupMetadata,
+    RecordMetadata,
+    SentK,
+    SentV,
+    takes_fewer_types,
+)
+from oncelog.client.core.transactions.coordinator_requests import Result
+from oncelog.client.core.transactions.transaction_manager import TransactionManager
+from oncelog.client.core.transactions.transaction_states import State
+from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    import pyarrow as pa
+
+    from oncelog.client.core.keywords import ProducerKeywords
+
+    class ProducerArguments(ProducerKeywords, total=False):
+        """A producer's arguments besides its serializers."""
+
+        config: ProducerConfig | None
+        partitioner: Partitioner | None
+        ssl_context: ssl.SSLContext | None
+
+
+log = logging.getLogger(__name__)
+
+_CONTINUES = "it continues in the background: call it again to learn the outcome"
+
+Serializer = Callable[[AnyK], bytes | None]
+
+
+@takes_fewer_types
+class Producer(Generic[SentK, SentV]):
+    """Sends records.
+
+    Settings are keyword arguments under aiokafka's names (``bootstrap_servers``, ``acks``, ``enable_idempotence``,
+    ``transactional_id``, ``linger_ms``, ``max_batch_size``, ``compression_type``, ...), or a ready
+    :class:`ProducerConfig`. A contradiction among them raises ``ConfigError`` here, before anything is sent.
+    """
+
+    _places_without_acks = True
+    """Whether a record sent with acks=0 resolves to its partition with offset -1; else it resolves to None."""
+
+    @overload
+    def __init__(self: Producer[Bytes, Bytes], **settings: Unpack[ProducerArguments]) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[AnyK, Bytes], *, key_serializer: Serializer[AnyK] | None, **settings: Unpack[ProducerArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[Bytes, AnyV], *, value_serializer: Serializer[AnyV] | None, **settings: Unpack[ProducerArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[AnyK, AnyV],
+        *,
+        key_serializer: Serializer[AnyK] | None,
+        value_serializer: Serializer[AnyV] | None,
+        **settings: Unpack[ProducerArguments],
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *misplaced: object,
+        config: ProducerConfig | None = None,
+        key_serializer: Serializer[Any] | None = None,
+        value_serializer: Serializer[Any] | None = None,
+        partitioner: Partitioner | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        **settings: Unpack[ProducerKeywords],
+    ) -> None:
+        config = self.config = config_of("Producer", ProducerConfig, misplaced, config, settings)
+        self._key_serializer = arguments.function(key_serializer, "key_serializer")
+        self._value_serializer = arguments.function(value_serializer, "value_serializer")
+        self._cluster = Cluster(
+            config,
+            timeout_ms=config.max_block_ms,
+            setting="max.block.ms",
+            ssl_context=ssl_context,
+            allow_auto_creation=True,
+        )
+        self._network = network = self._cluster.network
+        self._metadata = self._cluster.metadata
+        self._polling = Polling(lambda: sender.poll(network.now_ms()))
+        self._accumulator = Accumulator(
+            batch_size_bytes=config.max_batch_size,
+            buffer_memory_bytes=config.buffer_memory,
+            max_record_bytes=config.max_request_size,
+            compression=config.compression,
+            on_done=lambda *outcome: deliveries.batch_done(*outcome),
+            on_space=lambda: intake.space_freed(),
+        )
+        self._metrics = metrics = ProducerMetrics(network.metrics)
+        self._deliveries = deliveries = Deliveries(
+            self._accumulator, metrics, bool(config.acks_number) or self._places_without_acks
+        )
+        self._transactions: TransactionManager | None = None
+        if config.enable_idempotence:
+            manager = TwoPhaseTransactions if config.two_phase_commit else TransactionManager
+            self._transactions = manager(
+                self._network,
+                self._accumulator,
+                transactional_id=config.transactional_id,
+                transaction_timeout_ms=config.transaction_timeout_ms,
+                retry_backoff_ms=config.retry_backoff_ms,
+                retry_backoff_max_ms=config.retry_backoff_max_ms,
+                on_change=self._polling.soon,
+            )
+        self._sender = sender = Sender(
+            config, self._network, self._metadata, self._accumulator, self._transactions, metrics
+        )
+        self._intake = intake = Intake(
+            config,
+            self._cluster,
+            self._accumulator,
+            sender,
+            self._transactions,
+            arguments.function(partitioner, "partitioner"),
+            self._polling.soon,
+        )
+        self._many = ManySender(config, self._intake, self._accumulator, self._cluster)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+
+    # --- life
+
+    async def start(self) -> None:
+        """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances.
+
+        Transactions they left open are aborted; with ``two_phase_commit`` one becomes :attr:`prepared`, for
+        :meth:`complete` to end.
+        """
+        if self._closed:
+            raise ProducerClosed("the producer was stopped; make a new one")
+        if self._loop is not None:
+            raise IllegalStateError("the producer was started already")
+        self._loop = asyncio.get_running_loop()
+        self._intake.start()
+        self._polling.start()
+        try:
+            await self._cluster.connect()
+            self._network.observe(self._polling.soon)
+            self._metadata.observe(self._polling.soon)
+            await self._cluster.repeat("start()", self._cluster.refresh)
+            if self._transactions is not None:
+                await self._outcome(self._transactions.initialize(), "start()", "init")
+        except BaseException:
+            await self._close()
+            raise
+
+    async def stop(self) -> None:
+        """Send what is queued, abort an open transaction unless it is prepared, close the connections.
+
+        A commit or abort under way (because its caller was cancelled, say) is finished first. May be called twice.
+        """
+        if self._closed:
+            return
+        if self._loop is None:
+            self._closed = True
+            return
+        try:
+            if self._transactions is not None:
+                await end_before_stop(self._transactions, self.config)
+            if self.transaction_open:
+                await self._abort_on_stop()
+            else:
+                await self.flush()
+        finally:
+            await self._close()
+
+    async def _abort_on_stop(self) -> None:
+        try:
+            await self.abort_transaction()
+        except FatalProducerError as error:
+            log.info("the open transaction was ended by others: %s", error)
+        else:
+            log.warning(
+                "the producer of transactional.id %r was stopped with a transaction open, which is aborted: "
+                "commit_transaction() makes it count",
+                self.config.transactional_id,
+            )
+
+    async def _close(self) -> None:
+        self._closed = True
+        error = KafkaError(Error.NETWORK_EXCEPTION, "the producer was stopped before the record was acknowledged")
+        self._sender.close()
+        self._accumulator.abort_all(error)
+        if self._transactions is not None:
+            self._transactions.close(ProducerClosed("the producer was stopped"))
+        self._intake.close()
+        self._polling.close()
+        await self._cluster.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
+            waiting = self._records_waiting()
+            if waiting:
+                log.warning(
+                    "a producer was dropped before %d records were acknowledged, which may be lost: "
+                    "call stop(), or use it in an async with block",
+                    waiting,
+                )
+            closings = (self._sender.close, self._intake.close, self._polling.close)
+            unclosed(self, self._loop, closings, self._cluster.close)
+
+    # --- sending
+
+    async def send(
+        self,
+        topic: str,
+        value: SentV | None = None,
+        key: SentK | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: RecordHeaders | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Queue a record; the future resolves to where it was stored, or raises why not.
+
+        :raises KafkaTimeoutError: ``buffer.memory`` was used up, or the topic unknown, for ``max.block.ms``.
+        :raises RecordTooLargeError: the record alone exceeds ``max.request.size`` or ``buffer.memory``.
+        """
+        key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
+        value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
+        loop = self._loop
+        if loop is None:
+            raise IllegalStateError("the producer has not started; call start() first")
+        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=loop)
+        if not self._intake.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
+            await self._intake.put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())
+        elif self._intake.filled and self._intake.time_to_yield():
+            await asyncio.sleep(0)
+        return future
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: SentV | None = None,
+        key: SentK | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: RecordHeaders | None = None,
+    ) -> RecordMetadata:
+        """Send a record and wait until it is acknowledged."""
+        return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
+
+    async def send_many(
+        self,
+        topic: str,
+        values: Sequence[Bytes | None],
+        keys: Sequence[Bytes | None] | None = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        headers: Sequence[RecordHeaders | None] | None = None,
+    ) -> asyncio.Future[list[Stored]]:
+        """Queue many records given as columns; the future resolves to where each run of them was stored, or raises why
+        not.
+
+        Serializers are not applied. Rows with a key go where the key decides, the others fill one batch after another.
+        Waits while ``buffer.memory`` is used up.
+
+        :raises TypeError: a column differs in length from ``values``, or holds a value that no record can hold.
+        """
+        rows = checked_rows(values, keys, int(time.time() * 1000) if timestamp_ms is None else timestamp_ms, headers)
+        return await self._many.send_rows(topic, rows, partition)
+
+    async def send_arrow(
+        self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
+    ) -> asyncio.Future[list[Stored]]:
+        """Queue the rows of an Arrow table; as :meth:`send_many`. Columns: ``value``, and optionally ``key``,
+        ``timestamp`` (a timestamp), ``headers`` (lists of structs of key and value) and ``partition``."""
+        from oncelog.client.aio.producer.sending_arrow import ArrowSender
+
+        sender = ArrowSender(self.config, self._intake, self._accumulator, self._many)
+        return await sender.send(topic, table, partition, self._network.now_ms)
+
+    def create_batch(self) -> Batch:
+        """A batch to fill by hand, of at most ``max_batch_size`` bytes."""
+        return Batch(self.config.max_batch_size)
+
+    async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> asyncio.Future[RecordMetadata]:
+        """Send a batch as it is; the future resolves to where its first record was stored."""
+        if not isinstance(batch, Batch):
+            raise TypeError(f"send_batch takes a batch that create_batch() made, not {batch!r}")
+        intake = self._intake
+        number = arguments.whole(partition, "partition", 32)
+        intake.check_send()
+        picture = await intake.known_topic(topic)
+        intake.check_partition(picture, number)
+        batch.close()
+        if not batch.record_count():
+            raise IllegalStateError("the batch is empty; append a record first")
+        name = picture.keys[number]
+        future: asyncio.Future[Any] = intake.running().create_future()
+        outcome = HandBatchOutcome(future)
+        await intake.queue_batch(
+            lambda: self._accumulator.append_batch(name, batch.builder, self._network.now_ms(), outcome)
+        )
+        self._polling.soon()
+        return future
+
+    async def flush(self) -> None:
+        """Wait until everything sent so far is acknowledged or has failed; the futures carry failures."""
+        self._intake.running()
+        number = self._sender.flush()
+        self._polling.soon()
+        began = time.monotonic()
+        try:
+            await self._deliveries.wait(number)
+        finally:
+            self._metrics.waited("flush", time.monotonic() - began)
+
+    def _records_waiting(self) -> int:
+        """How many sent records have no outcome yet."""
+        return sum(batch.count for batch in list(self._accumulator.incomplete))  # called in other threads, too
+
+    async def partitions_for(self, topic: str) -> set[int]:
+        """Numbers of the topic's partitions."""
+        picture = await self._intake.known_topic(topic)
+        return set(range(picture.partition_count))
+
+    def metrics(self) -> Metrics:
+        """This producer's metrics, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):
+        ``metrics()["producer-metrics"]["record-send-total"]``."""
+        moment, in_flight = self._network.moment(), self._sender.in_flight
+        return self._metrics.read(moment, self._accumulator, in_flight, self._metadata.updated_ms)
+
+    # --- transactions
+
+    async def begin_transaction(self) -> None:
+        """Begin a transaction. Nothing is sent for it until its first record."""
+        self._transactional().begin()
+
+    async def commit_transaction(self) -> None:
+        """Make the transaction's records and offsets visible, all at once.
+
+        :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
+        :raises KafkaTimeoutError: the outcome is not known yet; call this again, and nothing else.
+        """
+        transactions = self._transactional()
+        self._sender.flush()
+        await self._outcome(transactions.commit(), "commit_transaction()", "commit")
+
+    async def abort_transaction(self) -> None:
+        """Abort the transaction; no reader of committed records will see any of it."""
+        await self._outcome(self._transactional().abort(), "abort_transaction()", "abort")
+
+    async def prepare(self) -> str:
+        """End the first phase of two-phase commit: everything is stored, and nothing more is accepted.
+
+        Store the token in the database, in its transaction, then call :meth:`complete`. Until then the transaction
+        stays as it is, whatever dies; readers of committed records wait before it.
+
+        :return: the token, ``''`` if the transaction is empty.
+        :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
+        """
+        transactions = self._two_phase()
+        self._sender.flush()
+        await self._outcome(transactions.prepare(), "prepare()", "prepare")
+        return token_of(transactions.prepared)
+
+    async def complete(self, token: str) -> None:
+        """End the prepared transaction as the database says: commit it if ``token`` is its token, else abort it.
+
+        After a restart ``start()`` finds the transaction that an earlier producer prepared; call this before
+        ``begin_transaction()``, with the token from the database: ``''`` if it has none. Does nothing if no transaction
+        is prepared.
+
+        :raises ValueError: ``token`` is no token.
+        :raises IllegalStateError: the token is not of this transactional id; or a transaction is open, not prepared.
+        :raises KafkaTimeoutError: the outcome is not known yet; call this again, and nothing else.
+        """
+        transactions = self._two_phase()
+        counted = "commit" if token == self.prepared else "abort"
+        await self._outcome(transactions.complete(token), "complete()", counted)
+
+    @property
+    def prepared(self) -> str | None:
+        """The token of the transaction that waits for :meth:`complete`; None if none does."""
+        transactions = self._transactions
+        if not isinstance(transactions, TwoPhaseTransactions) or transactions.state is not State.PREPARED:
+            return None
+        return token_of(transactions.prepared)
+
+    def _two_phase(self) -> TwoPhaseTransactions:
+        transactions = self._transactional()
+        if not isinstance(transactions, TwoPhaseTransactions):
+            raise IllegalStateError("the producer has no two-phase commit; give it two_phase_commit=True")
+        return transactions
+
+    def transaction(self) -> Transaction[Self]:
+        """``async with producer.transaction():`` commits at the end, and on an exception aborts unless prepared."""
+        self._transactional()
+        return Transaction(self)
+
+    async def send_offsets_to_transaction(self, offsets: Offsets, group_id: str | ConsumerGroupMetadata) -> None:
+        """Commit consumed positions together with the transaction's records.
+
+        :param group_id: the group, or better ``consumer.group_metadata()``: with it a member that has lost its
+            partitions to another one is refused (KIP-447).
+        """
+        positions, group = arguments.offsets(offsets), arguments.group(group_id)
+        sent = self._transactional().send_offsets(positions, group)
+        await self._outcome(sent, "send_offsets_to_transaction()", "send-offsets")
+
+    @property
+    def transaction_open(self) -> bool:
+        """Whether there is a transaction to abort."""
+        transactions = self._transactions
+        return transactions is not None and transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
+
+    def _transactional(self) -> TransactionManager:
+        if self._transactions is None or not self._transactions.transactional:
+            raise IllegalStateError("the producer is not transactional; give it a transactional_id")
+        if self._closed:
+            raise ProducerClosed("the producer was stopped")
+        return self._transactions
+
+    async def _outcome(self, result: Result, what: str, counted: str) -> None:
+        """Wait for a transactional call; raises its error."""
+        began = time.monotonic()
+        try:
+            with waiting(self.config.bootstrap_servers, what, self.config.max_block_ms / 1000):
+                error = await settled(result, self.config.max_block_ms / 1000)
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "
+                + ("make a new producer to try again" if what == "start()" else _CONTINUES)
+            ) from None
+        finally:
+            self._metrics.waited(counted, time.monotonic() - began)
+        if self._transactions is not None:
+            self._transactions.unheard = None
+        if error is not None:
+            raise error
+
+
+__all__ = ["Batch", "Partitioner", "Producer", "RecordHeaders", "Serializer", "Transaction"]

@@ -1,0 +1,204 @@
+"""Sends Arrow tables as records, without a Python object for each.
+
+Called by the asyncio producer to implement ``send_arrow``. A table is sent in pieces, and the batches of a piece are
+encoded one after another as ``buffer.memory`` has room: memory besides the table is bounded, and the event loop can run
+in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from oncelog.client.core.arguments import ARROW_MISSING
+from oncelog.errors import ConfigError
+
+try:
+    import numpy as np
+    import pyarrow as pa
+except ImportError as missing:
+    raise ConfigError(ARROW_MISSING) from missing
+
+from oncelog.client.aio.producer.sending_many import Stored
+from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
+from oncelog.client.core.batches.record_sizes import largest_size
+from oncelog.client.core.connection.metadata import TopicPicture
+from oncelog.records.arrow import EncodedBatch, bytes_of, check_headers, encode_from_arrow, partitions_of_keys
+from oncelog.records.arrow_bounds import longest_bytes, longest_headers_bytes
+from oncelog.records.batch import HEADER_SIZE_BYTES
+
+if TYPE_CHECKING:
+    from oncelog.client.aio.producer.intake import Intake
+    from oncelog.client.aio.producer.sending_many import ManySender
+    from oncelog.client.core.config import ProducerConfig
+
+PIECE_ROWS = 65_536
+"""Rows that are sorted by partition at a time: a few milliseconds' work."""
+
+PIECE_BYTES = 64 << 20
+"""Most bytes of a piece that are copied because they lie in several chunks; a piece of one row may exceed it."""
+
+_SHARING = (pa.types.is_dictionary, pa.types.is_binary_view, pa.types.is_string_view)
+_COLUMNS = ("value", "key", "timestamp", "headers", "partition")
+
+
+class ArrowSender:
+    """``send_arrow`` of one producer."""
+
+    def __init__(self, config: ProducerConfig, intake: Intake, accumulator: Accumulator, many: ManySender) -> None:
+        self._config = config
+        self._intake = intake
+        self._accumulator = accumulator
+        self._many = many
+
+    async def send(
+        self, topic: str, table: pa.Table | pa.RecordBatch, partition: int | None, now_ms: Callable[[], int]
+    ) -> asyncio.Future[list[Stored]]:
+        """Queue the rows of a table; waits while ``buffer.memory`` is used up."""
+        if not isinstance(table, pa.Table | pa.RecordBatch):
+            raise TypeError(f"send_arrow takes a pyarrow.Table or RecordBatch, not {type(table).__name__}")
+        whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        _check_columns(whole.schema.names)
+        picture, many = await self._many.begin(topic, partition)
+        if partition is None and "partition" in whole.schema.names:
+            self._check_partitions(picture, whole.column("partition"))
+        if "headers" in whole.schema.names:
+            check_headers(whole.column("headers"))
+        batches = self._batches(picture, whole, partition)
+        if self._may_be_too_large(whole):
+            batches = iter(self._checked(topic, list(batches)))
+        try:
+            for destination, count, largest, data in batches:
+                name = picture.keys[destination]
+                handle = many.handle(name, count)
+                await self._intake.queue_batch(self._append(picture, destination, count, largest, data, handle, now_ms))
+        except BaseException:
+            many.future.cancel()  # no caller holds it
+            raise
+        finally:
+            many.all_queued()
+            self._intake.poll_soon()
+        return many.future
+
+    def _append(
+        self,
+        picture: TopicPicture,
+        destination: int,
+        count: int,
+        max_timestamp: int,
+        data: bytes,
+        handle: WholeBatch,
+        now_ms: Callable[[], int],
+    ) -> Callable[[], ProducerBatch | None]:
+        """An attempt to queue an already encoded batch."""
+        name, payload = picture.keys[destination], bytearray(data)
+        return lambda: self._accumulator.append_sealed(name, payload, count, max_timestamp, now_ms(), handle)
+
+    def _batches(self, picture: TopicPicture, table: pa.Table, partition: int | None) -> Iterator[EncodedBatch]:
+        config = self._config
+        default_timestamp_ms = int(time.time() * 1000)
+        for piece in _pieces(table):
+            columns = _columns(piece)
+            yield from encode_from_arrow(
+                columns["value"],
+                self._destinations(picture, columns, partition),
+                key=columns.get("key"),
+                timestamp=columns.get("timestamp"),
+                default_timestamp_ms=default_timestamp_ms,
+                headers=columns.get("headers"),
+                compression=config.compression,
+                level=config.compression_level,
+                batch_size_bytes=max(1, config.max_batch_size - HEADER_SIZE_BYTES),
+            )
+
+    def _may_be_too_large(self, table: pa.Table) -> bool:
+        """Whether a row may exceed ``max.request.size``: then all batches are encoded before the first is queued."""
+        names = table.schema.names
+        bounds = [longest_bytes(table.column(name)) for name in ("key", "value") if name in names]
+        bounds += [longest_headers_bytes(table.column(name)) for name in ("headers",) if name in names]
+        known = [bound for bound in bounds if bound is not None]
+        return len(known) < len(bounds) or sum(known) + largest_size(None, None, ()) > self._config.max_request_size
+
+    def _checked(self, topic: str, batches: list[EncodedBatch]) -> list[EncodedBatch]:
+        """
+        :raises RecordTooLargeError: a row is too large; none has been queued.
+        """
+        too_large = max((len(item.data) for item in batches if item.records_count == 1), default=0)
+        if too_large > self._config.max_request_size:
+            raise self._intake.too_large(topic, too_large)
+        return batches
+
+    def _check_partitions(self, picture: TopicPicture, column: pa.ChunkedArray) -> None:
+        """
+        :raises UnknownTopicOrPartitionError: the topic lacks one of these partitions.
+        """
+        for chunk in column.chunks:
+            if chunk.null_count:
+                raise TypeError("each row needs a partition: fill the column, or leave it out")
+            chosen = np.asarray(chunk.cast("int32"))
+            for partition in (chosen.min(), chosen.max()) if len(chosen) else ():
+                self._intake.check_partition(picture, int(partition))
+
+    def _destinations(self, picture: TopicPicture, columns: Mapping[str, Any], partition: int | None) -> Any:
+        """A partition for each row."""
+        rows = len(columns["value"])
+        if partition is not None:
+            return np.full(rows, partition, np.int32)
+        if "partition" in columns:
+            return np.asarray(columns["partition"].cast("int32"))
+        if "key" not in columns or not self._intake.by_key:
+            return self._in_turn(picture, rows, columns["value"].nbytes)
+        if self._intake.keys_in_bulk:
+            found = partitions_of_keys(columns["key"], picture.partition_count)
+        else:
+            found = np.array(self._intake.partitions_of(picture, bytes_of(columns["key"])), np.int32)
+        without = found < 0
+        if without.any():
+            found[without] = self._in_turn(picture, int(without.sum()), columns["value"].nbytes)
+        return found
+
+    def _in_turn(self, picture: TopicPicture, rows: int, size_bytes: int) -> Any:
+        """A partition for each of these rows without keys, batch by batch."""
+        batches = 1 + (size_bytes + rows * largest_size(None, None, ())) // self._config.max_batch_size
+        chosen = [self._intake.choose_for_batch(picture) for _ in range(min(batches, rows))]
+        return np.repeat(np.array(chosen, np.int32), -(-rows // len(chosen)))[:rows]
+
+
+def _check_columns(names: list[str]) -> None:
+    """
+    :raises TypeError: the column ``value`` is missing, or a column is unknown.
+    """
+    if "value" not in names or any(name not in _COLUMNS for name in names):
+        known = ", ".join(_COLUMNS)
+        raise TypeError(f"send_arrow takes the columns {known} (value is needed), not {', '.join(names)}")
+
+
+def _pieces(table: pa.Table) -> Iterator[pa.Table]:
+    """The table, so many rows at a time that columns in several chunks can be made one."""
+    start = 0
+    while start < table.num_rows:
+        piece = table.slice(start, PIECE_ROWS)
+        while piece.num_rows > 1 and _to_copy_bytes(piece) > PIECE_BYTES:
+            piece = piece.slice(0, piece.num_rows // 2)
+        yield piece
+        start += piece.num_rows
+
+
+def _to_copy_bytes(piece: pa.Table) -> int:
+    """Bytes of the columns that lie in several chunks, not counting buffers that chunks share."""
+    columns = (column for column in piece.columns if column.num_chunks > 1)
+    return sum(column.nbytes for column in columns if not any(shares(column.type) for shares in _SHARING))
+
+
+def _columns(table: pa.Table) -> Mapping[str, Any]:
+    """The columns, each as one array; a column in one chunk is not copied."""
+    found: dict[str, Any] = {}
+    for name in table.schema.names:
+        column = table.column(name)
+        found[name] = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return found
+
+
+__all__ = ["ArrowSender"]

@@ -1,0 +1,1 @@
+"""Transactions as a block, and transactions of ready-made batches."""

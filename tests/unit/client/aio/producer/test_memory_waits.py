@@ -1,0 +1,79 @@
+"""Senders that wait for room in ``buffer.memory``: freed room never stays unused while somebody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from oncelog.client.aio import Producer
+from oncelog.client.aio.producer.intake import Intake
+from oncelog.client.core.batches.accumulator import ProducerBatch
+from oncelog.client.errors import ProducerClosed
+from oncelog.types import TopicPartition
+from tests.client.reading import on_loop
+
+
+class Memory:
+    """Room for some batches."""
+
+    def __init__(self) -> None:
+        self.room = 0
+        self.looks = 0
+
+    def attempt(self) -> ProducerBatch | None:
+        self.looks += 1
+        if not self.room:
+            return None
+        self.room -= 1
+        return ProducerBatch(TopicPartition("t", 0), 1, 0)
+
+
+async def _waiting(intake: Intake, memory: Memory, count: int) -> list[asyncio.Task[ProducerBatch]]:
+    tasks = [asyncio.create_task(intake.queue_batch(memory.attempt)) for _ in range(count)]
+    while memory.looks < count:
+        await asyncio.sleep(0)
+    return tasks
+
+
+def _intake() -> Intake:
+    intake = Producer(bootstrap_servers="localhost:1", max_block_ms=3000)._intake
+    intake.start()
+    return intake
+
+
+@on_loop
+async def test_one_that_is_cancelled_as_it_is_woken_lets_the_next_one_have_the_room() -> None:
+    memory, intake = Memory(), _intake()
+    first, second = await _waiting(intake, memory, 2)
+    memory.room = 1
+    intake.space_freed()
+    first.cancel()
+    await second
+    assert first.cancelled()
+
+
+@on_loop
+async def test_room_for_several_that_is_freed_at_once_is_used_by_several() -> None:
+    memory, intake = Memory(), _intake()
+    tasks = await _waiting(intake, memory, 3)
+    memory.room = 3
+    intake.space_freed()
+    await asyncio.gather(*tasks)
+
+
+@on_loop
+async def test_nothing_is_queued_after_the_end() -> None:
+    """Nobody would send the record or resolve its future: ``send_many`` beside ``stop()`` waited forever."""
+    memory, intake = Memory(), _intake()
+    (woken,) = await _waiting(intake, memory, 1)
+    memory.room = 2
+    intake.space_freed()
+    intake.close()
+    for attempt in (woken, intake.queue_batch(memory.attempt)):
+        with pytest.raises(ProducerClosed):
+            await attempt
+    assert memory.room == 2
+    with pytest.raises(ProducerClosed):  # not after max.block.ms
+        await intake._wait_for_space(time.monotonic() + 3600)

@@ -30,10 +30,9 @@ class AnswerTooLong(OncelogError):
 class AnswerMemory:
     """The answers of all connections, each of which has one at a time."""
 
-    def __init__(self, memory: RequestMemory, *, all_at_once: bool = False) -> None:
-        """:param all_at_once: answers are made in one turn each, so none may wait for another one."""
+    def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
-        self._all_at_once = all_at_once
+        self._stopping = False
         self._held: dict[int, int] = {}
         self._waiting: dict[int, tuple[int, Deferred[None]]] = {}
         memory.released = self._wake
@@ -60,7 +59,7 @@ class AnswerMemory:
         self._memory.estimate(more)
 
     def _may_take(self, connection_id: int, more: int, taken: int) -> bool:
-        return taken + more <= self._memory.limit_bytes or next(iter(self._held)) == connection_id or self._all_at_once
+        return taken + more <= self._memory.limit_bytes or next(iter(self._held)) == connection_id or self._stopping
 
     def _wake(self) -> None:
         """Memory was released, or it is another answer's turn to continue anyway: wake those that may."""
@@ -78,7 +77,7 @@ class AnswerMemory:
 
     def stop(self) -> None:
         """The broker stops: wake all waiters, some of which would wait for others' syncs, which come last."""
-        self._all_at_once = True
+        self._stopping = True
         self._wake()
 
     def end(self, channel: Channel) -> None:

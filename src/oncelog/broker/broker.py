@@ -98,13 +98,13 @@ class Broker:
         self.metadata = metadata
         self.random = random
         self.timers = Timers()
-        self.slices = Slices(work_clock, all_at_once=bool(nodes))
+        self.slices = Slices(work_clock)
         self.fetches = FetchPurgatory(self.timers, self.slices)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.slices, self.request_memory)
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
         self.large_writes = LargeWrites(self.request_memory)
-        self.answer_memory = AnswerMemory(self.request_memory, all_at_once=bool(nodes))
+        self.answer_memory = AnswerMemory(self.request_memory)
         self.commit_order = CommitOrder(self)
         self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
         self._learners: dict[int, ProduceRuns | RepeatedRequests[Any]] = {}
@@ -246,13 +246,6 @@ class Broker:
 
     def handle(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         """As :meth:`receive`, without the interceptor."""
-        if self.cluster is None:
-            self._receive(channel, slot, frame, now_ms)
-            return
-        with self.cluster.asked(channel.session.node_id):
-            self._receive(channel, slot, frame, now_ms)
-
-    def _receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         gate = channel.session.gate
         try:
             if gate is not None and gate.takes(channel, slot, frame, now_ms):

@@ -13,8 +13,7 @@ carries out the consequences, through :class:`ClusterHost`. Source: Kafka's ``Re
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -93,8 +92,6 @@ class Cluster:
         self._members = {node_id: Member(node_id, (racks or {}).get(node_id)) for node_id in node_ids}
         self._host = host
         self._replicas: dict[TopicPartition, Replicas] = {}
-        self.serving: int | None = None
-        """The node that was asked, while its request is handled; None: the cluster acts on its own."""
         self.shrinks = self.expands = self.unclean_elections = 0
         """How often a replica fell out of sync, came back, or became leader without being in sync, since the start."""
 
@@ -131,21 +128,12 @@ class Cluster:
         """The nodes that are up."""
         return [node for member in self.alive() if (node := member.addresses.get(listener)) is not None]
 
-    @contextmanager
-    def asked(self, node_id: int | None) -> Iterator[None]:
-        """Everything inside happens in a request to that node; None: among the nodes themselves."""
-        before, self.serving = self.serving, node_id
-        try:
-            yield
-        finally:
-            self.serving = before
-
-    def serves(self, topic_partition: TopicPartition) -> bool:
-        """Whether the node that was asked leads a partition."""
+    def leads(self, topic_partition: TopicPartition, node_id: int | None) -> bool:
+        """Whether a node (None: any node) leads a partition."""
         replicas = self._replicas.get(topic_partition)
         if replicas is None:
             return False
-        return replicas.leader != NO_LEADER and self.serving in (None, replicas.leader)
+        return replicas.leader != NO_LEADER and node_id in (None, replicas.leader)
 
     # --- partitions
 

@@ -9,7 +9,6 @@ Only a group with a long commit under way has a queue.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from struct import Struct
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -23,7 +22,6 @@ from oncelog.protocol.framing import is_flexible
 from oncelog.protocol.wire import READ_ERRORS, read_uvarint
 
 if TYPE_CHECKING:
-    from oncelog.broker.cluster import Cluster
     from oncelog.broker.context import RequestContext
     from oncelog.broker.slices import Slices
 
@@ -34,9 +32,6 @@ _unpack_length = Struct(">h").unpack_from
 
 class CommitPorts(AccessPorts, Protocol):
     """What commits of groups need of their broker."""
-
-    @property
-    def cluster(self) -> Cluster | None: ...
 
     @property
     def slices(self) -> Slices: ...
@@ -70,12 +65,10 @@ class CommitOrder:
                 return finished(work)
             context.place = Place(self._lines, group_id)
         place, answer = context.place, Deferred[T]()
-        cluster, slices = self._ports.cluster, self._ports.slices
+        slices = self._ports.slices
 
         def begin() -> None:
-            """Begin as the node that was asked: the current turn may belong to a request for another one."""
-            with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
-                made = slices.begin(work, owner=context)
+            made = slices.begin(work, owner=context)
             made.then(lambda answered: answered.then(answer.resolve, answer.fail), answer.fail)
             made.then(lambda _: place.leave(), lambda _: place.leave())
 

@@ -214,6 +214,7 @@ def _refusal_of_node(ports: ConfigChangePorts, name: str, unexpected: str) -> Re
 
 def change_each(
     ports: ConfigChangePorts,
+    context: RequestContext,
     resources: Sequence[R],
     alter: Callable[[R], Refusal | None],
     response: Callable[[int, str | None, int, str], A],
@@ -222,7 +223,7 @@ def change_each(
 
     :param response: makes one of error code, message, resource type and resource name.
     """
-    return ports.slices.begin(_changing_each(resources, alter, response))
+    return ports.slices.begin(_changing_each(resources, alter, response), owner=context)
 
 
 def _changing_each(

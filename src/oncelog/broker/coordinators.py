@@ -149,7 +149,7 @@ class Coordinators:
     def _serve_by_node(self, runtime: CoordinatorRuntime[Any]) -> None:
         cluster = self._ports.cluster
         if cluster is not None:
-            runtime.serves = lambda index: cluster.serves(TopicPartition(runtime.topic, index))
+            runtime.leads = lambda index, node_id: cluster.leads(TopicPartition(runtime.topic, index), node_id)
 
     def _settings(self) -> BrokerConfig:
         return self._ports.config

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oncelog.broker.answer_memory import AnswerMemory
-    from oncelog.broker.cluster import Cluster
     from oncelog.broker.commit_order import CommitOrder
     from oncelog.broker.long_requests import LongRequests
     from oncelog.broker.metadata_sync import MetadataSync
@@ -69,9 +68,6 @@ class RequestPorts(Protocol):
 
     @property
     def throttle(self) -> Throttle | None: ...
-
-    @property
-    def cluster(self) -> Cluster | None: ...
 
     @property
     def now_ms(self) -> int: ...
@@ -130,14 +126,10 @@ class RequestLife:
     def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
         """Hand the request to its API; its work counts for quotas and metrics."""
         ports = self._ports
-        cluster, requests = ports.cluster, ports.requests
+        requests = ports.requests
         begun_ns = ports.slices.begins_for(context) if ports.throttle is not None else None
         try:
-            if cluster is None:
-                result = self._handler(context, request)
-            else:
-                with cluster.asked(context.session.node_id):
-                    result = self._handler(context, request)
+            result = self._handler(context, request)
             if requests is not None and isinstance(result, Deferred) and not result.succeeded:
                 context.local_ns = requests.clock() - context.begun_ns
                 requests.handled(context.api_key, context.api_version, context.local_ns)

@@ -102,11 +102,9 @@ class Slices:
     """Works under way, taking turns, and the queues of those waiting.
 
     :param work_clock: nanoseconds that this thread has worked.
-    :param all_at_once: finish each request in its own turn: for a broker of several nodes, which answers as the one
-        asked.
     """
 
-    def __init__(self, work_clock: Callable[[], int] = lambda: 0, *, all_at_once: bool = False) -> None:
+    def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
         self._short, self._long = _Room(), _Room()
         self._waiting: dict[_Piece, None] = {}
         self.wanted: Callable[[], None] = lambda: None
@@ -116,9 +114,7 @@ class Slices:
         self._at_once_ns = 0
         self._steps_now = False
         self._steps = 0
-        self._for_whom: RequestContext | None = None
         self._work_clock = work_clock
-        self._all_at_once = all_at_once
 
     def __len__(self) -> int:
         """How many works can continue."""
@@ -126,13 +122,11 @@ class Slices:
 
     def begins_for(self, owner: RequestContext) -> int:
         """Start counting work for a request, until :meth:`ends_for` is called with this result."""
-        self._for_whom = owner
         return self._work_clock() - owner.work_ns
 
     def ends_for(self, owner: RequestContext, begun_ns: int | None) -> None:
         if begun_ns is not None:
             owner.work_ns = self._work_clock() - begun_ns
-            self._for_whom = None
 
     def begin(
         self,
@@ -144,10 +138,10 @@ class Slices:
     ) -> Deferred[T]:
         """:param channel: its end makes the work pointless; None: the work changes something and is done in any case.
 
-        :param owner: the request that the work belongs to, if not the current one.
+        :param owner: the request that the work belongs to: it counts for its quota.
         :param continues: it is the second half of another work whose results take memory: it does not wait in a queue.
         """
-        piece = _Piece(work, channel, owner or self._for_whom, self._work_clock)
+        piece = _Piece(work, channel, owner, self._work_clock)
         begun_ns = self._work_clock()
         try:
             if self._at_once(piece, begun_ns):
@@ -169,7 +163,7 @@ class Slices:
         if self._steps_now:  # this is another work's turn, which must not get longer
             most = 1
         enough = begun_ns + AT_ONCE_NS - self._at_once_ns
-        while self._all_at_once or not piece.done or (piece.done < most and self._work_clock() <= enough):
+        while not piece.done or (piece.done < most and self._work_clock() <= enough):
             if piece.advance():
                 return True
             if piece.waits_for is not None:

@@ -146,20 +146,22 @@ class CoordinatorRuntime(Generic[S]):
         self._new_shard = new_shard
         self._shards: dict[int, S] = {}
         self._unreadable: set[int] = set()
-        self.serves: Callable[[int], bool] | None = None
-        """For a broker with several nodes: whether the node that was asked coordinates a partition."""
+        self.leads: Callable[[int, int | None], bool] | None = None
+        """For a broker with several nodes: whether a partition is coordinated by a node (None: by any)."""
 
     def partition_for(self, key: str) -> TopicPartition:
         """The partition that owns a transactional id or group id."""
         return TopicPartition(self.topic, java_hash_partition(key, self.partitions))
 
-    def shard_for(self, key: str) -> S | Error:
+    def shard_for(self, key: str, node_id: int | None = None) -> S | Error:
         """The shard that owns ``key``, or NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE if it cannot be read.
 
         Never COORDINATOR_LOAD_IN_PROGRESS: everything is loaded before any request is served.
+
+        :param node_id: the node that was asked; None: the cluster acts on its own, and any node may coordinate.
         """
         partition = java_hash_partition(key, self.partitions)
-        if self.serves is not None and not self.serves(partition):
+        if self.leads is not None and not self.leads(partition, node_id):
             return Error.NOT_COORDINATOR
         shard = self._shards.get(partition)
         if shard is not None:
@@ -179,10 +181,10 @@ class CoordinatorRuntime(Generic[S]):
         for partition in sorted(self._shards):
             yield self._shards[partition]
 
-    def served_shards(self) -> Iterator[S]:
-        """The shards that the node that was asked coordinates."""
+    def shards_of(self, node_id: int | None) -> Iterator[S]:
+        """The shards that a node coordinates (None: any node)."""
         for partition in sorted(self._shards):
-            if self.serves is None or self.serves(partition):
+            if self.leads is None or self.leads(partition, node_id):
                 yield self._shards[partition]
 
     def load(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker], now_ms: int) -> None:

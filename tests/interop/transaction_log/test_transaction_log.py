@@ -29,6 +29,7 @@ from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.context import RequestContext
 from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.security.session import Session
 from oncelog.broker.slices import Slices
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.transaction import records
@@ -238,7 +239,7 @@ class OurSide(Side):
         self.host = MemoryTransactionHost({TOPIC: 3, CONSUMER_OFFSETS_TOPIC: 50})
         topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
         group_partition = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition("group", 50))
-        slices = Slices(all_at_once=True)
+        slices = Slices()
         self._broker: Any = SimpleNamespace(
             authorizer=None,
             transactions=self.host.coordinator(config, now_ms=START_MS),
@@ -256,10 +257,11 @@ class OurSide(Side):
     def ask(self, key: ApiKey, version: int, request: Message) -> Any:
         self._now += 1
         self._broker.now_ms = self._now
-        channel: Any = SimpleNamespace(connection_id=0)
+        channel: Any = SimpleNamespace(connection_id=0, session=Session())
         context = RequestContext(channel, 0, key, version, 0, "interop", self._now)
         received = request_type(key).decode(request.encode(version), version)
         response = handler_for(key)(self._broker, context, received)
+        self._broker.slices.finish()
         if isinstance(response, Deferred):
             response = response.value
         self._broker.answer_memory.end(channel)

@@ -285,19 +285,6 @@ def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() 
     made.broker.stop(NOW_MS)
 
 
-def test_an_answer_that_is_made_in_one_turn_waits_for_no_other() -> None:
-    """With several nodes in one process, nobody else would continue meanwhile."""
-    memory = RequestMemory(1_000_000, 1000)
-    answers = AnswerMemory(memory, all_at_once=True)
-    contexts = [RequestContext(Peer(), 0, 3, 12, 0, "", NOW_MS) for _ in range(2)]
-    for context in contexts:
-        assert list(answers.grow(context, 2000)) == []
-    assert memory.taken_bytes > memory.limit_bytes
-    for context in contexts:
-        answers.end(context.channel)
-    assert memory.taken_bytes == 0
-
-
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_change_goes_on_though_its_connection_ends_and_gives_its_memory_back(waits: bool) -> None:
     memory = RequestMemory(1_000_000, 1000)

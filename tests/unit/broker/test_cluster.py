@@ -144,15 +144,12 @@ def test_fewer_in_sync_than_acks_all_needs() -> None:
     assert not Replicas([1], [1]).is_short(2)  # never more than there are
 
 
-def test_only_the_leader_serves_while_it_is_asked(cluster: Cluster) -> None:
-    assert cluster.serves(T0)
-    with cluster.asked(1):
-        assert cluster.serves(T0)
-    with cluster.asked(2):
-        assert not cluster.serves(T0)
-        with cluster.asked(None):
-            assert cluster.serves(T0)
-        assert not cluster.serves(T0)
+def test_one_node_leads_a_partition(cluster: Cluster) -> None:
+    assert [cluster.leads(T0, node_id) for node_id in (1, 2, 3)] == [True, False, False]
+    assert cluster.leads(T0, None)
+    for node_id in (2, 3, 1):
+        kill(cluster, node_id)
+    assert not cluster.leads(T0, None)
 
 
 def test_leaders_move_to_replicas_in_sync(cluster: Cluster, logs: Logs) -> None:

@@ -345,6 +345,7 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
     peers = {node_id: send(admin, groups, 5, node=node_id) for node_id in (1, 2, 3)}
     assert not any(peer.answers for peer in [written, *peers.values()])
     broker.cluster.let_go(2)
+    broker.slices.finish()
     errors = {
         node_id: DescribeGroupsResponse.decode(peer.answers[0], 5, 9).groups[-1].error_code
         for node_id, peer in peers.items()
@@ -370,6 +371,7 @@ def test_a_commit_that_waited_for_another_is_answered_by_the_node_that_was_asked
     short = {node_id: send(admin, one(6), 8, node=node_id) for node_id in (1, 2, 3)}
     assert not any(peer.answers for peer in [written, long, *short.values()])
     broker.cluster.let_go(2)
+    broker.slices.finish()
     errors = {
         node_id: OffsetCommitResponse.decode(peer.answers[0], 8, 9).topics[0].partitions[0].error_code
         for node_id, peer in short.items()

@@ -35,4 +35,5 @@ def handle(
         [ports.groups.runtime.partition_for(request.group_id)],
         context.now_ms,
         transaction_version=0,
+        node_id=context.session.node_id,
     ).map(response)

@@ -56,7 +56,7 @@ def handle(
         work = _add_each(ports, context, request)
     else:
         work = _add_one(ports, context, request)
-    return ports.slices.begin(work).flat_map(lambda answered: answered)
+    return ports.slices.begin(work, owner=context).flat_map(lambda answered: answered)
 
 
 def _add_each(
@@ -113,7 +113,7 @@ def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> Work[list[TopicPar
 
 def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Work[Deferred[Errors]]:
     errors: Errors = {}
-    refused = False
+    refused, node_id = False, context.session.node_id
     for part in in_parts(asked.partitions, PARTITIONS_IN_A_PIECE):
         for partition in part:
             errors[partition] = error = _refusal(ports, context, partition)
@@ -129,7 +129,9 @@ def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Wor
                 yield
         return Deferred.of(errors)
     if asked.verify_only:
-        return ports.transactions.verify_partitions(asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms)
+        return ports.transactions.verify_partitions(
+            asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms, node_id
+        )
 
     def for_each(error: Error) -> Errors:
         if error is Error.PRODUCER_FENCED and context.api_version < FIRST_WITH_PRODUCER_FENCED:
@@ -138,7 +140,7 @@ def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Wor
 
     version = 2 if context.api_version >= FIRST_FROM_BROKERS else 0
     return ports.transactions.add_partitions(
-        asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms, transaction_version=version
+        asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms, version, node_id
     ).map(for_each)
 
 

@@ -29,7 +29,7 @@ ENTITIES_IN_A_PIECE = 10
 def handle(
     ports: QuotaPorts, context: RequestContext, request: AlterClientQuotasRequest
 ) -> Deferred[AlterClientQuotasResponse]:
-    return ports.slices.begin(_alter(ports, request))
+    return ports.slices.begin(_alter(ports, request), owner=context)
 
 
 def _alter(ports: QuotaPorts, request: AlterClientQuotasRequest) -> Work[AlterClientQuotasResponse]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def handle(ports: ConfigPorts, context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
     return change_each(
         ports,
+        context,
         request.resources,
         lambda resource: _alter(ports, context, resource, validate_only=request.validate_only),
         AlterConfigsResourceResponse,

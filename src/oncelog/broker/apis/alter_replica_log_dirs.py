@@ -32,7 +32,7 @@ LONGEST_FOLDER_NAME = 255
 def handle(
     ports: PartitionPorts, context: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> Deferred[AlterReplicaLogDirsResponse]:
-    return ports.slices.begin(_alter_each(ports, request))
+    return ports.slices.begin(_alter_each(ports, request), owner=context)
 
 
 def _alter_each(ports: PartitionPorts, request: AlterReplicaLogDirsRequest) -> Work[AlterReplicaLogDirsResponse]:

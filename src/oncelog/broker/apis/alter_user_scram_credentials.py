@@ -46,7 +46,7 @@ USERS_IN_A_PIECE = 200
 def handle(
     ports: SecurityPorts, context: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> Deferred[AlterUserScramCredentialsResponse]:
-    return ports.slices.begin(_alter(ports, request))
+    return ports.slices.begin(_alter(ports, request), owner=context)
 
 
 def _alter(ports: SecurityPorts, request: AlterUserScramCredentialsRequest) -> Work[AlterUserScramCredentialsResponse]:

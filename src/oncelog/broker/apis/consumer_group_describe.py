@@ -32,14 +32,14 @@ def handle(
         return Deferred.of(ConsumerGroupDescribeResponse(groups=refused))
 
     def describe(names: list[str]) -> Deferred[list[DescribedGroup]]:
-        described = ports.groups.consumer_group_describe(names, context.now_ms)
+        described = ports.groups.consumer_group_describe(names, context.now_ms, context.session.node_id)
         if request.include_authorized_operations:
             described = described.map(lambda groups: with_operations(ports, context, groups))
         return described.map(lambda groups: [_seen(ports, context, group) for group in groups])
 
     describing = of_each_group(ports, context, Operation.DESCRIBE, request.group_ids, describe, _refused, _memory_of)
     return (
-        ports.slices.begin(describing, context.channel)
+        ports.slices.begin(describing, context.channel, owner=context)
         .flat_map(lambda described: described)
         .map(lambda groups: ConsumerGroupDescribeResponse(groups=groups))
     )

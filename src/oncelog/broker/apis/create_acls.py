@@ -29,7 +29,7 @@ def handle(
     if ports.authorizer is None:
         refused = [AclCreationResult(Error.SECURITY_DISABLED, NO_AUTHORIZER) for _ in request.creations]
         return CreateAclsResponse(results=refused)
-    return ports.slices.begin(_create(ports, request))
+    return ports.slices.begin(_create(ports, request), owner=context)
 
 
 def _create(ports: SecurityPorts, request: CreateAclsRequest) -> Work[CreateAclsResponse]:

@@ -28,7 +28,7 @@ FIRST_THROTTLED = 3
 def handle(
     ports: TopicPorts, context: RequestContext, request: CreatePartitionsRequest
 ) -> Deferred[CreatePartitionsResponse]:
-    return ports.slices.begin(_create_all(ports, context, request))
+    return ports.slices.begin(_create_all(ports, context, request), owner=context)
 
 
 def _create_all(

@@ -34,7 +34,7 @@ def handle(
                 for _ in request.filters
             ]
         )
-    return ports.slices.begin(_delete_each(ports, context, request))
+    return ports.slices.begin(_delete_each(ports, context, request), owner=context)
 
 
 ACLS_IN_A_PIECE = 500

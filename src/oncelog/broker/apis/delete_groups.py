@@ -21,11 +21,11 @@ def handle(ports: GroupPorts, context: RequestContext, request: DeleteGroupsRequ
         context,
         Operation.DELETE,
         list(dict.fromkeys(request.groups_names)),
-        lambda names: ports.groups.delete_groups(names, ports.now_ms),
+        lambda names: ports.groups.delete_groups(names, ports.now_ms, context.session.node_id),
         DeletableGroupResult,
     )
     return (
-        ports.slices.begin(deleting)
+        ports.slices.begin(deleting, owner=context)
         .flat_map(lambda deleted: deleted)
         .map(lambda results: DeleteGroupsResponse(results=results))
     )

@@ -37,7 +37,7 @@ PARTITIONS_IN_A_PIECE = 50
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DeleteRecordsRequest
 ) -> Deferred[DeleteRecordsResponse]:
-    return ports.slices.begin(_delete_each(ports, context, request))
+    return ports.slices.begin(_delete_each(ports, context, request), owner=context)
 
 
 def _delete_each(

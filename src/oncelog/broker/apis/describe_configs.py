@@ -51,7 +51,7 @@ ENTRIES_IN_A_PIECE = 15
 def handle(
     ports: ConfigPorts, context: RequestContext, request: DescribeConfigsRequest
 ) -> Deferred[DescribeConfigsResponse]:
-    return ports.slices.begin(_describe_each(ports, context, request), context.channel)
+    return ports.slices.begin(_describe_each(ports, context, request), context.channel, owner=context)
 
 
 def _describe_each(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def handle(
     ports: GroupPorts, context: RequestContext, request: DescribeGroupsRequest
 ) -> Deferred[DescribeGroupsResponse]:
-    caller = Caller(context.api_version, context.client_id, context.client_host)
+    caller = Caller(context.api_version, context.client_id, context.client_host, node_id=context.session.node_id)
 
     def describe(names: list[str]) -> Deferred[list[DescribedGroup]]:
         described = ports.groups.describe_groups(names, caller, context.now_ms)
@@ -35,7 +35,7 @@ def handle(
 
     describing = of_each_group(ports, context, Operation.DESCRIBE, request.groups, describe, _refused, _memory_of)
     return (
-        ports.slices.begin(describing, context.channel)
+        ports.slices.begin(describing, context.channel, owner=context)
         .flat_map(lambda described: described)
         .map(lambda groups: DescribeGroupsResponse(groups=groups))
     )

@@ -34,7 +34,7 @@ PARTITIONS_IN_A_PIECE = 50
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DescribeLogDirsRequest
 ) -> Deferred[DescribeLogDirsResponse]:
-    return ports.slices.begin(_describe(ports, context, request), context.channel)
+    return ports.slices.begin(_describe(ports, context, request), context.channel, owner=context)
 
 
 def _describe(

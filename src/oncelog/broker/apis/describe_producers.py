@@ -33,7 +33,7 @@ PARTITIONS_IN_A_PIECE = 20
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DescribeProducersRequest
 ) -> Deferred[DescribeProducersResponse]:
-    return ports.slices.begin(_describe_each(ports, context, request), context.channel)
+    return ports.slices.begin(_describe_each(ports, context, request), context.channel, owner=context)
 
 
 def _describe_each(

@@ -35,7 +35,7 @@ TOPICS_IN_A_PIECE = 20
 def handle(
     ports: TopicPorts, context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> Deferred[DescribeTopicPartitionsResponse]:
-    return ports.slices.begin(_describe(ports, context, request), context.channel)
+    return ports.slices.begin(_describe(ports, context, request), context.channel, owner=context)
 
 
 def _describe(

@@ -28,7 +28,7 @@ ENTRIES_IN_A_PIECE = 100
 def handle(
     ports: TransactionPorts, context: RequestContext, request: DescribeTransactionsRequest
 ) -> Deferred[DescribeTransactionsResponse]:
-    return ports.slices.begin(_describe(ports, context, request), context.channel)
+    return ports.slices.begin(_describe(ports, context, request), context.channel, owner=context)
 
 
 def _describe(
@@ -51,7 +51,7 @@ def _state(ports: TransactionPorts, context: RequestContext, transactional_id: s
     if not allows(ports, context, Operation.DESCRIBE, TRANSACTIONAL_ID, transactional_id):
         error = Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return TransactionState(error_code=error, transactional_id=transactional_id)
-    state = _described(ports.transactions.describe(transactional_id))
+    state = _described(ports.transactions.describe(transactional_id, context.session.node_id))
     state.topics = [topic for topic in state.topics if allows(ports, context, Operation.DESCRIBE, TOPIC, topic.topic)]
     return state
 

@@ -47,7 +47,7 @@ def handle(
                 for topic in request.topic_partitions or ()
             ],
         )
-    return ports.slices.begin(_elect_each(ports, context, request))
+    return ports.slices.begin(_elect_each(ports, context, request), owner=context)
 
 
 def _elect_each(

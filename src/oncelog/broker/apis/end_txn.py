@@ -38,4 +38,5 @@ def handle(ports: TransactionPorts, context: RequestContext, request: EndTxnRequ
         request.committed,
         context.now_ms,
         transaction_version=2 if context.api_version >= FIRST_WITH_EPOCH_BUMP else 0,
+        node_id=context.session.node_id,
     ).map(response)

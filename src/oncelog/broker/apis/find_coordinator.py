@@ -36,9 +36,11 @@ def handle(
     ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest
 ) -> Deferred[FindCoordinatorResponse]:
     if context.api_version >= FIRST_BATCHED:
-        found_all = ports.slices.begin(_find_all(ports, context, request), context.channel)
+        found_all = ports.slices.begin(_find_all(ports, context, request), context.channel, owner=context)
         return found_all.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
-    return ports.slices.begin(_find(ports, context, request.key_type, request.key), context.channel).map(_alone)
+    return ports.slices.begin(_find(ports, context, request.key_type, request.key), context.channel, owner=context).map(
+        _alone
+    )
 
 
 def _alone(found: Coordinator) -> FindCoordinatorResponse:

@@ -17,4 +17,4 @@ if TYPE_CHECKING:
 
 
 def handle(ports: GroupPorts, context: RequestContext, request: HeartbeatRequest) -> Deferred[HeartbeatResponse]:
-    return ports.groups.heartbeat(request, context.now_ms)
+    return ports.groups.heartbeat(request, context.now_ms, context.session.node_id)

@@ -60,6 +60,7 @@ def handle(
 ) -> Deferred[IncrementalAlterConfigsResponse]:
     return change_each(
         ports,
+        context,
         request.resources,
         lambda resource: _alter(ports, context, resource, validate_only=request.validate_only),
         AlterConfigsResourceResponse,

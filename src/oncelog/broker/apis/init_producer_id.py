@@ -38,6 +38,7 @@ def handle(
         context.now_ms,
         two_phase=request.enable_2pc,
         keep_prepared=request.keep_prepared_txn,
+        node_id=context.session.node_id,
     ).map(lambda result: _response(context.api_version, result))
 
 

@@ -21,11 +21,11 @@ FIRST_WITH_SEVERAL = 3
 
 def handle(ports: GroupPorts, context: RequestContext, request: LeaveGroupRequest) -> Deferred[LeaveGroupResponse]:
     if context.api_version >= FIRST_WITH_SEVERAL:
-        return ports.groups.leave_group(request, context.now_ms)
+        return ports.groups.leave_group(request, context.now_ms, context.session.node_id)
     request = request.replace(members=[MemberIdentity(request.member_id)])
 
     def single(response: LeaveGroupResponse) -> LeaveGroupResponse:
         error = response.error_code or response.members[0].error_code
         return LeaveGroupResponse(error_code=error)
 
-    return ports.groups.leave_group(request, context.now_ms).map(single)
+    return ports.groups.leave_group(request, context.now_ms, context.session.node_id).map(single)

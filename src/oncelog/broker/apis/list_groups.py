@@ -22,12 +22,12 @@ LISTED_IN_A_PIECE = 200
 
 
 def handle(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
-    return ports.slices.begin(_list(ports, context, request), context.channel)
+    return ports.slices.begin(_list(ports, context, request), context.channel, owner=context)
 
 
 def _list(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
-    yield from ports.answer_memory.grow(context, ports.groups.count)
-    listed = yield from ports.groups.list_groups(request)
+    yield from ports.answer_memory.grow(context, ports.groups.count(context.session.node_id))
+    listed = yield from ports.groups.list_groups(request, context.session.node_id)
     if not allows_cluster(ports, context, Operation.DESCRIBE, log=False):
         visible: list[ListedGroup] = []
         for groups in in_parts(listed, LISTED_IN_A_PIECE):

@@ -56,7 +56,7 @@ def handle(
     topics, most = request.topics, PARTITIONS_IN_A_PIECE
     if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
         return finished(looking)
-    return ports.slices.begin(looking, context.channel)
+    return ports.slices.begin(looking, context.channel, owner=context)
 
 
 def _look_up_each(

@@ -24,19 +24,20 @@ LISTED_IN_A_PIECE = 200
 def handle(
     ports: TransactionPorts, context: RequestContext, request: ListTransactionsRequest
 ) -> Deferred[ListTransactionsResponse]:
-    return ports.slices.begin(_list(ports, context, request), context.channel)
+    return ports.slices.begin(_list(ports, context, request), context.channel, owner=context)
 
 
 def _list(
     ports: TransactionPorts, context: RequestContext, request: ListTransactionsRequest
 ) -> Work[ListTransactionsResponse]:
-    yield from ports.answer_memory.grow(context, ports.transactions.count)
+    yield from ports.answer_memory.grow(context, ports.transactions.count(context.session.node_id))
     found = yield from ports.transactions.list(
         context.now_ms,
         states=request.state_filters,
         producer_ids=request.producer_id_filters,
         duration_ms=request.duration_filter,
         pattern=request.transactional_id_pattern,
+        node_id=context.session.node_id,
     )
     listed: list[TransactionState] = []
     for listings in in_parts(found.transactions, LISTED_IN_A_PIECE):

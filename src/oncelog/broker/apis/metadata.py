@@ -57,7 +57,7 @@ def handle(
         return _refused(request, Error.INVALID_REQUEST)
     if any(topic.name is None and topic.topic_id == ZERO_ID for topic in request.topics or ()):
         return _refused(request, Error.INVALID_REQUEST)
-    topics = ports.slices.begin(_topics(ports, context, request), context.channel)
+    topics = ports.slices.begin(_topics(ports, context, request), context.channel, owner=context)
     return topics.map(lambda found: _respond(ports, context, request, found))
 
 

@@ -47,4 +47,6 @@ def handle(ports: GroupPorts, context: RequestContext, request: OffsetDeleteRequ
             add_refused(response.topics, refused, lambda topic: topic.name)
         return response
 
-    return ports.groups.delete_offsets(request.replace(topics=known), context.now_ms).map(merged)
+    return ports.groups.delete_offsets(request.replace(topics=known), context.now_ms, context.session.node_id).map(
+        merged
+    )

@@ -48,7 +48,7 @@ def handle(ports: GroupPorts, context: RequestContext, request: OffsetFetchReque
     fetching = _fetch_all(ports, context, request, short=short)
     if short:
         return finished(fetching)
-    return ports.slices.begin(fetching, context.channel).flat_map(lambda answer: answer)
+    return ports.slices.begin(fetching, context.channel, owner=context).flat_map(lambda answer: answer)
 
 
 def _is_short(request: OffsetFetchRequest) -> bool:
@@ -105,7 +105,7 @@ def _fetch(
     if not allows(ports, context, Operation.DESCRIBE, GROUP, group.group_id):
         return _refused(group.group_id, Error.GROUP_AUTHORIZATION_FAILED)
     if ports.authorizer is None:
-        return (yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms))
+        return (yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms, context.session.node_id))
     refused: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         mine: list[OffsetFetchRequestTopics] = []
@@ -118,7 +118,7 @@ def _fetch(
             if len(part) == TOPICS_IN_A_PIECE:
                 yield
         group = group.replace(topics=mine)
-    fetched = yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms)
+    fetched = yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms, context.session.node_id)
     answer = fetched.answer
     if answer.error_code == Error.NONE:
         visible: list[OffsetFetchResponseTopics] = []

@@ -37,7 +37,7 @@ PARTITIONS_IN_A_PIECE = 50
 def handle(
     ports: PartitionPorts, context: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Deferred[OffsetForLeaderEpochResponse]:
-    return ports.slices.begin(_answer_each(ports, context, request), context.channel)
+    return ports.slices.begin(_answer_each(ports, context, request), context.channel, owner=context)
 
 
 def _answer_each(

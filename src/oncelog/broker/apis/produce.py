@@ -42,7 +42,7 @@ def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest
     if len(topics) > PARTITIONS_AT_ONCE or sum([len(topic.partition_data) for topic in topics]) > PARTITIONS_AT_ONCE:
         context.channel.hold()
         context.is_wide = True
-        chunks = ports.slices.begin(_append_each(ports, context, request)).flat_map(gather)
+        chunks = ports.slices.begin(_append_each(ports, context, request), owner=context).flat_map(gather)
         return chunks.flat_map(
             lambda parts: ports.slices.begin(
                 _responding(context, request, list(chain.from_iterable(parts))), owner=context

@@ -15,7 +15,6 @@ from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.types import NO_SEQUENCE, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
-    from oncelog.broker.cluster import Cluster
     from oncelog.broker.partition import Partition
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
@@ -23,10 +22,7 @@ _NOT_NEEDED = Deferred.of(Verification(NONE))
 
 
 class VerificationPorts(Protocol):
-    """Who coordinates transactions, and between which nodes."""
-
-    @property
-    def cluster(self) -> Cluster | None: ...
+    """Who coordinates transactions; with several nodes, whichever of them."""
 
     @property
     def transactions(self) -> TransactionCoordinator: ...
@@ -53,10 +49,7 @@ def verify_transaction(
             return Verification(refused_by_coordinator(error, operation))
         return new_tuple(Verification, (NONE, guard))
 
-    if ports.cluster is None:
-        return _ask(ports, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
-    with ports.cluster.asked(None):  # one node asks another
-        return _ask(ports, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
+    return _ask(ports, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
 
 
 def _ask(

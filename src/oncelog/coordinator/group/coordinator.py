@@ -56,7 +56,10 @@ COUNTED_AGAIN_MS = 1000
 
 
 class GroupCoordinator:
-    """The coordinator of every group that this broker owns."""
+    """The coordinator of every group that this broker owns.
+
+    ``node_id``, also in a :class:`Caller`, is the node that was asked (``CoordinatorRuntime.shard_for``).
+    """
 
     def __init__(
         self, host: GroupHost, settings: Callable[[], BrokerConfig], random: Random, partitions: int | None = None
@@ -107,7 +110,7 @@ class GroupCoordinator:
             return refused(Error.INVALID_GROUP_ID)
         if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
             return refused(Error.INVALID_SESSION_TIMEOUT)
-        shard = self.runtime.shard_for(request.group_id)
+        shard = self.runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
             return refused(shard)
         if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout applies
@@ -145,7 +148,7 @@ class GroupCoordinator:
 
         if not request.group_id:
             return refused(Error.INVALID_GROUP_ID)
-        shard = self.runtime.shard_for(request.group_id)
+        shard = self.runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
@@ -155,13 +158,15 @@ class GroupCoordinator:
             return shard.classic_members.sync(group, request, now_ms)
         return shard.classic.sync(group, request, caller, now_ms)
 
-    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Deferred[HeartbeatResponse]:
-        return Deferred.of(HeartbeatResponse(error_code=self._heartbeat(request, now_ms)))
+    def heartbeat(
+        self, request: HeartbeatRequest, now_ms: int, node_id: int | None = None
+    ) -> Deferred[HeartbeatResponse]:
+        return Deferred.of(HeartbeatResponse(error_code=self._heartbeat(request, now_ms, node_id)))
 
-    def _heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Error:
+    def _heartbeat(self, request: HeartbeatRequest, now_ms: int, node_id: int | None = None) -> Error:
         if not request.group_id:
             return Error.INVALID_GROUP_ID
-        shard = self.runtime.shard_for(request.group_id)
+        shard = self.runtime.shard_for(request.group_id, node_id)
         if isinstance(shard, Error):
             return shard
         group = shard.groups.get(request.group_id)
@@ -171,7 +176,9 @@ class GroupCoordinator:
             return shard.classic_members.heartbeat(group, request, now_ms)
         return shard.classic.heartbeat(group, request, now_ms)
 
-    def leave_group(self, request: LeaveGroupRequest, now_ms: int) -> Deferred[LeaveGroupResponse]:
+    def leave_group(
+        self, request: LeaveGroupRequest, now_ms: int, node_id: int | None = None
+    ) -> Deferred[LeaveGroupResponse]:
         """One outcome for each of ``request.members``; a request of an older version has a single member."""
 
         def refused(error: Error) -> Deferred[LeaveGroupResponse]:
@@ -179,7 +186,7 @@ class GroupCoordinator:
 
         if not request.group_id:
             return refused(Error.INVALID_GROUP_ID)
-        shard = self.runtime.shard_for(request.group_id)
+        shard = self.runtime.shard_for(request.group_id, node_id)
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
@@ -213,7 +220,7 @@ class GroupCoordinator:
         )
         if invalid is not None:
             return refused(invalid.error, invalid.message)
-        shard = self.runtime.shard_for(request.group_id)
+        shard = self.runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
             return refused(shard)
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
@@ -243,13 +250,15 @@ class GroupCoordinator:
         return self._offsets.commit_in_transaction(request, caller, now_ms)
 
     def fetch_offsets(
-        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
+        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None = None
     ) -> Pieces[FetchedOffsets]:
         """One group of an OffsetFetch; None as topics means all topics."""
-        return self._offsets.fetch(request, require_stable, now_ms)
+        return self._offsets.fetch(request, require_stable, now_ms, node_id)
 
-    def delete_offsets(self, request: OffsetDeleteRequest, now_ms: int) -> Deferred[OffsetDeleteResponse]:
-        return self._offsets.delete(request, now_ms)
+    def delete_offsets(
+        self, request: OffsetDeleteRequest, now_ms: int, node_id: int | None = None
+    ) -> Deferred[OffsetDeleteResponse]:
+        return self._offsets.delete(request, now_ms, node_id)
 
     # --- groups
 
@@ -257,7 +266,7 @@ class GroupCoordinator:
         """Groups of the classic protocol; this API reports every other group as dead."""
 
         def one(group_id: str) -> Deferred[DescribedGroup]:
-            shard = self.runtime.shard_for(group_id)
+            shard = self.runtime.shard_for(group_id, caller.node_id)
             if isinstance(shard, Error):
                 return Deferred.of(DescribedGroup(error_code=shard, group_id=group_id))
             described = describe.classic_group(group_id, shard.groups.get(group_id), caller.api_version)
@@ -265,14 +274,16 @@ class GroupCoordinator:
 
         return gather([one(group_id) for group_id in group_ids])
 
-    def consumer_group_describe(self, group_ids: Sequence[str], now_ms: int) -> Deferred[list[DescribedConsumerGroup]]:
+    def consumer_group_describe(
+        self, group_ids: Sequence[str], now_ms: int, node_id: int | None = None
+    ) -> Deferred[list[DescribedConsumerGroup]]:
         def one(group_id: str) -> Deferred[DescribedConsumerGroup]:
             def refused(error: Error) -> DescribedConsumerGroup:
                 return describe.refused_consumer_group(group_id, error)
 
             if not group_id:
                 return Deferred.of(refused(Error.INVALID_GROUP_ID))
-            shard = self.runtime.shard_for(group_id)
+            shard = self.runtime.shard_for(group_id, node_id)
             if isinstance(shard, Error):
                 return Deferred.of(refused(shard))
             described = describe.consumer_group(
@@ -282,18 +293,19 @@ class GroupCoordinator:
 
         return gather([one(group_id) for group_id in group_ids])
 
-    @property
-    def count(self) -> int:
+    def count(self, node_id: int | None = None) -> int:
         """How many groups :meth:`list_groups` examines."""
-        return sum(len(shard.groups) for shard in self.runtime.served_shards())
+        return sum(len(shard.groups) for shard in self.runtime.shards_of(node_id))
 
-    def list_groups(self, request: ListGroupsRequest) -> Generator[None, None, list[ListedGroup]]:
+    def list_groups(
+        self, request: ListGroupsRequest, node_id: int | None = None
+    ) -> Generator[None, None, list[ListedGroup]]:
         """All groups here. With pauses, because there may be many."""
         states = {state.strip().lower() for state in request.states_filter}
         types = {group_type.lower() for group_type in request.types_filter}
         listed: list[ListedGroup] = []
         looked_at = 0
-        for shard in list(self.runtime.served_shards()):
+        for shard in list(self.runtime.shards_of(node_id)):
             for group_id in sorted(shard.groups):
                 looked_at += 1
                 if not looked_at % GROUPS_IN_A_PIECE:
@@ -306,11 +318,13 @@ class GroupCoordinator:
                     listed.append(row)
         return listed
 
-    def delete_groups(self, group_ids: Sequence[str], now_ms: int) -> Deferred[list[DeletableGroupResult]]:
+    def delete_groups(
+        self, group_ids: Sequence[str], now_ms: int, node_id: int | None = None
+    ) -> Deferred[list[DeletableGroupResult]]:
         """Delete empty groups with all their offsets; others stay, with NON_EMPTY_GROUP."""
 
         def one(group_id: str) -> Deferred[DeletableGroupResult]:
-            shard = self.runtime.shard_for(group_id)
+            shard = self.runtime.shard_for(group_id, node_id)
             if isinstance(shard, Error):
                 return Deferred.of(DeletableGroupResult(group_id, shard))
             written = _deletion(shard, group_id)

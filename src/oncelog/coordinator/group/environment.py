@@ -67,13 +67,14 @@ def everything(topic: str) -> bool:
 class Caller(NamedTuple):
     """The sender of a request, and its version. ``client_host`` is the bare address.
 
-    ``may_describe`` says whether the caller may learn that a topic exists.
+    ``may_describe`` says whether the caller may learn that a topic exists. ``node_id`` is the node that was asked.
     """
 
     api_version: int
     client_id: str = ""
     client_host: str = ""
     may_describe: Callable[[str], bool] = everything
+    node_id: int | None = None
 
     @property
     def logged_host(self) -> str:

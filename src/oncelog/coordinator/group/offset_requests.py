@@ -165,7 +165,7 @@ class OffsetRequests:
     def _checked(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
     ) -> tuple[GroupShard, CommitCheck] | Error:
-        shard = self._runtime.shard_for(request.group_id)
+        shard = self._runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
             return shard
         check = self._may_commit(shard, request, caller, now_ms)
@@ -202,7 +202,7 @@ class OffsetRequests:
         Neither the topic nor the settings may have changed since ``commit`` was made.
         """
         request, caller, place, topic_id, metadata, key = commit
-        shard = self._runtime.shard_for(place[0])
+        shard = self._runtime.shard_for(place[0], caller.node_id)
         if isinstance(shard, Error):
             return False
         check = self._may_commit(shard, request, caller, now_ms)
@@ -225,12 +225,13 @@ class OffsetRequests:
             _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
             for topic in request.topics
         ]
-        found = self._runtime.shard_for(request.group_id) if request.group_id else Error.INVALID_GROUP_ID
+        group_id = request.group_id
+        found = self._runtime.shard_for(group_id, caller.node_id) if group_id else Error.INVALID_GROUP_ID
         if isinstance(found, Error):
             return Deferred.of((yield from _txn_commit_answer(topics, found)))
         stamp, partition = ProducerIdAndEpoch(request.producer_id, request.producer_epoch), found.partition
         # Kafka's transactional offsets do not say which topic id they are for
-        decided = yield from self._decide(request.group_id, topics, now_ms, -1, with_topic_id=False)
+        decided = yield from self._decide(group_id, topics, now_ms, -1, with_topic_id=False)
         answer = yield from _txn_commit_answer(topics, decided.outcomes)
 
         def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
@@ -327,7 +328,9 @@ class OffsetRequests:
 
     # --- looks
 
-    def fetch(self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int) -> Pieces[FetchedOffsets]:
+    def fetch(
+        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None = None
+    ) -> Pieces[FetchedOffsets]:
         """The committed offsets; with ``require_stable`` a pending offset hides that of its partition.
 
         All as of one moment, although there are pauses if many are requested.
@@ -336,7 +339,7 @@ class OffsetRequests:
         def refused(error: Error) -> FetchedOffsets:
             return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, [], error), _SETTLED)
 
-        shard = self._runtime.shard_for(request.group_id)
+        shard = self._runtime.shard_for(request.group_id, node_id)
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
@@ -373,7 +376,9 @@ class OffsetRequests:
 
     # --- deletion
 
-    def delete(self, request: OffsetDeleteRequest, now_ms: int) -> Deferred[OffsetDeleteResponse]:
+    def delete(
+        self, request: OffsetDeleteRequest, now_ms: int, node_id: int | None = None
+    ) -> Deferred[OffsetDeleteResponse]:
         """Delete offsets of topics that no member reads (KIP-496)."""
 
         def refused(error: Error) -> OffsetDeleteResponse:
@@ -381,7 +386,7 @@ class OffsetRequests:
 
         if not request.group_id:
             return Deferred.of(refused(Error.INVALID_GROUP_ID))
-        shard = self._runtime.shard_for(request.group_id)
+        shard = self._runtime.shard_for(request.group_id, node_id)
         if isinstance(shard, Error):
             return Deferred.of(refused(shard))
         group = shard.groups.get(request.group_id)

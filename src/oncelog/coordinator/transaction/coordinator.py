@@ -154,6 +154,7 @@ class TransactionCoordinator:
         *,
         two_phase: bool = False,
         keep_prepared: bool = False,
+        node_id: int | None = None,
     ) -> Deferred[ProducerResult]:
         """A producer id and epoch; with a transactional id the former producer is fenced and its transaction aborted.
 
@@ -162,6 +163,7 @@ class TransactionCoordinator:
 
         :param two_phase: the producer's transactions have no timeout, because a database decides about them (KIP-939).
         :param keep_prepared: an open transaction is not aborted; it is returned and waits for its end.
+        :param node_id: here and below, the node that was asked (``CoordinatorRuntime.shard_for``).
         """
         if transactional_id is None:
             allocated = self._host.allocate_producer_id()
@@ -182,7 +184,7 @@ class TransactionCoordinator:
             self._host.transaction_version,
             keep_prepared=keep_prepared,
         )
-        return self._submit(transactional_id, event, now_ms).map(_producer_result)
+        return self._submit(transactional_id, event, now_ms, node_id).map(_producer_result)
 
     def add_partitions(
         self,
@@ -191,6 +193,7 @@ class TransactionCoordinator:
         partitions: Iterable[TopicPartition],
         now_ms: int,
         transaction_version: int,
+        node_id: int | None = None,
     ) -> Deferred[Error]:
         """Add partitions to the producer's transaction, which begins with the first of them.
 
@@ -199,10 +202,15 @@ class TransactionCoordinator:
         :param transaction_version: 2 when a partition's leader adds for the client (KIP-890 part 2), else 0.
         """
         event = AddPartitions(stamp, frozenset(partitions), transaction_version)
-        return self._submit(transactional_id, event, now_ms).map(_error_of)
+        return self._submit(transactional_id, event, now_ms, node_id).map(_error_of)
 
     def verify_partitions(
-        self, transactional_id: str, stamp: ProducerIdAndEpoch, partitions: Iterable[TopicPartition], now_ms: int
+        self,
+        transactional_id: str,
+        stamp: ProducerIdAndEpoch,
+        partitions: Iterable[TopicPartition],
+        now_ms: int,
+        node_id: int | None = None,
     ) -> Deferred[dict[TopicPartition, Error]]:
         """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE if not."""
         asked = frozenset(partitions)
@@ -213,10 +221,16 @@ class TransactionCoordinator:
                 for partition in sorted(asked)
             }
 
-        return self._submit(transactional_id, VerifyPartitions(stamp, asked), now_ms).map(verdicts)
+        return self._submit(transactional_id, VerifyPartitions(stamp, asked), now_ms, node_id).map(verdicts)
 
     def end_txn(
-        self, transactional_id: str, stamp: ProducerIdAndEpoch, commit: bool, now_ms: int, transaction_version: int
+        self,
+        transactional_id: str,
+        stamp: ProducerIdAndEpoch,
+        commit: bool,
+        now_ms: int,
+        transaction_version: int,
+        node_id: int | None = None,
     ) -> Deferred[ProducerResult]:
         """Commit or abort. Answered once the decision is committed; the markers follow later.
 
@@ -226,12 +240,14 @@ class TransactionCoordinator:
         """
         bump = transaction_version >= EPOCH_BUMP_VERSION
         event: Event = EndTxnAndBump(stamp, commit) if bump else EndTxn(stamp, commit)
-        return self._submit(transactional_id, event, now_ms).map(_producer_result)
+        return self._submit(transactional_id, event, now_ms, node_id).map(_producer_result)
 
-    def _submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[Outcome]:
+    def _submit(
+        self, transactional_id: str, event: Event, now_ms: int, node_id: int | None = None
+    ) -> Deferred[Outcome]:
         if not transactional_id:
             return Deferred.of(Outcome(Error.INVALID_REQUEST))
-        shard = self.runtime.shard_for(transactional_id)
+        shard = self.runtime.shard_for(transactional_id, node_id)
         if isinstance(shard, Error):
             return Deferred.of(Outcome(shard))
         return shard.submit(transactional_id, event, now_ms)
@@ -271,11 +287,11 @@ class TransactionCoordinator:
 
     # --- operators
 
-    def describe(self, transactional_id: str) -> TransactionDescription:
+    def describe(self, transactional_id: str, node_id: int | None = None) -> TransactionDescription:
         """The state of one id, or TRANSACTIONAL_ID_NOT_FOUND."""
         if not transactional_id:
             return TransactionDescription(Error.INVALID_REQUEST, transactional_id)
-        shard = self.runtime.shard_for(transactional_id)
+        shard = self.runtime.shard_for(transactional_id, node_id)
         if isinstance(shard, Error):
             return TransactionDescription(shard, transactional_id)
         entry = shard.entry(transactional_id)
@@ -292,10 +308,9 @@ class TransactionCoordinator:
             tuple(sorted(entry.unmarked if txn.state in PREPARED else txn.partitions)),
         )
 
-    @property
-    def count(self) -> int:
+    def count(self, node_id: int | None = None) -> int:
         """How many transactional ids :meth:`list` examines."""
-        return sum(shard.count for shard in self.runtime.served_shards())
+        return sum(shard.count for shard in self.runtime.shards_of(node_id))
 
     def list(
         self,
@@ -305,6 +320,7 @@ class TransactionCoordinator:
         producer_ids: Collection[int] = (),
         duration_ms: int = -1,
         pattern: str | None = None,
+        node_id: int | None = None,
     ) -> Generator[None, None, TransactionList]:
         """The ids that pass every filter; an empty filter passes all. With pauses, because there may be many.
 
@@ -328,7 +344,7 @@ class TransactionCoordinator:
 
         found: list[TransactionListing] = []
         looked_at = 0
-        for shard in list(self.runtime.served_shards()):
+        for shard in list(self.runtime.shards_of(node_id)):
             for entry in list(shard.entries()):
                 looked_at += 1
                 if not looked_at % IDS_IN_A_PIECE:
@@ -345,7 +361,7 @@ class TransactionCoordinator:
         """Ids with an open transaction that a database decides about (KIP-939), sorted."""
         found = (
             entry.txn.transactional_id
-            for shard in self.runtime.served_shards()
+            for shard in self.runtime.shards()
             for entry in shard.entries()
             if entry.txn.state is TransactionState.ONGOING and not entry.txn.timed
         )

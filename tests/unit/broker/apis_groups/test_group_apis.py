@@ -107,7 +107,7 @@ def test_a_refused_join_names_no_protocol_in_the_words_of_its_version(
 
 def test_in_version_0_the_session_timeout_is_the_rebalance_timeout(broker: FakeBroker) -> None:
     request = JoinGroupRequest("g", 7000, -1, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
-    context = RequestContext(SimpleNamespace(client_host="h"), 0, 11, 0, 1, "c", broker.host.now_ms)  # type: ignore[arg-type]
+    context = RequestContext(SimpleNamespace(client_host="h", session=Session()), 0, 11, 0, 1, "c", broker.host.now_ms)  # type: ignore[arg-type]
     handler_for(ApiKey.JOIN_GROUP)(broker, context, request)
     (member,) = broker.host.shard("g").groups["g"].members.values()
     assert member.rebalance_timeout_ms == 7000  # type: ignore[union-attr]

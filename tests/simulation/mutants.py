@@ -18,7 +18,7 @@ _ENTRIES_BEFORE = (
 IDEMPOTENCE: Sequence[Mutant] = (
     Mutant(
         "sequences are not checked",
-        "log.producer_rules:_out_of_sequence",
+        "log.producers.producer_rules:_out_of_sequence",
         "return a.header.base_sequence != (0 if last == MAX_SEQUENCE else last + 1)",
         "return False",
         scenes=("raw",),
@@ -26,7 +26,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a repeated batch is not recognised",
-        "log.producer_entry:ProducerStateEntry.duplicate_of",
+        "log.producers.producer_entry:ProducerStateEntry.duplicate_of",
         "if header.producer_epoch == self.producer_epoch:",
         "if header.producer_epoch != self.producer_epoch:",
         scenes=("raw",),
@@ -34,7 +34,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "only the last batch is remembered",
-        "log.producer_state:ProducerStateManager.apply_data",
+        "log.producers.producer_state:ProducerStateManager.apply_data",
         "if len(batches) > BATCHES_KEPT:",
         "if len(batches) > 1:",
         scenes=("raw",),
@@ -42,7 +42,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "four batches are remembered",
-        "log.producer_state:ProducerStateManager.apply_data",
+        "log.producers.producer_state:ProducerStateManager.apply_data",
         "if len(batches) > BATCHES_KEPT:",
         "if len(batches) > 4:",
         scenes=("raw",),
@@ -50,7 +50,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a snapshot is one batch old",
-        "log.snapshots:SnapshotFiles.take",
+        "log.producers.snapshots:SnapshotFiles.take",
         _ENTRIES,
         _ENTRIES_BEFORE,
         scenes=("raw",),
@@ -58,7 +58,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a restart forgets producers",
-        "log.producer_state:ProducerStateManager.load",
+        "log.producers.producer_state:ProducerStateManager.load",
         "if not self._expired(entry, now_ms):",
         "if entry.current_txn_first_offset != NONE_OPEN:",
         scenes=("raw",),
@@ -182,7 +182,7 @@ CLIENT: Sequence[Mutant] = (
 LAST_STABLE_OFFSET: Sequence[Mutant] = (
     Mutant(
         "the last stable offset is the high watermark",
-        "log.partition_log:PartitionLog.last_stable_offset",
+        "log.state:LogState.last_stable_offset",
         "if unstable is None:",
         "if True:",
         scenes=("coordinator",),
@@ -190,15 +190,15 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "a committed transaction is stable before its marker is replicated",
-        "log.partition_log:PartitionLog.last_stable_offset",
-        "unstable = self._state.first_unstable_offset",
-        "unstable = self._state.first_undecided_offset",
+        "log.state:LogState.last_stable_offset",
+        "unstable = self.producers.first_unstable_offset",
+        "unstable = self.producers.first_undecided_offset",
         scenes=("replication",),
         one_in=23,
     ),
     Mutant(
         "the last stable offset stays where a transaction was",
-        "log.producer_state:ProducerStateManager.replicated_to",
+        "log.producers.producer_state:ProducerStateManager.replicated_to",
         "while unreplicated and unreplicated[0][0] < high_watermark:",
         "while False:",
         scenes=("coordinator",),
@@ -206,7 +206,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "a restart forgets open transactions",
-        "log.producer_state:ProducerStateManager.load",
+        "log.producers.producer_state:ProducerStateManager.load",
         "self._ongoing = dict(open_transactions)",
         "self._ongoing = {}",
         scenes=("coordinator",),
@@ -224,7 +224,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
 ABORTED: Sequence[Mutant] = (
     Mutant(
         "no entry in the transaction index",
-        "log.partition_log:PartitionLog.append_marker",
+        "log.writer:LogWriter.append_marker",
         "if done is not None and done.aborted:",
         "if False:",
         scenes=("coordinator",),
@@ -240,7 +240,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "the transaction index is not written",
-        "log.segment:Segment.write_indexes",
+        "log.segments.segment:Segment.write_indexes",
         "(2, TRANSACTION_INDEX_SUFFIX, self._transaction_index),",
         "",
         scenes=("restarts",),
@@ -248,7 +248,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "the search in the transaction index ends at the first entry",
-        "log.producer_state:ProducerStateManager.apply_marker",
+        "log.producers.producer_state:ProducerStateManager.apply_marker",
         "stable = next(iter(self._ongoing), offset + 1)",
         "stable = 2**62",
         scenes=("coordinator",),
@@ -264,7 +264,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "aborted transactions are looked up in one segment",
-        "log.segment_list:SegmentList.aborted_transactions",
+        "log.segments.segment_list:SegmentList.aborted_transactions",
         "range(self.number_of(offset), len(self._segments))",
         "range(self.number_of(offset), self.number_of(offset) + 1)",
         scenes=("everything",),
@@ -354,7 +354,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "verification guard ignored",
-        "log.producer_rules:_not_verified",
+        "log.producers.producer_rules:_not_verified",
         "if not a.verify or not a.header.is_transactional:",
         "if True:",
         too=(("broker.appending.verification:verify_transaction", "if guard is None:", "if True:"),),
@@ -371,7 +371,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "old epochs may write",
-        "log.producer_rules:_is_older",
+        "log.producers.producer_rules:_is_older",
         "return entry is not None and producer_epoch < entry.producer_epoch",
         "return False",
         scenes=("raw",),
@@ -447,16 +447,16 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a closed segment is not synced",
-        "log.partition_log:PartitionLog.begin_flush",
-        "for segment in self._segments.from_offset(self.flushed_offset) if segment.size_bytes]",
-        "for segment in [self._segments.active] if segment.size_bytes]",
+        "log.files:LogFiles.begin_flush",
+        "for segment in log.segment_list.from_offset(log.flushed_offset) if segment.size_bytes]",
+        "for segment in [log.segment_list.active] if segment.size_bytes]",
         scenes=("durability",),
         one_in=2,
     ),
     Mutant(
         "a new file's folder is not synced",
-        "log.partition_log:PartitionLog.begin_flush",
-        "(self.folder,) if self._folder_unsynced else ()",
+        "log.files:LogFiles.begin_flush",
+        "(log.folder,) if self._folder_unsynced else ()",
         "()",
         scenes=("durability",),
         one_in=2,
@@ -582,7 +582,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a marker that found no room ends its transaction",
-        "log.partition_log:PartitionLog.append_marker",
+        "log.writer:LogWriter.append_marker",
         "return self._append_failed(error)",
         "self._append_failed(error)",
         scenes=("crowded_disks",),
@@ -598,7 +598,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a full disk stops a partition",
-        "log.partition_log:PartitionLog._append_failed",
+        "log.writer:LogWriter._append_failed",
         "if not isinstance(error, RefusedForNow):",
         "if True:",
         scenes=("crowded_disks",),
@@ -606,7 +606,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a batch that found no room is taken for written",
-        "log.partition_log:PartitionLog._append_data",
+        "log.writer:LogWriter._append_data",
         "return self._append_failed(error)",
         "self._append_failed(error)",
         scenes=("full_disks",),
@@ -614,7 +614,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a batch of the other thread that found no room is taken for written",
-        "log.partition_log:PartitionLog.settle",
+        "log.writer:LogWriter.settle",
         "if append.refused is not None:",
         "if False:",
         scenes=("full_disks",),
@@ -623,18 +623,18 @@ FULL_DISK: Sequence[Mutant] = (
 )
 LONG_WRITES: Sequence[Mutant] = (
     Mutant(
-        "a marker does not wait for the other thread's batch",
-        "log.partition_log:PartitionLog.append_marker",
-        "if self._under_way is not None:",
+        "a change does not wait for the other thread's batch",
+        "log.partition_log:PartitionLog.writer",
+        "if self._writer.under_way is not None:",
         "if False:",
         scenes=("coordinator",),
         one_in=20,
     ),
     Mutant(
         "what the other thread has written is not noted of its producer",
-        "log.partition_log:PartitionLog.settle",
-        "self._state.apply_data(header, base_offset)",
-        "self._state.skip_to(last_offset + 1)",
+        "log.writer:LogWriter.settle",
+        "log.producers.apply_data(header, base_offset)",
+        "log.producers.skip_to(last_offset + 1)",
         scenes=("raw",),
         one_in=3,
     ),

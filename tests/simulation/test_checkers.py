@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.log.producer_state import ProducerStateManager
+from oncelog.log.producers.producer_state import ProducerStateManager
 from oncelog.records.batch import iter_headers
 from oncelog.types import TopicPartition
 from tests.simulation.checkers import nothing_twice

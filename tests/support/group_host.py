@@ -20,8 +20,8 @@ from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.log.producer_rules import refused_by_coordinator
-from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
+from oncelog.log.producers.producer_rules import refused_by_coordinator
+from oncelog.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,

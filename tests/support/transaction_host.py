@@ -14,7 +14,7 @@ from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecor
 from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.log.verification import VerificationGuard
+from oncelog.log.producers.verification import VerificationGuard
 from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 

@@ -33,8 +33,7 @@ LARGE_CLASSES = {
     "oncelog/client/core/transactions/transaction_manager.py:TransactionManager": (
         "one state machine, an entry for each event"
     ),
-    "oncelog/log/partition_log.py:PartitionLog": "appending, cutting and flushing change the same few offsets together",
-    "oncelog/log/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
+    "oncelog/log/segments/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
     "oncelog/metadata/store.py:MetadataStore": "one SQLite file: every table with its few statements, one transaction",
 }
 

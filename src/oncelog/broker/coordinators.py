@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from oncelog.coordinator.transaction.host import TxnMarker
     from oncelog.coordinator.transaction.orphans import Held
     from oncelog.log.partition_log import PartitionLog
-    from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
+    from oncelog.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
     from oncelog.metadata.store import MetadataStore
     from oncelog.ports import Random
     from oncelog.timers import Timers
@@ -226,7 +226,7 @@ class Coordinators:
     def _held(self) -> Iterator[Held]:
         """What partitions know of every producer."""
         from oncelog.coordinator.transaction.orphans import Held
-        from oncelog.log.producer_entry import NONE_OPEN
+        from oncelog.log.producers.producer_entry import NONE_OPEN
 
         for topic_partition, partition in self._ports.partitions().items():
             for entry in () if partition.failed else partition.log.active_producers():
@@ -404,7 +404,7 @@ class Coordinators:
         now_ms: int,
     ) -> Deferred[Verification]:
         from oncelog.broker.appending.verification import verify_transaction
-        from oncelog.log.verification import Verification
+        from oncelog.log.producers.verification import Verification
 
         leader = self._ports.partition(partition)
         if leader is None:

@@ -87,7 +87,7 @@ class Flushing:
             return ports.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
 
         def due(at_ms: int) -> None:
-            is_due = interval or any(partition.log.has_unflushed_segments for partition in self._dirty)
+            is_due = interval or any(partition.log.files.has_unflushed_segments for partition in self._dirty)
             self._due = len(self._dirty) if is_due else 0
 
         ports.timers.repeat(now_ms + pause_ms(), pause_ms, due)
@@ -99,7 +99,7 @@ class Flushing:
             return
         self._dirty[partition] = None
         log = partition.log
-        if log.activity.bytes_in - log.flush_begun_bytes >= EARLY_BYTES and self._at_intervals:
+        if log.activity.bytes_in - log.files.flush_begun_bytes >= EARLY_BYTES and self._at_intervals:
             self._early[partition] = None
         if log.syncs_early and not self.before_commit:
             self._by_its_topic(partition)
@@ -173,7 +173,7 @@ class Flushing:
                 partition.flush_failed(partition.log.failed)  # by other work than a sync: waiters do not know yet
                 continue
             try:
-                ticket = partition.log.begin_flush()
+                ticket = partition.log.files.begin_flush()
             except RefusedForNow as error:
                 later.append(partition)
                 reason = str(error)
@@ -195,7 +195,7 @@ class Flushing:
                 self._held_up.pop(partition, None)
                 partition.flushed(ticket)
             elif isinstance(failure, RefusedForNow):
-                partition.log.not_flushed(ticket)
+                partition.log.files.not_flushed(ticket)
                 later.append(partition)
                 reason = str(failure)
             else:

@@ -224,7 +224,7 @@ class LogManager:
         failures = self.disk.all_of([partial(ticket.sync, self.disk) for _, ticket in tickets])
         for (log, ticket), failure in zip(tickets, failures, strict=True):
             if failure is None:
-                log.flushed(ticket)
+                log.files.flushed(ticket)
             else:
                 self._close_failed(log, failure)
 
@@ -260,7 +260,7 @@ class LogManager:
         )
         if known is None:
             checkpoints.write_partition_metadata(self.disk, folder, topic_id, sync=False)
-            log.sync_later(f"{folder}/{checkpoints.PARTITION_METADATA}")
+            log.files.sync_later(f"{folder}/{checkpoints.PARTITION_METADATA}")
         if self._config.oncelog_flush_policy == "commit":
             self._sync_recovered(log)
         self._logs[topic_partition] = log
@@ -280,7 +280,7 @@ class LogManager:
     def truncate_to(self, topic_partition: TopicPartition, offset: int) -> None:
         """Drop the end of a log (``LogManager.truncateTo``)."""
         log = self._logs[topic_partition]
-        log.truncate_to(offset)
+        log.trimmer().truncate_to(offset)
         if self._cleaner.truncated(topic_partition, log.log_end_offset):  # may be below ``offset``
             self._cleaner.write_checkpoint()
 
@@ -307,18 +307,18 @@ class LogManager:
             return
         ticket: FlushTicket | None = None
         try:
-            ticket = log.begin_flush()
+            ticket = log.files.begin_flush()
             if ticket is None:
                 return
             ticket.sync(self.disk)
         except RefusedForNow:
             if ticket is not None:
-                log.not_flushed(ticket)  # its partition is dirty, and is synced before anything of it is shown
+                log.files.not_flushed(ticket)  # its partition is dirty, and is synced before anything of it is shown
         except StorageError as error:
             log.fail(str(error))
             logger.error("%s was recovered but cannot be synced: %s", log.topic_partition, error)
         else:
-            log.flushed(ticket)
+            log.files.flushed(ticket)
 
     def _known_topic_id(self, folder: str) -> bytes | None:
         """The topic id that a folder was made for, if known: the file is not synced, so a power loss may damage it."""
@@ -463,7 +463,7 @@ class LogManager:
         line = checkpoints.offset_line
         for part in in_parts(list(self._logs.items()), LOGS_IN_A_PIECE):
             for topic_partition, log in part:
-                recovery_points.append(line(topic_partition, log.recovery_point))
+                recovery_points.append(line(topic_partition, log.files.recovery_point))
                 if log.log_start_offset > 0:
                     log_starts.append(line(topic_partition, log.log_start_offset))
                 high_watermarks.append(line(topic_partition, log.high_watermark))
@@ -494,10 +494,10 @@ class LogManager:
         for log in list(self._logs.values()):
             if log.failed is None:
                 try:
-                    log.apply_retention(now_ms)
+                    log.trimmer().apply_retention(now_ms)
                 except StorageError as error:
                     logger.error("%s: old segments cannot be removed now: %s", log.topic_partition, error)
 
     def _expire_producers(self, now_ms: int) -> None:
         for log in self._logs.values():
-            log.expire_producers(now_ms)
+            log.writer().expire_producers(now_ms)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from oncelog.broker.cluster import Replicas
     from oncelog.log.long_append import LongAppend
     from oncelog.log.partition_log import PartitionLog
+    from oncelog.log.producers.verification import VerificationGuard
     from oncelog.log.results import FlushTicket
-    from oncelog.log.verification import VerificationGuard
     from oncelog.records.batch import BatchHeader
     from oncelog.records.validation import Checked
 
@@ -107,7 +107,7 @@ class Partition:
         self.log.settle()
         self.leader_epoch = leader_epoch
         self.log.leader_epoch_cache.assign(leader_epoch, self.log.log_end_offset)
-        self.log.forget_verifications()
+        self.log.writer().forget_verifications()
         self.leader_left()
 
     def leader_left(self) -> None:
@@ -156,10 +156,10 @@ class Partition:
     ) -> AppendResult:
         """Append a batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``).
 
-        :param checked: as in :meth:`PartitionLog.append_client`.
+        :param checked: as in :meth:`LogWriter.append_client`.
         """
         return self._appended(
-            self.log.append_client(
+            self.log.writer().append_client(
                 batch,
                 leader_epoch=self.leader_epoch,
                 now_ms=now_ms,
@@ -172,7 +172,7 @@ class Partition:
         self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
     ) -> LongAppend | AppendResult:
         """The same for a batch that another thread is to write; then :meth:`end_append` is to be called."""
-        begun = self.log.begin_append(
+        begun = self.log.writer().begin_append(
             batch, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard, checked=checked
         )
         return self._appended(begun) if isinstance(begun, AppendResult) else begun
@@ -188,16 +188,16 @@ class Partition:
     def append_checked(
         self, batch: bytearray, header: BatchHeader, now_ms: int, guard: VerificationGuard | None
     ) -> AppendResult:
-        """Append a producer's validated batch; only its producer is checked (:meth:`PartitionLog.append_checked`)."""
+        """Append a producer's validated batch; only its producer is checked (:meth:`LogWriter.append_checked`)."""
         return self._appended(
-            self.log.append_checked(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
+            self.log.writer().append_checked(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
         )
 
     def append_run(
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], now_ms: int
     ) -> list[int]:
-        """Base offsets of the batches, from the first on, appended at once (:meth:`PartitionLog.append_run`)."""
-        offsets = self.log.append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        """Base offsets of the batches, from the first on, appended at once (:meth:`LogWriter.append_run`)."""
+        offsets = self.log.writer().append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
         if offsets:
             self._on_dirty(self)
             if not self._sync_before_commit:
@@ -216,7 +216,7 @@ class Partition:
     ) -> AppendResult:
         """Append keys and values of a coordinator of this broker; offsets in a transaction need a ``guard``."""
         return self._appended(
-            self.log.append_coordinator(
+            self.log.writer().append_coordinator(
                 pairs, leader_epoch=self.leader_epoch, now_ms=now_ms, producer=producer, guard=guard
             )
         )
@@ -226,7 +226,7 @@ class Partition:
     ) -> AppendResult:
         """Append the marker that ends a producer's transaction on this partition (WriteTxnMarkers)."""
         return self._appended(
-            self.log.append_marker(
+            self.log.writer().append_marker(
                 stamp,
                 commit=commit,
                 coordinator_epoch=coordinator_epoch,
@@ -248,7 +248,7 @@ class Partition:
 
     def flushed(self, ticket: FlushTicket) -> None:
         """What the ticket covers is on stable storage."""
-        self.log.flushed(ticket)
+        self.log.files.flushed(ticket)
         self._advance(self._written_or_synced)
 
     def flush_failed(self, reason: str) -> None:

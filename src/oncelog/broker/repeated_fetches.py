@@ -16,7 +16,7 @@ from oncelog.broker.repeated_requests import MeasurePorts, RepeatedRequests
 from oncelog.broker.security.session import Channel, Part
 from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.log.results import LogRead
-from oncelog.log.transaction_index import AbortedTxn
+from oncelog.log.segments.transaction_index import AbortedTxn
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.fetch_request import FetchRequest

@@ -24,8 +24,8 @@ from oncelog.log.dump import (
 )
 from oncelog.log.file_names import parse_partition_folder
 from oncelog.log.leader_epoch_cache import EpochEntry
-from oncelog.log.producer_entry import ProducerStateEntry
-from oncelog.log.transaction_index import AbortedTxn
+from oncelog.log.producers.producer_entry import ProducerStateEntry
+from oncelog.log.segments.transaction_index import AbortedTxn
 from oncelog.protocol.errors import ProtocolError
 from oncelog.records.batch import BatchHeader, Record, TimestampType
 from oncelog.server.disk import OsDisk

@@ -24,7 +24,7 @@ from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
-    from oncelog.log.verification import VerificationGuard
+    from oncelog.log.producers.verification import VerificationGuard
 
 logger = logging.getLogger(__name__)
 

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 from oncelog.config import TopicConfig
 from oncelog.errors import CorruptLogError
-from oncelog.log.batch_reader import read_batches
 from oncelog.log.file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES
 from oncelog.log.partition_log import PartitionLog
-from oncelog.log.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET, Segment
-from oncelog.log.transaction_index import AbortedTxn
+from oncelog.log.segments.batch_reader import read_batches
+from oncelog.log.segments.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET, Segment
+from oncelog.log.segments.transaction_index import AbortedTxn
 from oncelog.ports import Buffer, Disk, File
 from oncelog.records.batch import (
     BatchHeader,
@@ -174,7 +174,7 @@ class Compaction:
             return self._dirty_from
         while self._results:
             old, new = self._results.pop(0)
-            log.replace_segments(old, new, now_ms)
+            log.trimmer().replace_segments(old, new, now_ms)
         return self._end
 
     def discard(self) -> None:

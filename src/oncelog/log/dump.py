@@ -20,11 +20,11 @@ from oncelog.log.file_names import (
     parse_file_name,
 )
 from oncelog.log.leader_epoch_cache import EpochEntry
-from oncelog.log.offset_index import OffsetIndex
-from oncelog.log.producer_entry import ProducerStateEntry
-from oncelog.log.producer_snapshot import decode_snapshot
-from oncelog.log.time_index import TimeIndex
-from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
+from oncelog.log.producers.producer_entry import ProducerStateEntry
+from oncelog.log.producers.producer_snapshot import decode_snapshot
+from oncelog.log.segments.offset_index import OffsetIndex
+from oncelog.log.segments.time_index import TimeIndex
+from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.ports import Disk
 from oncelog.records.batch import (
     HEADER_SIZE_BYTES,

@@ -1,10 +1,11 @@
 """An append of so many bytes that another thread writes them, while the log can be read as it was before.
 
-Made by ``PartitionLog.begin_append``. Invariants
+Made by ``LogWriter.begin_append``. Invariants
 - The log takes the batch in only when its bytes are in the file: nothing that reads offsets, the state of producers or
   the size of a segment can meet it before.
-- One at a time for each log, and nothing else changes the log meanwhile: whatever wants to calls
-  ``PartitionLog.settle`` first, which waits for the other thread, or writes what it has not begun to write.
+- One at a time for each log, and nothing else changes the log meanwhile: ``PartitionLog`` hands out what can
+  (``writer()``, ``trimmer()``) only after ``settle``, which waits for the other thread, or writes
+  what it has not begun to write.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from oncelog.errors import StorageError
 from oncelog.log.results import AppendResult
-from oncelog.log.segment import Segment
+from oncelog.log.segments.segment import Segment
 from oncelog.ports import Buffer
 from oncelog.records.batch import BatchHeader
 

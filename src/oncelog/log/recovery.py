@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from oncelog.config import TopicConfig
 from oncelog.errors import CorruptLogError
-from oncelog.log.batch_reader import read_batches, scan_batches
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, decode_leader_epochs
 from oncelog.log.file_names import (
     CLEANED_SUFFIX,
@@ -30,10 +29,11 @@ from oncelog.log.file_names import (
     parse_file_name,
 )
 from oncelog.log.leader_epoch_cache import LeaderEpochCache
-from oncelog.log.producer_state import ProducerStateManager
-from oncelog.log.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET, Segment
-from oncelog.log.snapshots import SnapshotFiles
-from oncelog.log.transaction_index import AbortedTxn
+from oncelog.log.producers.producer_state import ProducerStateManager
+from oncelog.log.producers.snapshots import SnapshotFiles
+from oncelog.log.segments.batch_reader import read_batches, scan_batches
+from oncelog.log.segments.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET, Segment
+from oncelog.log.segments.transaction_index import AbortedTxn
 from oncelog.ports import Disk, File
 from oncelog.records.batch import BatchHeader, CorruptBatch
 from oncelog.records.control import parse_control

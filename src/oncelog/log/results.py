@@ -1,4 +1,4 @@
-"""Results of a partition's log. Made by ``log.partition_log``; read by the broker and the server. Times are in ms."""
+"""Results of a partition's log, made by its parts; read by the broker and the server. Times are in ms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which segments a topic's settings no longer retain. Called by ``PartitionLog.apply_retention``.
+"""Which segments a topic's settings no longer retain. Called by ``LogTrimmer.apply_retention``.
 
 Oldest first, up to the first that must stay. Source: Kafka's ``UnifiedLog.deleteOldSegments``.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from oncelog.config import TopicConfig
-from oncelog.log.segment import Segment
+from oncelog.log.segments.segment import Segment
 
 
 class Bounds(Protocol):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from struct import Struct
 from struct import error as StructError
 
-from oncelog.log.batch_reader import records_at_rest
 from oncelog.log.checkpoints import decode_leader_epochs, read_partition_metadata
+from oncelog.log.segments.batch_reader import records_at_rest
 from oncelog.metadata.errors import MetadataError
 from oncelog.ports import Disk
 from oncelog.protocol.wire import read_uvarint

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState
-from oncelog.log.batch_reader import records_at_rest
 from oncelog.log.file_names import parse_file_name, parse_partition_folder
+from oncelog.log.segments.batch_reader import records_at_rest
 from oncelog.ports import Disk
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.internal_records import Unknown, decode_transaction_key, decode_transaction_value

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
-from oncelog.log.producer_snapshot import decode_snapshot
+from oncelog.log.producers.producer_snapshot import decode_snapshot
 from oncelog.records.batch import decode_records
 from oncelog.server.disk import OsDisk
 from oncelog.types import TopicPartition as Partition

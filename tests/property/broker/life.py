@@ -19,7 +19,7 @@ from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
-from oncelog.log.verification import TransactionSupportedOperation
+from oncelog.log.producers.verification import TransactionSupportedOperation
 from oncelog.metadata.opening import open_metadata
 from oncelog.records.batch import decode_records
 from oncelog.testing.simulation.disk import FaultyDisk

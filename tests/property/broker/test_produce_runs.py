@@ -214,7 +214,7 @@ class Side:
                     log.high_watermark,
                     log.last_stable_offset,
                     log.segments,
-                    [(s.offset_index.entries(), s.time_index.entries()) for s in log._segments],
+                    [(s.offset_index.entries(), s.time_index.entries()) for s in log.segment_list],
                 )
         return logs, self.told()
 

@@ -189,7 +189,7 @@ class LogMachine(RuleBasedStateMachine):
     def truncate(self, share: float) -> None:
         bounds = [item.base for item in self.items]
         self.cut(bounds[int(share * (len(bounds) - 1))])
-        self.log.truncate_to(self.end)
+        self.log.trimmer().truncate_to(self.end)
         self.high_watermark = min(self.high_watermark, self.end)
         self.flushed = min(self.flushed, self.end)
 
@@ -204,13 +204,13 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        point = self.log.recovery_point
+        point = self.log.files.recovery_point
         self.log.close(clean=False)
         self.reopened(open_log(self.disk, recovery_point=point, config=CONFIG))
 
     @rule(seed=st.integers(0, 2**32))
     def lose_power(self, seed: int) -> None:
-        point = self.log.recovery_point
+        point = self.log.files.recovery_point
         self.disk = self.disk.crash(random.Random(seed))
         log = open_log(self.disk, recovery_point=point, config=CONFIG)
         assert self.flushed <= log.log_end_offset <= self.end

@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.config import TopicConfig
-from oncelog.log import batch_reader, recovery
-from oncelog.log.batch_reader import read_batches
-from oncelog.log.producer_state import ProducerStateManager
-from oncelog.log.segment import MAX_RELATIVE_OFFSET, Segment
+from oncelog.log import recovery
+from oncelog.log.producers.producer_state import ProducerStateManager
+from oncelog.log.segments import batch_reader
+from oncelog.log.segments.batch_reader import read_batches
+from oncelog.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from oncelog.records import _pure_scan, native
 from oncelog.records.batch import Compression, CorruptBatch, Record, encode_batch, encode_empty_batch, read_header
 from oncelog.records.control import encode_end_txn_marker, parse_control

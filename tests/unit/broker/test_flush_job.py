@@ -21,13 +21,13 @@ def log_on(disk: MemoryDisk, partition: int = 0) -> PartitionLog:
 
 def append(log: PartitionLog, size_bytes: int) -> None:
     record = Record(offset=0, timestamp=0, key=None, value=b"v" * size_bytes, headers=())
-    assert not log.append_client(encode_batch([record]), leader_epoch=0, now_ms=0).error
+    assert not log.writer().append_client(encode_batch([record]), leader_epoch=0, now_ms=0).error
 
 
 def flush(log: PartitionLog) -> FlushTicket:
-    ticket = log.begin_flush()
+    ticket = log.files.begin_flush()
     assert ticket is not None
-    log.flushed(ticket)
+    log.files.flushed(ticket)
     return ticket
 
 

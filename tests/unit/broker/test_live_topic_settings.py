@@ -20,7 +20,8 @@ from oncelog.config import TOPIC_SYNONYMS, TopicConfig
 from oncelog.errors import Error
 from oncelog.kafka_properties import Update, broker_properties
 from oncelog.log import compaction
-from oncelog.log.partition_log import AppendResult, PartitionLog
+from oncelog.log.partition_log import PartitionLog
+from oncelog.log.results import AppendResult
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -183,14 +184,14 @@ def _(world: World) -> None:
 @case("file.delete.delay.ms", retention_ms="1000")
 def _(world: World) -> None:
     world.segment()
-    world.log.apply_retention(NOW_MS + 5000)
-    world.log.remove_deleted_files(NOW_MS + 5500)
+    world.log.trimmer().apply_retention(NOW_MS + 5000)
+    world.log.files.remove_deleted_files(NOW_MS + 5500)
     assert world.deleted_files(0)
     world.change(500)
     world.segment()
-    world.log.apply_retention(NOW_MS + 5000)
+    world.log.trimmer().apply_retention(NOW_MS + 5000)
     assert world.deleted_files(5)
-    world.log.remove_deleted_files(NOW_MS + 5500)
+    world.log.files.remove_deleted_files(NOW_MS + 5500)
     assert world.deleted_files(0)
     assert not world.deleted_files(5)
 
@@ -229,7 +230,7 @@ def _(world: World) -> None:
 @case("index.interval.bytes")
 def _(world: World) -> None:
     def entries() -> int:
-        world.log.write_indexes()
+        world.log.files.write_indexes()
         return len(world.log.disk.read(f"t-0/{0:020}.index")) // 8
 
     world.fill(10)
@@ -321,17 +322,17 @@ def _(world: World) -> None:
 def _(world: World) -> None:
     world.segment()
     world.segment()
-    assert world.log.apply_retention(NOW_MS) == 0
+    assert world.log.trimmer().apply_retention(NOW_MS) == 0
     world.change(1)
-    assert world.log.apply_retention(NOW_MS) == 1
+    assert world.log.trimmer().apply_retention(NOW_MS) == 1
 
 
 @case("retention.ms")
 def _(world: World) -> None:
     world.segment()
-    assert world.log.apply_retention(NOW_MS + 5000) == 0
+    assert world.log.trimmer().apply_retention(NOW_MS + 5000) == 0
     world.change(1000)
-    assert world.log.apply_retention(NOW_MS + 5000) == 1
+    assert world.log.trimmer().apply_retention(NOW_MS + 5000) == 1
 
 
 @case("segment.bytes")

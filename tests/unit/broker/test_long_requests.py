@@ -14,7 +14,7 @@ from oncelog.broker.node import Node
 from oncelog.broker.slices import AT_A_TIME, Slices, Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.errors import Error
-from oncelog.log.partition_log import AppendResult
+from oncelog.log.results import AppendResult
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState

@@ -10,7 +10,7 @@ from oncelog.cli.dump_log import entry_fields, record_fields
 from oncelog.coordinator.shown_records import decode_offsets_record, decode_transaction_record
 from oncelog.errors import StorageError
 from oncelog.log.dump import Damage, OffsetIndexEntry
-from oncelog.log.producer_entry import BatchMetadata, ProducerStateEntry
+from oncelog.log.producers.producer_entry import BatchMetadata, ProducerStateEntry
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue

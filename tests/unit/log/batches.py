@@ -6,7 +6,8 @@ from typing import Any
 
 from oncelog.config import TopicConfig
 from oncelog.errors import Error
-from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
+from oncelog.log.partition_log import PartitionLog
+from oncelog.log.results import AppendResult, FlushTicket
 from oncelog.ports import Disk
 from oncelog.records.batch import BatchBuilder, BatchHeader, iter_headers
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
@@ -58,7 +59,7 @@ def batch(
 
 
 def append(log: PartitionLog, data: bytes | bytearray, *, now_ms: int = NOW_MS, **kwargs: Any) -> AppendResult:
-    return log.append_client(data, leader_epoch=0, now_ms=now_ms, **kwargs)
+    return log.writer().append_client(data, leader_epoch=0, now_ms=now_ms, **kwargs)
 
 
 def fill(log: PartitionLog, batches: int, count: int = 1, *, timestamp: int = NOW_MS, size: int = 10) -> None:
@@ -71,7 +72,7 @@ def fill(log: PartitionLog, batches: int, count: int = 1, *, timestamp: int = NO
 def marker(
     log: PartitionLog, pid: int, *, epoch: int = 0, commit: bool = True, coordinator_epoch: int = 0, version: int = 0
 ) -> AppendResult:
-    return log.append_marker(
+    return log.writer().append_marker(
         ProducerIdAndEpoch(pid, epoch),
         commit=commit,
         coordinator_epoch=coordinator_epoch,
@@ -82,10 +83,10 @@ def marker(
 
 
 def flush(log: PartitionLog) -> FlushTicket | None:
-    ticket = log.begin_flush()
+    ticket = log.files.begin_flush()
     if ticket is not None:
         ticket.sync(log.disk)
-        log.flushed(ticket)
+        log.files.flushed(ticket)
     return ticket
 
 
@@ -121,4 +122,4 @@ def flip(disk: Disk, path: str, position: int) -> None:
 def roll(log: PartitionLog, now_ms: int = NOW_MS) -> None:
     """Begin a new segment, as an append does that does not fit into the last one."""
     if log.segments[-1].size_bytes:
-        log._roll(log.log_end_offset, now_ms)
+        log.files.roll(log.log_end_offset, now_ms)

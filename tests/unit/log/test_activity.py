@@ -6,15 +6,16 @@ import inspect
 import re
 
 from oncelog.errors import Error
-from oncelog.log import partition_log, producer_rules, producer_state
+from oncelog.log import state, trimmer, writer
 from oncelog.log.activity import REFUSALS
+from oncelog.log.producers import producer_rules, producer_state
 from oncelog.records import validation
 
 
 def test_every_error_that_refuses_a_batch_is_among_those_shown_from_the_start() -> None:
     named = {
         name
-        for module in (partition_log, producer_rules, producer_state, validation)
+        for module in (state, trimmer, writer, producer_rules, producer_state, validation)
         for name in re.findall(r"Error\.([A-Z_]+)", inspect.getsource(module))
     }
     answers_of_readers = {"OFFSET_OUT_OF_RANGE"}

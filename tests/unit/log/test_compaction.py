@@ -135,7 +135,7 @@ def test_small_segments_are_put_together(writer: Writer, disk: FaultyDisk) -> No
         writer.roll()
     compacted(writer.log)
     assert [segment.base_offset for segment in writer.log.segments] == [0, 4]
-    writer.log.remove_deleted_files(NOW_MS)
+    writer.log.files.remove_deleted_files(NOW_MS)
     logs = [name for name in disk.list(FOLDER) if ".log" in name]
     assert logs == ["00000000000000000000.log", "00000000000000000004.log"]
     assert table(writer.log) == {f"k{number}": "x" for number in range(4)}
@@ -313,8 +313,8 @@ def test_segments_that_were_dropped_meanwhile_end_the_job(writer: Writer, disk: 
     job = compaction.plan(writer.log, 0, NOW_MS, force=True)
     assert job is not None
     job.run()
-    writer.log.delete_records_before(2)
-    writer.log.apply_retention(NOW_MS)
+    writer.log.trimmer().delete_records_before(2)
+    writer.log.trimmer().apply_retention(NOW_MS)
     assert job.finish(writer.log, NOW_MS) == 0
     assert not [name for name in disk.list(FOLDER) if name.endswith("cleaned")]
     assert table(writer.log) == {"a": "2"}
@@ -424,7 +424,7 @@ def test_a_disk_that_fails_while_compacted_segments_are_put_in_place_takes_no_re
             job.discard()
         disk.renames_left = None
         assert (writer.log.failed is not None) is fails
-        writer.log.remove_deleted_files(NOW_MS)
+        writer.log.files.remove_deleted_files(NOW_MS)
         again = open_log(disk, clean=False, config=small)
         commit_all(again)
         assert (table(again), again.log_end_offset) == (before, 6), f"after {renames} renames"

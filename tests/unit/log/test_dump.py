@@ -9,8 +9,8 @@ from oncelog.errors import CorruptLogError, StorageError
 from oncelog.log import checkpoints, dump
 from oncelog.log.dump import BatchEntry, CheckpointEntry, Damage, PropertyEntry, dump_file
 from oncelog.log.leader_epoch_cache import EpochEntry
-from oncelog.log.producer_entry import ProducerStateEntry
-from oncelog.log.transaction_index import AbortedTxn
+from oncelog.log.producers.producer_entry import ProducerStateEntry
+from oncelog.log.segments.transaction_index import AbortedTxn
 from oncelog.records.control import ControlType
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import TopicPartition

@@ -45,7 +45,7 @@ def test_a_run_that_finds_no_room_is_as_its_producer_sent_it(disk: FaultyDisk) -
     fill(log, 1)
     run = [batch(), batch()]
     disk.free_bytes = 20
-    assert log.append_run(run, [read_header(one) for one in run], leader_epoch=3, now_ms=NOW_MS) == []
+    assert log.writer().append_run(run, [read_header(one) for one in run], leader_epoch=3, now_ms=NOW_MS) == []
     assert append(log, bytearray(run[0])).error is Error.KAFKA_STORAGE_ERROR
     disk.free_bytes = None
     assert append(log, run[0]).base_offset == 1
@@ -79,7 +79,7 @@ def test_a_write_that_could_not_be_undone_stops_the_log_until_it_is_recovered(di
 def test_after_a_failed_sync_every_append_is_refused(log: PartitionLog, disk: FaultyDisk) -> None:
     fill(log, 1)
     disk.failing_syncs = 1
-    ticket = log.begin_flush()
+    ticket = log.files.begin_flush()
     assert ticket is not None
     with pytest.raises(StorageError) as failure:
         ticket.files[0].sync()
@@ -125,23 +125,23 @@ def test_a_deleted_log_refuses_appends(log: PartitionLog, disk: FaultyDisk) -> N
 
 def test_a_flush_covers_what_was_appended_when_it_began(log: PartitionLog) -> None:
     fill(log, 2)
-    ticket = log.begin_flush()
+    ticket = log.files.begin_flush()
     assert ticket is not None
     assert ticket.end_offset == 2
     fill(log, 1)
-    log.flushed(ticket)
+    log.files.flushed(ticket)
     assert log.flushed_offset == 2
     assert flush(log) is not None
-    assert log.begin_flush() is None
+    assert log.files.begin_flush() is None
 
 
 def test_a_flush_for_which_there_was_no_descriptor_leaves_its_bytes_to_the_next_one(log: PartitionLog) -> None:
     fill(log, 2)
-    ticket = log.begin_flush()
+    ticket = log.files.begin_flush()
     assert ticket is not None
-    log.not_flushed(ticket)
+    log.files.not_flushed(ticket)
     fill(log, 1)
-    again = log.begin_flush()
+    again = log.files.begin_flush()
     assert again is not None
     assert again.end_offset == 3
     assert again.size_bytes == log.activity.bytes_in > ticket.size_bytes
@@ -153,32 +153,32 @@ def test_the_recovery_point_waits_for_the_indexes_of_a_segment_that_was_closed(l
     """
     fill(log, 2)
     flush(log)
-    assert log.recovery_point == 0
-    ticket = log.begin_flush()
+    assert log.files.recovery_point == 0
+    ticket = log.files.begin_flush()
     roll(log)
-    assert (ticket, log.recovery_point) == (None, 0)
+    assert (ticket, log.files.recovery_point) == (None, 0)
     fill(log, 1)
-    assert log.recovery_point == 0
+    assert log.files.recovery_point == 0
     flush(log)
-    assert log.recovery_point == 2
+    assert log.files.recovery_point == 2
 
 
 def test_a_log_where_nothing_is_new_needs_no_flush(log: PartitionLog) -> None:
-    assert log.begin_flush() is None
+    assert log.files.begin_flush() is None
 
 
 def test_a_flush_syncs_the_segment_that_was_rolled_with_its_indexes_and_snapshot(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0))
     roll(log)
     append(log, batch(pid=1, seq=1))
-    ticket = log.begin_flush()
+    ticket = log.files.begin_flush()
     assert ticket is not None
     names = {file.path.removeprefix(f"{FOLDER}/").lstrip("0") for file in ticket.files}
     assert names == {".log", ".index", ".timeindex", "1.log", "1.snapshot", "leader-epoch-checkpoint"}
     assert ticket.folders == (FOLDER, "")
-    log.flushed(ticket)
+    log.files.flushed(ticket)
     append(log, batch())
-    ticket = log.begin_flush()
+    ticket = log.files.begin_flush()
     assert ticket is not None
     assert [file.path for file in ticket.files] == [f"{FOLDER}/00000000000000000001.log"]
     assert ticket.folders == ()
@@ -188,5 +188,5 @@ def test_index_files_may_be_brought_up_to_date_at_any_time(disk: FaultyDisk) -> 
     log = open_log(disk, config=TopicConfig(index_interval_bytes=0))
     for total in (3, 6):
         fill(log, 3)
-        log.write_indexes()
+        log.files.write_indexes()
         assert disk.size(f"{FOLDER}/00000000000000000000.index") == 8 * (total - 1)

@@ -9,9 +9,9 @@ from oncelog.log import checkpoints
 from oncelog.log.checkpoints import MetaProperties
 from oncelog.log.file_names import deleted_folder, parse_file_name, parse_partition_folder
 from oncelog.log.leader_epoch_cache import EpochEntry, LeaderEpochCache
-from oncelog.log.offset_index import OffsetIndex
-from oncelog.log.time_index import TimeIndex
-from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
+from oncelog.log.segments.offset_index import OffsetIndex
+from oncelog.log.segments.time_index import TimeIndex
+from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import TopicPartition
 

@@ -180,7 +180,7 @@ def test_without_any_snapshot_a_clean_folder_is_not_read_for_its_producers(disk:
 def test_lost_leader_epochs_are_read_from_the_batches(disk: FaultyDisk, damage: bytes) -> None:
     log = open_log(disk)
     for epoch in (0, 2, 5):
-        log.append_client(batch(8), leader_epoch=epoch, now_ms=NOW_MS)
+        log.writer().append_client(batch(8), leader_epoch=epoch, now_ms=NOW_MS)
     expected = log.leader_epoch_cache.entries
     assert expected == ((0, 0), (2, 8), (5, 16))
     log.close()
@@ -221,7 +221,7 @@ def test_zeros_at_the_end_are_cut_off(disk: FaultyDisk, zeros: int) -> None:
 def test_the_first_bad_batch_ends_the_log(disk: FaultyDisk, position: int) -> None:
     log = open_log(disk)
     fill(log, 10)
-    starts = [at for at, _ in log._segments.active.scan(0)]
+    starts = [at for at, _ in log.segment_list.active.scan(0)]
     log.close(clean=False)
     data = bytearray(disk.read(path(0, "log")))
     data[starts[6] + position] ^= 0x55
@@ -272,13 +272,13 @@ def test_the_start_of_the_log_is_kept(disk: FaultyDisk) -> None:
 def test_the_recovery_point_passes_the_last_segment_only_after_a_clean_close(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
-    assert log.recovery_point == 36
+    assert log.files.recovery_point == 36
     log = open_log(disk, clean=False, recovery_point=13)
-    assert log.recovery_point == 13
+    assert log.files.recovery_point == 13
     ticket = flush(log)
     assert ticket is not None
     assert [file.path for file in ticket.files if file.path.endswith("log")] == [path(12, "log"), path(24, "log")]
-    assert (log.flushed_offset, log.recovery_point) == (36, 24)
+    assert (log.flushed_offset, log.files.recovery_point) == (36, 24)
 
 
 def test_leftovers_of_deletion_and_compaction_are_removed(disk: FaultyDisk) -> None:
@@ -326,7 +326,7 @@ def test_what_was_synced_survives_a_power_loss(disk: FaultyDisk, seed: int) -> N
         if rng.random() < 0.2:
             flush(log)
             synced = list(headers(log))
-    point = log.recovery_point
+    point = log.files.recovery_point
     written = headers(log)
     log = open_log(disk.crash(rng), recovery_point=point, config=SMALL)
     found = headers(log)
@@ -343,7 +343,7 @@ def test_leader_epochs_of_what_was_synced_survive_a_power_loss(disk: FaultyDisk,
     """Otherwise a consumer that asks for an epoch that is no longer known would have to start over."""
     log = open_log(disk)
     for epoch in range(3):
-        log.append_client(batch(), leader_epoch=epoch, now_ms=NOW_MS)
+        log.writer().append_client(batch(), leader_epoch=epoch, now_ms=NOW_MS)
     entries = log.leader_epoch_cache.entries
     if closed:
         log.close()
@@ -358,7 +358,7 @@ def test_a_segment_that_lost_its_whole_last_batch_ends_the_log(disk: FaultyDisk,
     """A power loss may take the end of one segment and leave the next; only compaction makes gaps on purpose."""
     three_segments(disk).close(clean=False)
     log = open_log(disk)
-    size = log._segments.oldest(1)[0].position_of(7)
+    size = log.segment_list.oldest(1)[0].position_of(7)
     log.close(clean=False)
     disk.open(path(0, "log")).truncate(size)
     log = open_log(disk, config=TopicConfig(cleanup_policy=(policy,)))

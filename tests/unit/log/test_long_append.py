@@ -17,7 +17,7 @@ from tests.unit.log.batches import NOW_MS, append, batch, fill, headers, marker,
 
 
 def begin(log: PartitionLog, data: bytearray) -> LongAppend:
-    begun = log.begin_append(data, leader_epoch=0, now_ms=NOW_MS)
+    begun = log.writer().begin_append(data, leader_epoch=0, now_ms=NOW_MS)
     assert isinstance(begun, LongAppend)
     begun.alone = threading.Lock()
     return begun
@@ -25,22 +25,22 @@ def begin(log: PartitionLog, data: bytearray) -> LongAppend:
 
 CHANGES: dict[str, Callable[[PartitionLog], object]] = {
     "a batch": lambda log: append(log, batch()),
-    "a run of batches": lambda log: log.append_run(
+    "a run of batches": lambda log: log.writer().append_run(
         [(one := batch())], [read_header(one)], leader_epoch=0, now_ms=NOW_MS
     ),
-    "a batch that is checked": lambda log: log.append_checked(
+    "a batch that is checked": lambda log: log.writer().append_checked(
         (one := batch()), read_header(one), leader_epoch=0, now_ms=NOW_MS, guard=None
     ),
-    "a coordinator's batch": lambda log: log.append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS),
+    "a coordinator's batch": lambda log: log.writer().append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS),
     "a marker": lambda log: marker(log, 9),
     "a large batch": lambda log: begin(log, batch()),
-    "a verification": lambda log: log.begin_verification(9, 0, 0, True),
-    "forgotten verifications": lambda log: log.forget_verifications(),
-    "forgotten producers": lambda log: log.forget_producers(),
-    "expired producers": lambda log: log.expire_producers(NOW_MS),
-    "retention": lambda log: log.apply_retention(NOW_MS),
-    "deleted records": lambda log: log.delete_records_before(-1),
-    "a truncation": lambda log: log.truncate_to(log.log_end_offset + 9),
+    "a verification": lambda log: log.writer().begin_verification(9, 0, 0, True),
+    "forgotten verifications": lambda log: log.writer().forget_verifications(),
+    "forgotten producers": lambda log: log.writer().forget_producers(),
+    "expired producers": lambda log: log.writer().expire_producers(NOW_MS),
+    "retention": lambda log: log.trimmer().apply_retention(NOW_MS),
+    "deleted records": lambda log: log.trimmer().delete_records_before(-1),
+    "a truncation": lambda log: log.trimmer().truncate_to(log.log_end_offset + 9),
     "the end": lambda log: log.begin_close(),
 }
 
@@ -123,5 +123,5 @@ def test_whoever_needs_the_log_waits_for_the_thread_that_writes(
     settled.join(60)
     thread.join(60)
     assert (log.log_end_offset, len(headers(log))) == (1, 1)
-    assert log.forget_producers() == [1]
+    assert log.writer().forget_producers() == [1]
     assert marker(log, ProducerIdAndEpoch(1, 0).producer_id).base_offset == 1

@@ -14,7 +14,7 @@ import pytest
 
 from oncelog.config import TopicConfig
 from oncelog.errors import Error
-from oncelog.log.partition_log import RESTING_MS
+from oncelog.log.trimmer import RESTING_MS
 from oncelog.server import reserving
 from oncelog.server.disk import OsDisk, OsFile
 from oncelog.server.reserving import RESERVED_FROM_BYTES
@@ -140,9 +140,9 @@ def test_a_log_gives_room_back_when_it_rests_when_it_begins_a_segment_and_what_a
     log = open_log(disk, config=TopicConfig())
     first = fill()
     assert bool(_taken_bytes(first)) is _sets_aside(tmp_path)
-    log.apply_retention(NOW_MS + RESTING_MS - 1)
+    log.trimmer().apply_retention(NOW_MS + RESTING_MS - 1)
     assert bool(_taken_bytes(first)) is _sets_aside(tmp_path)
-    log.apply_retention(NOW_MS + RESTING_MS)
+    log.trimmer().apply_retention(NOW_MS + RESTING_MS)
     assert not _taken_bytes(first)
     fill()
     assert bool(_taken_bytes(first)) is _sets_aside(tmp_path)

@@ -24,8 +24,8 @@ from oncelog.broker.parking import Steps, carry_out
 from oncelog.broker.security.access import TOPIC, AccessPorts, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.log.producers.verification import TransactionSupportedOperation, Verification
 from oncelog.log.results import AppendResult
-from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.records.batch import CODEC_MASK, TRANSACTIONAL_BIT, BatchHeader, read_header

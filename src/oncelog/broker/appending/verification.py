@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
-from oncelog.log.producer_rules import refused_by_coordinator
-from oncelog.log.verification import TransactionSupportedOperation, Verification
+from oncelog.log.producers.producer_rules import refused_by_coordinator
+from oncelog.log.producers.verification import TransactionSupportedOperation, Verification
 from oncelog.types import NO_SEQUENCE, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def verify_transaction(
     base_sequence: int = NO_SEQUENCE,
 ) -> Deferred[Verification]:
     """Whether the producer may append to ``partition`` in its transaction, and the guard that the append must carry."""
-    guard = partition.log.begin_verification(*stamp, base_sequence, operation.supports_epoch_bump)
+    guard = partition.log.writer().begin_verification(*stamp, base_sequence, operation.supports_epoch_bump)
     if guard is None:
         return _NOT_NEEDED
     if isinstance(guard, Error):

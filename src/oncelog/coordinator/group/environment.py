@@ -16,7 +16,7 @@ from oncelog.coordinator.group.consumer_group import ConsumerGroup
 from oncelog.coordinator.runtime import CoordinatorHost, CoordinatorRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.log.verification import TransactionSupportedOperation, Verification
+from oncelog.log.producers.verification import TransactionSupportedOperation, Verification
 from oncelog.ports import Random
 from oncelog.timers import Timer, Timers
 from oncelog.types import ProducerIdAndEpoch, TopicPartition, encode_uuid

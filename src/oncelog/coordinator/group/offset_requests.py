@@ -23,7 +23,7 @@ from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
-from oncelog.log.verification import TransactionSupportedOperation, Verification
+from oncelog.log.producers.verification import TransactionSupportedOperation, Verification
 from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition

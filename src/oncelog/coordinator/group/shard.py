@@ -25,7 +25,7 @@ from oncelog.coordinator.group.offsets import CommittedOffset, OffsetStore, Plac
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
-from oncelog.log.verification import VerificationGuard
+from oncelog.log.producers.verification import VerificationGuard
 from oncelog.ports import Random
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record

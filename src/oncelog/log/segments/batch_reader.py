@@ -1,6 +1,6 @@
 """Reads every batch of a range of a ``.log`` file in large pieces, one by one or through a scanner.
 
-Called by ``log.segment_list`` (when coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``; for
+Called by ``segment_list`` (when coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``; for
 files that nobody writes by ``metadata.adoption`` and ``promote.unfinished_transactions``.
 """
 

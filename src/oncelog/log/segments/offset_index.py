@@ -1,6 +1,6 @@
 """Sparse index of one segment: the file position of some of its batches.
 
-Called by ``log.segment``. An entry is the last offset of an appended batch and the position where that batch starts;
+Called by ``segment``. An entry is the last offset of an appended batch and the position where that batch starts;
 both rise strictly. Held in memory and written when the segment is rolled or closed; a segment whose
 index was never written is scanned again at the next start, as after any crash.
 File format (``OffsetIndex`` of Kafka): entries of two int32, offset relative to the base offset, position.

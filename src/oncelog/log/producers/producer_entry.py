@@ -1,6 +1,6 @@
 """A partition's state of one producer: its epoch, its last batches, its open transaction.
 
-Used by ``log.producer_state``, which keeps one entry for each producer, by ``log.producer_rules``, and by the snapshots
+Used by ``producer_state``, which keeps one entry for each producer, by ``producer_rules``, and by the snapshots
 on disk. Source: Kafka's ``ProducerStateEntry`` and ``BatchMetadata``.
 """
 

@@ -10,10 +10,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 from oncelog.errors import CorruptLogError
-from oncelog.log.batch_reader import read_batches
 from oncelog.log.results import FileSlice, LogRead, TimestampOffset
-from oncelog.log.segment import MAX_OFFSET, Segment
-from oncelog.log.transaction_index import AbortedTxn
+from oncelog.log.segments.batch_reader import read_batches
+from oncelog.log.segments.segment import MAX_OFFSET, Segment
+from oncelog.log.segments.transaction_index import AbortedTxn
 from oncelog.records.batch import BatchHeader, CorruptBatch, decode_records
 from oncelog.types import NO_TIMESTAMP, new_tuple
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import pytest
 
 from oncelog.errors import CorruptLogError, Error
-from oncelog.log.producer_entry import BatchMetadata, ProducerStateEntry
-from oncelog.log.producer_rules import Refusal
-from oncelog.log.producer_snapshot import decode_snapshot, encode_snapshot
-from oncelog.log.producer_state import ProducerStateManager
-from oncelog.log.verification import VerificationGuard
+from oncelog.log.producers.producer_entry import BatchMetadata, ProducerStateEntry
+from oncelog.log.producers.producer_rules import Refusal
+from oncelog.log.producers.producer_snapshot import decode_snapshot, encode_snapshot
+from oncelog.log.producers.producer_state import ProducerStateManager
+from oncelog.log.producers.verification import VerificationGuard
 from oncelog.records.batch import BatchHeader, read_header
 from oncelog.types import MAX_SEQUENCE
 from tests.unit.log.batches import NOW_MS, PARTITION, batch

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
+from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
 
 
 class Counted(list[AbortedTxn]):

@@ -27,11 +27,11 @@ from oncelog.log.file_names import (
     TRANSACTION_INDEX_SUFFIX,
     file_name,
 )
-from oncelog.log.offset_index import ENTRY_SIZE_BYTES as OFFSET_ENTRY_SIZE_BYTES
-from oncelog.log.offset_index import OffsetIndex
-from oncelog.log.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
-from oncelog.log.time_index import TimeIndex
-from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
+from oncelog.log.segments.offset_index import ENTRY_SIZE_BYTES as OFFSET_ENTRY_SIZE_BYTES
+from oncelog.log.segments.offset_index import OffsetIndex
+from oncelog.log.segments.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
+from oncelog.log.segments.time_index import TimeIndex
+from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.ports import Buffer, Disk, File
 from oncelog.records.batch import HEADER_SIZE_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, CorruptBatch, read_header
 from oncelog.records.native import BatchScanner

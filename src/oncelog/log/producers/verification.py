@@ -1,7 +1,7 @@
 """Verification of an append by the transaction coordinator (KIP-890): the state while it is asked, and the proof.
 
-``log.producer_state`` hands out the guard before the coordinator is asked; ``broker.verification`` asks; the append
-carries the guard, and the rules in ``log.producer_rules`` check it.
+``producer_state`` hands out the guard before the coordinator is asked; ``broker.verification`` asks; the append
+carries the guard, and the rules in ``producer_rules`` check it.
 """
 
 from __future__ import annotations

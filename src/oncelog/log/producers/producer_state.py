@@ -1,6 +1,6 @@
 """A partition's state of all its producers.
 
-Called by ``log.partition_log`` (checks, live appends) and ``log.recovery`` (replay). ``log.producer_rules`` says when
+Called by ``log.partition_log`` (checks, live appends) and ``log.recovery`` (replay). ``producer_rules`` says when
 whether an append is refused because of its producer. ``apply_data`` and ``apply_marker`` are the only mutations, both
 live and during replay, which never refuses.
 Source: KIP-98, KIP-360, KIP-890; Kafka's ``ProducerStateManager``.
@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from oncelog.errors import Error, InvariantError
-from oncelog.log.producer_entry import BATCHES_KEPT, NONE_OPEN, BatchMetadata, ProducerStateEntry
-from oncelog.log.producer_rules import (
+from oncelog.log.producers.producer_entry import BATCHES_KEPT, NONE_OPEN, BatchMetadata, ProducerStateEntry
+from oncelog.log.producers.producer_rules import (
     CLIENT_RULES,
     COORDINATOR_RULES,
     MARKER_RULES,
@@ -24,7 +24,7 @@ from oncelog.log.producer_rules import (
     Rule,
     refused_unasked,
 )
-from oncelog.log.verification import VerificationEntry, VerificationGuard
+from oncelog.log.producers.verification import VerificationEntry, VerificationGuard
 from oncelog.records.batch import BatchHeader
 from oncelog.types import TopicPartition, new_tuple
 

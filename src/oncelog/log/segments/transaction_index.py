@@ -1,7 +1,7 @@
 """Aborted transactions of one segment, whose records a read_committed reader must leave out.
 
-Called by ``log.segment``. An entry belongs to the segment that holds the abort marker; markers rise. Held in memory and
-written like :mod:`oncelog.log.offset_index`; the file exists only if there are entries.
+Called by ``segment``. An entry belongs to the segment that holds the abort marker; markers rise. Held in memory and
+written like :mod:`oncelog.log.segments.offset_index`; the file exists only if there are entries.
 File format (``AbortedTxn`` of Kafka): int16 version 0, int64 producer id, first offset, last offset (the marker's),
 last stable offset.
 """

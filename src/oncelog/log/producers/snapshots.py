@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from oncelog.errors import CorruptLogError
 from oncelog.log.file_names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, file_name, parse_file_name
-from oncelog.log.producer_entry import ProducerStateEntry
-from oncelog.log.producer_snapshot import decode_snapshot, encode_snapshot
-from oncelog.log.producer_state import ProducerStateManager
+from oncelog.log.producers.producer_entry import ProducerStateEntry
+from oncelog.log.producers.producer_snapshot import decode_snapshot, encode_snapshot
+from oncelog.log.producers.producer_state import ProducerStateManager
 from oncelog.ports import Disk
 
 logger = logging.getLogger(__name__)

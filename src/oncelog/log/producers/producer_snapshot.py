@@ -1,6 +1,6 @@
 """The bytes of ``.snapshot`` files: the producers of a partition as of the offset in the file's name.
 
-Called by ``log.snapshots`` and ``log.dump``. Source: Kafka's ``ProducerSnapshot.json``.
+Called by ``snapshots`` and ``log.dump``. Source: Kafka's ``ProducerSnapshot.json``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from struct import Struct
 
 from oncelog.errors import CorruptLogError
-from oncelog.log.producer_entry import NONE_OPEN, BatchMetadata, ProducerStateEntry
+from oncelog.log.producers.producer_entry import NONE_OPEN, BatchMetadata, ProducerStateEntry
 from oncelog.records.crc import crc32c
 
 SNAPSHOT_VERSION = 1

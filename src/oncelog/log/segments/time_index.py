@@ -1,7 +1,7 @@
 """Sparse index of one segment: from which offset on records may have a given timestamp.
 
-Called by ``log.segment``. An entry is the largest timestamp so far and the last offset of the batch that contains it;
-timestamps rise strictly. Held in memory and written like :mod:`oncelog.log.offset_index`.
+Called by ``segment``. An entry is the largest timestamp so far and the last offset of the batch that contains it;
+timestamps rise strictly. Held in memory and written like :mod:`oncelog.log.segments.offset_index`.
 File format (``TimeIndex`` of Kafka): entries of int64 timestamp in ms, int32 offset relative to the base offset.
 """
 

@@ -1,6 +1,6 @@
 """When an append is refused because of its producer: the rules of idempotence and transactions, as tables.
 
-Called by ``log.producer_state``; ``broker.verification`` asks :func:`refused_by_coordinator`. This is the only place
+Called by ``producer_state``; ``broker.verification`` asks :func:`refused_by_coordinator`. This is the only place
 that answers a Produce with error 45, 47 or 48. The rules change nothing.
 Source: KIP-98, KIP-360, KIP-890, KIP-1228; Kafka's ``ProducerAppendInfo``.
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from oncelog.errors import Error
-from oncelog.log.producer_entry import NONE_OPEN, ProducerStateEntry
-from oncelog.log.verification import TransactionSupportedOperation, VerificationEntry, VerificationGuard
+from oncelog.log.producers.producer_entry import NONE_OPEN, ProducerStateEntry
+from oncelog.log.producers.verification import TransactionSupportedOperation, VerificationEntry, VerificationGuard
 from oncelog.records.batch import BatchHeader
 from oncelog.types import MAX_SEQUENCE
 

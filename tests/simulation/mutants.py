@@ -642,7 +642,7 @@ LONG_WRITES: Sequence[Mutant] = (
 SINK: Sequence[Mutant] = (
     Mutant(
         "the marker of the batch before stands for this one",
-        "spark.marker:decide",
+        "spark.sink.marker:decide",
         "if marker.batch_id == number and marker.fingerprint == plan.batch.fingerprint:",
         "if marker.batch_id >= number - 1:",
         scenes=("sink",),
@@ -650,9 +650,9 @@ SINK: Sequence[Mutant] = (
     ),
     Mutant(
         "a batch leaves the marker of the one before",
-        "spark.sink_protocol:close_batch",
-        "Marker.of(plan, write.rows)",
-        "Marker.before(plan) if isinstance(plan, Plan) else Marker.of(plan, write.rows)",
+        "spark.sink.engine:WriteEngine._close",
+        "Marker.of(self._plan, rows)",
+        "Marker.before(self._plan) if isinstance(self._plan, Plan) else Marker.of(self._plan, rows)",
         scenes=("sink",),
         one_in=2,
     ),

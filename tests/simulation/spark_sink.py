@@ -1,10 +1,10 @@
 """The Spark sink without Spark: a model of its driver, checkpoint and writers around the shipped protocol.
 
-Shipped code: the transaction's steps (``spark/sink_protocol.py``), the marker (``spark/marker.py``) and the client that
-talks to the brokers (``spark/kafka_transaction.py``, ``kafka_cluster.py``). Modelled: Spark. Like it, the driver writes
-a batch's plan down before it runs the batch and a commit after it, and repeats after a restart what has a plan and no
-commit; writers of a run are never run twice, but one that is given up may continue. The sink's calls block, as in
-Spark's workers: each runs in a greenlet, and its waiting is the simulation's.
+Shipped code: the write engine (``spark/sink/engine.py``), the marker (``spark/sink/marker.py``), the transaction
+(``spark/sink/topic_transaction.py``) and the client that talks to the brokers (``spark/kafka``). Modelled: Spark. Like
+it, the driver writes a batch's plan down before it runs the batch and a commit after it, and repeats after a restart
+what has a plan and no commit; writers of a run are never run twice, but one that is given up may continue. The sink's
+calls block, as in Spark's workers: each runs in a greenlet, and its waiting is the simulation's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,8 +26,9 @@ from oncelog.records.batch import BatchBuilder
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import DEFAULTS, KafkaCluster
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import BatchWrite, SinkRefused, abort, close_batch, commit_batch, ignore, open_batch
-from oncelog.spark.sink.marker import Memory, Plan, PlannedBatch, Previous, Skip
+from oncelog.spark.sink.engine import Again, Carried, Carrier, Reached, SinkRefused, Surroundings, WriteEngine, ignore
+from oncelog.spark.sink.marker import Memory, Plan, PlannedBatch, Previous
+from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.testing.simulation import SimulatedProcess, Simulation
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.simulation.history import History
@@ -153,9 +153,9 @@ class SparkQuery(Program):
                     retention_ms=facts.retention_ms,
                     on_missing=OnMissingMarker.FAIL,
                 )
-                write = BatchWrite(plan, self._marker)
-                (self._by_driver if self.rng.random() < 0.4 else self._by_writers)(
-                    cluster, write, self._rows[number], config
+                rows = self._rows[number]
+                self._engine(cluster, plan).write(
+                    self._driver(rows) if self.rng.random() < 0.4 else _Writers(self, rows, config)
                 )
                 wait(asyncio.sleep(self.rng.expovariate(2.0)))  # between a batch's end and its commit in the checkpoint
                 self._commits = number + 1
@@ -172,7 +172,7 @@ class SparkQuery(Program):
     def _remember(self, memory: Memory) -> None:
         self._memory = memory
 
-    def _batches(self, rows: list[bytes], rank: int = 0, writers: int = 1) -> list[PartitionBatch]:
+    def batches(self, rows: list[bytes], rank: int = 0, writers: int = 1) -> list[PartitionBatch]:
         """The rows as encoded batches, as far as a writer owns their partitions; two rows to a batch."""
         found = []
         for partition in range(rank, self._partitions, writers):
@@ -184,44 +184,19 @@ class SparkQuery(Program):
                 found.append(PartitionBatch(self._topic, partition, builder.count, bytes(builder.build())))
         return found
 
-    def _by_driver(self, cluster: SimulatedCluster, write: BatchWrite, rows: list[bytes], config: ClientConfig) -> None:
-        batches = self._batches(rows)
-        ready = replace(write, rows=len(rows), count=len(batches), batches=batches)
-        with cluster.transaction(self._group, 20_000) as engine:
-            commit_batch(ready, engine, ignore, self._warn, _now_ms, self._remember)
+    def _engine(self, cluster: SimulatedCluster, plan: Plan) -> WriteEngine[TopicTransaction]:
+        transaction = TopicTransaction(partial(cluster.transaction, self._group), (20_000,), self._marker)
+        return WriteEngine(plan, transaction, Surroundings(ignore, self._warn, _now_ms, self._remember))
 
-    def _by_writers(
-        self, cluster: SimulatedCluster, write: BatchWrite, rows: list[bytes], config: ClientConfig
-    ) -> None:
-        """Like ``spark/executors.py``: fence and decide, run the writers, end; all of it again if one has died."""
-        for _ in range(ATTEMPTS):
-            with cluster.transaction(self._group, 20_000) as engine:
-                decision = open_batch(write, engine, ignore, _now_ms)
-                if isinstance(decision, Skip):
-                    if decision.leave_marker:
-                        close_batch(replace(write, rows=len(rows)), engine, ignore, self._remember, skipped=True)
-                    return
-                producer = engine.producer()
-            runs = self._run_writers(producer, rows, config)
-            with cluster.transaction(self._group, 20_000) as engine:
-                engine.join(producer)
-                failed = next((run.error for run in runs if run.error is not None), None)
-                if failed is not None:
-                    abort(engine, failed)
-                    raise failed
-                if any(run.rows is None for run in runs):
-                    continue
-                if sum(run.rows or 0 for run in runs) != len(rows):
-                    raise SinkRefused("the writers' reports do not add up")
-                close_batch(replace(write, rows=len(rows)), engine, ignore, self._remember)
-                return
-        raise KafkaError("writers died again and again")
+    def _driver(self, rows: list[bytes]) -> Carrier[TopicTransaction]:
+        batches = self.batches(rows)
+        return DriverCarrier(batches, len(rows), len(batches))
 
-    def _run_writers(self, producer: ProducerIdAndEpoch, rows: list[bytes], config: ClientConfig) -> list[_Run]:
+    def run_writers(self, producer: ProducerIdAndEpoch, rows: list[bytes], config: ClientConfig) -> list[_Run]:
         runs = [_Run() for _ in range(WRITERS)]
         self._runs += 1
         for rank, run in enumerate(runs):
-            batches = self._batches(rows, rank, WRITERS)
+            batches = self.batches(rows, rank, WRITERS)
             task = partial(_write, run, producer, batches, config, self._group)
             run.process = self.world.process(f"{self.name}.{self._runs}.{rank}", task, alone=True)
         victim = runs[self.rng.randrange(WRITERS)] if self.rng.random() < 0.2 else None
@@ -242,6 +217,34 @@ class SparkQuery(Program):
         self.world.note(text, self.name)
 
 
+class _Writers:
+    """Carries a batch as the executors do: each writer its own partitions; all of it again if one has died."""
+
+    exact = False
+    failures: tuple[type[Exception], ...] = (OncelogError,)
+
+    def __init__(self, query: SparkQuery, rows: list[bytes], config: ClientConfig) -> None:
+        self._query = query
+        self._rows = rows
+        self._config = config
+        self._attempts = 0
+        self.rows = len(rows)
+
+    def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried | Again:
+        self._attempts += 1
+        runs = self._query.run_writers(transaction.share(), self._rows, self._config)
+        failed = next((run.error for run in runs if run.error is not None), None)
+        if failed is not None:
+            raise failed
+        if any(run.rows is None for run in runs):
+            if self._attempts == ATTEMPTS:
+                raise KafkaError("writers died again and again")
+            return Again("a writer died")
+        if sum(run.rows or 0 for run in runs) != len(self._rows):
+            raise SinkRefused("the writers' reports do not add up")
+        return Carried(len(self._rows), len(runs), 0)
+
+
 async def _write(
     run: _Run, producer: ProducerIdAndEpoch, batches: list[PartitionBatch], config: ClientConfig, group: str
 ) -> None:
@@ -251,9 +254,10 @@ async def _write(
     run.begun = True
 
     def work() -> None:
-        with _connected(config) as cluster, cluster.transaction(group, 20_000) as engine:
-            engine.join(producer)
-            engine.produce(iter(batches))
+        with _connected(config) as cluster:
+            transaction = cluster.transaction(group, 20_000)
+            transaction.join(producer)
+            transaction.produce(iter(batches))
         run.rows = sum(batch.records for batch in batches)
 
     try:

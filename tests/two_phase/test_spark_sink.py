@@ -43,24 +43,24 @@ def test_a_batch_has_no_time_out_and_the_next_start_aborts_what_is_left(
     def batch(value: bytes) -> list[PartitionBatch]:
         return [PartitionBatch(unique_name, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, value)])))]
 
-    with cluster.transaction(unique_name, timeout_ms) as engine:
-        engine.init_producer_id()
-        engine.produce(batch(b"given up"))
+    engine = cluster.transaction(unique_name, timeout_ms)
+    engine.init_producer_id()
+    engine.produce(batch(b"given up"))
     with Admin(bootstrap_servers=enabled.bootstrap_servers) as admin:
         (described,) = admin.describe_transactions([unique_name])
         assert (described.state, described.two_phase_commit) == ("Ongoing", True)
-    with cluster.transaction(unique_name, timeout_ms) as engine:
-        engine.init_producer_id()
-        engine.produce(batch(b"again"))
-        engine.end(commit=True)
+    engine = cluster.transaction(unique_name, timeout_ms)
+    engine.init_producer_id()
+    engine.produce(batch(b"again"))
+    engine.end(commit=True)
     assert [seen.value for seen in read_back(enabled.bootstrap_servers, unique_name)] == [b"again"]
 
 
 def test_a_cluster_without_it_says_so(oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path) -> None:
-    with cluster_for(options(oncelog_broker, unique_name, tmp_path)).transaction(unique_name, 60_000) as engine:
-        with pytest.raises(KafkaError, match=rf"{SETTING}=true was refused") as refused:
-            engine.init_producer_id()
-        assert refused.value.error is Error.UNSUPPORTED_VERSION
+    engine = cluster_for(options(oncelog_broker, unique_name, tmp_path)).transaction(unique_name, 60_000)
+    with pytest.raises(KafkaError, match=rf"{SETTING}=true was refused") as refused:
+        engine.init_producer_id()
+    assert refused.value.error is Error.UNSUPPORTED_VERSION
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,6 @@ COMPLEX_FUNCTIONS = {
     "oncelog/server/opening.py:open_server": "the order in which a server starts, with what is undone if a step fails",
     "oncelog/server/sending.py:write": HOT,
     "oncelog/server/server.py:turn_ends": HOT,
-    "oncelog/spark/executors/carrier.py:_by_executors": ONE_LOOP,
     "oncelog/spark/java_regex.py:_escape": EACH_FIELD,
     "oncelog/spark/kafka/lanes.py:send_in_lanes": ONE_LOOP,
     "oncelog/spark/sink/marker.py:_why_unknown": EACH_FIELD,

@@ -205,7 +205,7 @@ def _write(
 
     :param siblings: groups of the query's sinks that this run knows; the one that is written is added.
     """
-    from oncelog.spark.executors.carrier import write_rows
+    from oncelog.spark.executors.write import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
     if parsed.micro_batch is not None:

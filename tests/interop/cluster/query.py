@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable
@@ -25,9 +24,9 @@ from oncelog.spark.options import (
     parse_sink_options,
     parse_source_options,
 )
-from oncelog.spark.sink.engine import BatchWrite, SinkRefused, abort, close_batch, commit_batch, ignore, open_batch
-from oncelog.spark.sink.marker import Skip
-from oncelog.spark.sink.planning import Planned, now_ms, plan_write
+from oncelog.spark.sink.engine import Carried, Carrier, Reached, SinkRefused, ignore
+from oncelog.spark.sink.planning import now_ms, plan_write, write_engine
+from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.spark.source.planned_offsets import DataLoss, Json, Place
 from oncelog.spark.source.reader import read_range
 from oncelog.spark.source.stream import StreamReader
@@ -82,20 +81,16 @@ class Query(Actor):
             ranges = [task.value for task in stream.partitions(start, end)]
             rows = {item.partition.partition: list(self._rows(item)) for item in ranges}
             planned = plan_write(self._writing, number)
-            what = BatchWrite(planned.plan, self._writing.marker_partition, sum(map(len, rows.values())))
-            cluster = cluster_for(self._writing)
-            if number % 2:
-                batches = list(self._batches(rows))
-                ready = replace(what, batches=batches, count=len(batches))
-                with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
-                    commit_batch(ready, engine, ignore, lambda text: None, now_ms, planned.remember)
-            else:
-                self._by_writers(cluster, planned, what, rows)
+            batches = list(self._batches(rows))
+            carrier: Carrier[TopicTransaction] = DriverCarrier(batches, sum(map(len, rows.values())), len(batches))
+            if not number % 2:
+                carrier = _Writers(cluster_for(self._writing), planned.transactional_id, batches)
+            write_engine(planned, self._writing, ignore, (TIMEOUT_MS,)).write(carrier)
         except (SinkRefused, DataLoss):
             raise
         except OncelogError:
             return False
-        self.read += what.rows or 0
+        self.read += sum(map(len, rows.values()))
         return True
 
     def _rows(self, item: OffsetRange) -> Iterator[bytes]:
@@ -108,29 +103,29 @@ class Query(Actor):
                 records = [Record(offset, now_ms(), None, value) for offset, value in enumerate(values)]
                 yield PartitionBatch(self.topic, partition, len(values), bytes(encode_batch(records)))
 
-    def _by_writers(
-        self, cluster: SparkCluster, planned: Planned, what: BatchWrite, rows: dict[int, list[bytes]]
-    ) -> None:
-        """Like ``spark/executors.py``: fence and decide, have each partition's owner write, end."""
-        with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
-            decision = open_batch(what, engine, ignore, now_ms)
-            if isinstance(decision, Skip):
-                if decision.leave_marker:
-                    close_batch(what, engine, ignore, planned.remember)
-                return
-            producer = engine.producer()
 
-        def write(partition: int) -> None:
-            with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
-                engine.join(producer)
-                engine.produce(self._batches({partition: rows[partition]}))
+class _Writers:
+    """Carries a batch as the executors do: each partition's owner appends to it, in the transaction of the driver."""
+
+    exact = False
+    failures: tuple[type[Exception], ...] = (OncelogError,)
+
+    def __init__(self, cluster: SparkCluster, transactional_id: str, batches: list[PartitionBatch]) -> None:
+        self._cluster = cluster
+        self._transactional_id = transactional_id
+        self._batches = batches
+        self.rows = sum(batch.records for batch in batches)
+
+    def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried:
+        producer = transaction.share()
+
+        def write(batch: PartitionBatch) -> None:
+            joined = self._cluster.transaction(self._transactional_id, TIMEOUT_MS)
+            joined.join(producer)
+            joined.produce([batch])
 
         with ThreadPoolExecutor(PARTITIONS) as writers:
-            reports = [writers.submit(write, partition) for partition in sorted(rows)]
-        with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
-            engine.join(producer)
-            failed = next((error for report in reports if (error := report.exception()) is not None), None)
-            if failed is not None:
-                abort(engine, failed)
-                raise failed
-            close_batch(what, engine, ignore, planned.remember)
+            reports = [writers.submit(write, batch) for batch in self._batches]
+        for report in reports:
+            report.result()
+        return Carried(self.rows, len(self._batches), 0)

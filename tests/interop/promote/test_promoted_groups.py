@@ -25,12 +25,13 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.sink.engine import BatchWrite, Outcome, commit_batch, ignore
+from oncelog.spark.sink.engine import Outcome, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
 from tests.interop.promote.test_promote import NEVER_MS, digests, promote, wait_for_leader
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
+from tests.support.sink_writes import BatchWrite, commit_batch
 from tests.unit.spark.sink.test_checkpoint import spark_writes
 
 pytestmark = pytest.mark.kafka
@@ -81,8 +82,8 @@ def spark_batch(servers: str, checkpoint: Path, number: int) -> Outcome:
     planned = plan_write(chosen, number)
     records = bytes(encode_batch([Record(0, now_ms(), None, b"batch %d" % number)]))
     what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [PartitionBatch("out", 0, 1, records)])
-    with cluster.transaction(planned.transactional_id, 60_000) as engine:
-        return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
+    engine = cluster.transaction(planned.transactional_id, 60_000)
+    return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
 
 
 def promote_to(kafka: ApacheKafka, data: Path, node: Path) -> dict[str, Any]:

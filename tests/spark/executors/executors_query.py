@@ -23,7 +23,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.functions import col, udf
 
 from oncelog.spark.executors import Written, scheduling
-from oncelog.spark.executors import carrier as executors
+from oncelog.spark.executors import write as executors_write
 from oncelog.spark.executors.barrier import Writer
 from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink.engine import Step
@@ -169,7 +169,7 @@ def say(value: object) -> None:
 
 def main() -> None:
     task = json.loads(sys.argv[1])
-    executors.DRIVER_BYTES = 0  # so that auto lets the executors write what a test can afford
+    executors_write.DRIVER_BYTES = 0  # so that auto lets the executors write what a test can afford
     scheduling.PATIENCE_S = task["slots_patience_s"]
     spark = session(
         "crash", master=task["master"], settings=QUICK_START | CLUSTER | executors_options() | task.get("settings", {})

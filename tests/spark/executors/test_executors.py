@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.streaming.query import StreamingQuery
 
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, KafkaError
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, write
@@ -297,7 +297,7 @@ def test_slots_that_another_job_holds_are_not_waited_for_without_end(
     write.
     """
     monkeypatch.setattr("oncelog.spark.executors.scheduling.PATIENCE_S", 0.5)
-    monkeypatch.setattr("oncelog.spark.executors.carrier.DRIVER_BYTES", 0)
+    monkeypatch.setattr("oncelog.spark.executors.write.DRIVER_BYTES", 0)
     create_topic(oncelog_broker.bootstrap_servers, unique_name, 2)
     with another_job(spark, tmp_path):
         with pytest.raises(ConfigError, match=r"writers is 2, but other jobs .* have left fewer than 2 slots"):
@@ -310,7 +310,7 @@ def test_transaction_timeout_above_the_brokers_is_refused_naming_both_settings(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2)
-    with pytest.raises(SinkRefused, match=r"kafka.transaction.timeout.ms is 900001, .*transaction.max.timeout.ms"):
+    with pytest.raises(KafkaError, match=r"kafka.transaction.timeout.ms is 900001, .*transaction.max.timeout.ms"):
         write_to(rows_of(spark, 5), broker, unique_name, writers="2", kafka__transaction__timeout__ms="900001")
 
 

@@ -72,10 +72,10 @@ def test_lost_answers_and_moved_leaders_neither_double_nor_disorder(three_nodes:
         ]
         for fault in made:
             stack.enter_context(fault)
-        with connected(three_nodes).transaction(ID, 60_000) as engine:
-            engine.init_producer_id()
-            engine.produce(batches(seed, trouble))
-            engine.end(commit=True)
+        engine = connected(three_nodes).transaction(ID, 60_000)
+        engine.init_producer_id()
+        engine.produce(batches(seed, trouble))
+        engine.end(commit=True)
         assert all(fault.hits for fault in made)
     wanted = [(batch.partition, number) for number, batch in enumerate(batches(seed))]
     assert visible(three_nodes) == sorted(wanted)
@@ -88,10 +88,8 @@ def test_last_batch_of_either_lane_that_is_refused_is_raised(three_nodes: oncelo
         PartitionBatch("t", number % 2, 1, bytes(encode_batch([Record(0, 1, None, b"%d" % number)])))
         for number in range(10)
     ]
-    with (
-        three_nodes.faults.answer_error("Produce", Error.INVALID_RECORD, topic="t", partition=partition, skip=4),
-        connected(three_nodes).transaction(ID, 60_000) as engine,
-    ):
+    engine = connected(three_nodes).transaction(ID, 60_000)
+    with three_nodes.faults.answer_error("Produce", Error.INVALID_RECORD, topic="t", partition=partition, skip=4):
         engine.init_producer_id()
         with pytest.raises(KafkaError) as refused:
             engine.produce(both)
@@ -105,15 +103,15 @@ def test_both_lanes_of_an_overtaken_run_end_and_leave_nothing(three_nodes: oncel
 
     def overtake(number: int) -> None:
         if number == BATCHES // 2:
-            with cluster.transaction(ID, 60_000) as newer:
-                newer.init_producer_id()
-                newer.produce(batches(1))
-                newer.end(commit=True)
+            newer = cluster.transaction(ID, 60_000)
+            newer.init_producer_id()
+            newer.produce(batches(1))
+            newer.end(commit=True)
 
-    with cluster.transaction(ID, 60_000) as zombie:
-        zombie.init_producer_id()
-        with pytest.raises(KafkaError) as refused:
-            zombie.produce(batches(2, overtake))
+    zombie = cluster.transaction(ID, 60_000)
+    zombie.init_producer_id()
+    with pytest.raises(KafkaError) as refused:
+        zombie.produce(batches(2, overtake))
     assert refused.value.error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
     wanted = [(batch.partition, number) for number, batch in enumerate(batches(1))]
     eventually(lambda: visible(three_nodes), sorted(wanted))

@@ -84,11 +84,11 @@ def test_batch_is_sent_again_as_long_as_the_option_says(oncelog_broker: RunningB
 
     def write(address: str) -> None:
         cluster = writing(address, kafka__delivery__timeout__ms="700")
-        with cluster.transaction(f"{unique_name}-id", 60_000) as engine:
-            engine.init_producer_id()
-            data = bytes(encode_batch([Record(0, 1, None, b"v")]))
-            with pytest.raises(KafkaError, match=r"did not succeed within kafka\.delivery\.timeout\.ms=700"):
-                engine.produce([PartitionBatch(unique_name, 0, 1, data)])
+        engine = cluster.transaction(f"{unique_name}-id", 60_000)
+        engine.init_producer_id()
+        data = bytes(encode_batch([Record(0, 1, None, b"v")]))
+        with pytest.raises(KafkaError, match=r"did not succeed within kafka\.delivery\.timeout\.ms=700"):
+            engine.produce([PartitionBatch(unique_name, 0, 1, data)])
 
     where_lost(oncelog_broker, PRODUCE, write)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Protocol
 
 import pytest
@@ -18,13 +17,14 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import BatchWrite, Outcome, SinkRefused, Step, commit_batch
+from oncelog.spark.sink.engine import Outcome, SinkRefused, Step
 from oncelog.spark.sink.marker import Memory, Plan, PlannedBatch, Previous
 from oncelog.spark.sink.planning import now_ms
 from oncelog.types import TopicPartition
 from tests.conformance.features import node_of_transaction_version
 from tests.conformance.nodes import Node
 from tests.spark.kafka_records import committed, create_topic, eventually, values, wait_until_settled
+from tests.support.sink_writes import BatchWrite, commit_batch
 
 
 class RunningBroker(Protocol):
@@ -75,10 +75,10 @@ class Sink:
             if step is crash:
                 raise Crash
 
-        with self.cluster().transaction(f"{self.name}-id", 60_000) as engine:
-            return commit_batch(
-                self.write_of(batch_id, rows), engine, observe, self.warnings.append, now_ms, lambda memory: None
-            )
+        engine = self.cluster().transaction(f"{self.name}-id", 60_000)
+        return commit_batch(
+            self.write_of(batch_id, rows), engine, observe, self.warnings.append, now_ms, lambda memory: None
+        )
 
     def visible(self) -> list[bytes]:
         return sorted(values(committed(self.address, self.name)))
@@ -121,7 +121,8 @@ def test_zombie_overtaken_before_it_reads_the_marker_writes_nothing(sink: Sink) 
 
     outcome = None
     # It skips where it sees its successor's marker; Apache Kafka may not show that yet, and then fences it.
-    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie, contextlib.suppress(KafkaError):
+    zombie = sink.cluster().transaction(f"{sink.name}-id", 60_000)
+    with contextlib.suppress(KafkaError):
         outcome = commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append, now_ms, lambda memory: None)
     assert outcome in (Outcome.SKIPPED, None)
     eventually(sink.visible, batch(0))
@@ -133,7 +134,8 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: S
         if reached is step:
             assert sink.commit(0) is Outcome.WRITTEN
 
-    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie, pytest.raises(KafkaError):
+    zombie = sink.cluster().transaction(f"{sink.name}-id", 60_000)
+    with pytest.raises(KafkaError):
         commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append, now_ms, lambda memory: None)
     eventually(sink.visible, batch(0))
 
@@ -161,19 +163,16 @@ def test_executor_that_begins_to_write_after_the_abort_is_refused_and_leaves_not
     """Below version 2 EndTxn leaves the epoch as it was."""
     sink = Sink(node_of_any_version, unique_name)
     cluster, transactional_id = sink.cluster(), f"{sink.name}-id"
-    with ExitStack() as stack:
-        driver, other, late, end = (
-            stack.enter_context(cluster.transaction(transactional_id, 60_000)) for _ in range(4)
-        )
-        driver.init_producer_id()
-        for joined in (other, late, end):
-            joined.join(driver.producer())
-        of_other, of_late = ([one for one in sink.write_of(0).batches if one.partition == n] for n in (0, 1))
-        if another_has_written:
-            other.produce(of_other)
-        end.end(commit=False)
-        with pytest.raises(KafkaError) as refused:
-            late.produce(of_late)
+    driver, other, late, end = (cluster.transaction(transactional_id, 60_000) for _ in range(4))
+    driver.init_producer_id()
+    for joined in (other, late, end):
+        joined.join(driver.producer())
+    of_other, of_late = ([one for one in sink.write_of(0).batches if one.partition == n] for n in (0, 1))
+    if another_has_written:
+        other.produce(of_other)
+    end.end(commit=False)
+    with pytest.raises(KafkaError) as refused:
+        late.produce(of_late)
     assert refused.value.error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
     wait_until_settled(sink.address, sink.name)
     assert sink.visible() == []
@@ -197,10 +196,10 @@ def test_replay_of_another_size_is_skipped_with_a_warning(sink: Sink) -> None:
 
 def test_marker_is_found_wherever_the_group_holds_it(sink: Sink) -> None:
     sink.commit(0)
-    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as engine:
-        here = TopicPartition(sink.name, 0)
-        assert list(engine.committed_offsets(here)) == [here]
-        assert list(engine.committed_offsets(TopicPartition(sink.name, 1))) == [here]
+    engine = sink.cluster().transaction(f"{sink.name}-id", 60_000)
+    here = TopicPartition(sink.name, 0)
+    assert list(engine.committed_offsets(here)) == [here]
+    assert list(engine.committed_offsets(TopicPartition(sink.name, 1))) == [here]
 
 
 def test_cluster_tells_its_id_and_how_long_it_keeps_markers(sink: Sink) -> None:

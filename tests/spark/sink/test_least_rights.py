@@ -18,11 +18,12 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import OffsetRange, PartitionBatch
 from oncelog.spark.options import parse_sink_options, parse_source_options
-from oncelog.spark.sink.engine import BatchWrite, Outcome, SinkRefused, commit_batch, ignore
+from oncelog.spark.sink.engine import Outcome, SinkRefused, ignore
 from oncelog.spark.sink.planning import begin_micro_batch, now_ms, plan_write
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.security.sides import PASSWORD, Rule, Side, kafka_side, oncelog_side
 from tests.spark.kafka_records import committed, create_topic, eventually, values
+from tests.support.sink_writes import BatchWrite, commit_batch
 from tests.unit.spark.sink.test_checkpoint import spark_writes
 
 LITTLE = {"offset.metadata.max.bytes": "300"}
@@ -60,8 +61,8 @@ def write(side: Side, topic: str, checkpoint: Path, after_ms: int = 0, **given: 
     planned = plan_write(chosen, 0)
     batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"v")])))
     what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])
-    with cluster.transaction(planned.transactional_id, 60_000) as engine:
-        return commit_batch(what, engine, ignore, lambda text: None, lambda: now_ms() + after_ms, planned.remember)
+    engine = cluster.transaction(planned.transactional_id, 60_000)
+    return commit_batch(what, engine, ignore, lambda text: None, lambda: now_ms() + after_ms, planned.remember)
 
 
 def new_query(folder: Path) -> Path:

@@ -29,11 +29,12 @@ from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
-from oncelog.spark.sink.engine import BatchWrite, Outcome, SinkRefused, Step, commit_batch, ignore
+from oncelog.spark.sink.engine import Outcome, SinkRefused, Step, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
 from tests.spark.crash_query import run_to_the_end, worker_was_late
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
+from tests.support.sink_writes import BatchWrite, commit_batch
 from tests.unit.spark.sink.test_checkpoint import spark_writes
 
 
@@ -480,8 +481,8 @@ def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an
         planned = plan_write(chosen, batch_id)
         batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"%d" % batch_id)])))
         what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])
-        with cluster_for(chosen).transaction(planned.transactional_id, 60_000) as engine:
-            return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
+        engine = cluster_for(chosen).transaction(planned.transactional_id, 60_000)
+        return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
 
     for number in (0, 1):
         spark_writes(tmp_path, number, at_ms=now_ms(), ended=number == 0)
@@ -519,8 +520,8 @@ def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_
         planned = plan_write(chosen, 1)
         batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"again")])))
         what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])
-        with cluster_for(chosen).transaction(planned.transactional_id, 60_000) as engine:
-            return commit_batch(what, engine, observe, lambda text: None, now_ms, planned.remember)
+        engine = cluster_for(chosen).transaction(planned.transactional_id, 60_000)
+        return commit_batch(what, engine, observe, lambda text: None, now_ms, planned.remember)
 
     with pytest.raises(Killed):
         write(kill)

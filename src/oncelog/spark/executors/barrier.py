@@ -27,8 +27,9 @@ from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch, final
 from oncelog.spark.kafka.prefetch import run_ahead
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.sink.engine import BatchCounter, Observer, Step, observed
+from oncelog.spark.sink.engine import Observer, Step
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
+from oncelog.spark.sink.topic_transaction import BatchCounter, observed
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import ProducerIdAndEpoch
 
@@ -135,17 +136,20 @@ class Writer:
         began = time.monotonic()
         sent = BatchCounter()
         refusal = ""
-        with cluster_for(self.options).transaction(self.transactional_id, self.timeout_ms) as engine:
-            engine.join(self.producer)
-            try:
-                with closing(run_ahead(rows, wait=True)) as ahead:
-                    engine.produce(observed(sent.count(batches_of(ahead)), 1, self.batch_id, self.observe))
-                self.observe(Step.PRODUCED, self.batch_id)
-            except OncelogError as error:
-                if not final(error):
-                    raise
-                refusal = str(error)
+        transaction = cluster_for(self.options).transaction(self.transactional_id, self.timeout_ms)
+        transaction.join(self.producer)
+        try:
+            with closing(run_ahead(rows, wait=True)) as ahead:
+                transaction.produce(observed(sent.count(batches_of(ahead)), 1, self._reached))
+            self._reached(Step.PRODUCED)
+        except OncelogError as error:
+            if not final(error):
+                raise
+            refusal = str(error)
         return Report(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
+
+    def _reached(self, step: Step) -> None:
+        self.observe(step, self.batch_id)
 
 
 def batches_of(rows: Rows) -> Iterator[PartitionBatch]:

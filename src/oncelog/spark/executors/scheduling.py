@@ -1,7 +1,8 @@
 """Deals with Spark's scheduler for the executors' path: slots for the writers, and whether a stage has run again.
 
-Called by :mod:`oncelog.spark.executors.carrier`. Either all tasks of a barrier stage start at once or none does, and
-Spark waits forever if the cluster has become too small or other jobs hold the slots: :func:`enough_slots` does not.
+Called by :mod:`oncelog.spark.executors.write` and its carrier. Either all tasks of a barrier stage start at once or
+none does, and Spark waits forever if the cluster has become too small or other jobs hold the slots:
+:func:`enough_slots` does not.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ the client; :mod:`oncelog.spark.kafka.connections` keeps one client for each set
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from oncelog.client.core.structs import OffsetAndMetadata
@@ -96,7 +95,7 @@ class PartitionBatch(NamedTuple):
     data: Buffer
 
 
-class TransactionEngine(Protocol):
+class ProducerTransaction(Protocol):
     """The broker, as seen by one transactional id and the consumer group of the same name.
 
     Each call returns when the broker has answered, repeats retriable errors, and raises OncelogError for others.
@@ -191,8 +190,8 @@ class Cluster(Protocol):
 
     def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> PartitionFetcher: ...
 
-    def transaction(self, transactional_id: str, timeout_ms: int) -> AbstractContextManager[TransactionEngine]:
-        """The engine of one transactional id, on its own connections."""
+    def transaction(self, transactional_id: str, timeout_ms: int) -> ProducerTransaction:
+        """A transaction of this id, not begun yet; contacts no broker."""
         ...
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
@@ -270,9 +269,8 @@ class KafkaCluster:
     def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> KafkaFetcher:
         return KafkaFetcher(self, item, isolation)
 
-    @contextmanager
-    def transaction(self, transactional_id: str, timeout_ms: int) -> Iterator[KafkaTransaction]:
-        yield KafkaTransaction(self, transactional_id, timeout_ms)
+    def transaction(self, transactional_id: str, timeout_ms: int) -> KafkaTransaction:
+        return KafkaTransaction(self, transactional_id, timeout_ms)
 
 
 def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> PartitionData:

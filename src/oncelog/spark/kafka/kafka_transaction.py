@@ -1,6 +1,6 @@
 """The steps of one transaction against a Kafka cluster, each a blocking call.
 
-Implements :class:`oncelog.spark.kafka.interface.TransactionEngine` on the client's transactions of ready batches
+Implements :class:`oncelog.spark.kafka.interface.ProducerTransaction` on the client's transactions of ready batches
 (:mod:`oncelog.client.aio.transactions.batch_transaction`), and says which permission is missing, or what else a user
 can do.
 """

@@ -13,8 +13,19 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
-from oncelog.spark.sink.engine import decide_by_offsets, newest_marker
-from oncelog.spark.sink.marker import WAY_BACK, Marker, Memory, Plan, PlannedBatch, Previous, Refuse, Skip, Write
+from oncelog.spark.sink.marker import (
+    WAY_BACK,
+    Marker,
+    Memory,
+    Plan,
+    PlannedBatch,
+    Previous,
+    Refuse,
+    Skip,
+    Write,
+    decide,
+)
+from oncelog.spark.sink.topic_transaction import found_in, newest_marker
 from oncelog.types import TopicPartition
 
 
@@ -127,7 +138,7 @@ def diagnose(
     repeats = last is not None and (ended is None or ended < last.batch_id)
     marker = newest_marker(log.offsets)
     plan = _next_plan(checkpoint, group, log, now_ms, last, repeats, on_missing)
-    decision = decide_by_offsets(plan, log.offsets, now_ms)
+    decision = decide(plan, found_in(log.offsets), now_ms)
     verdict = {Write: "write", Skip: "skip", Refuse: "refuse"}[type(decision)]
     reason = decision.reason
     if not repeats and isinstance(decision, Refuse) and marker is not None and marker.batch_id >= plan.number:

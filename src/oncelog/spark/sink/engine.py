@@ -1,27 +1,30 @@
-"""Writes one micro-batch to the broker exactly once: the steps of its transaction.
+"""Writes one batch exactly once: the only way from a batch to a destination.
 
-Called by the sink's ``commit()`` on the driver (:mod:`oncelog.spark.sink.writers`) and, without Spark, by tests. No
-I/O: the broker is behind :class:`TransactionEngine`. :mod:`oncelog.spark.sink.marker` interprets markers. Invariants:
+Called with each batch by ``format("oncelog")`` (:mod:`oncelog.spark.sink.writers`), and by ``for_each_batch`` and
+``write`` (:mod:`oncelog.spark.executors.write`). No I/O: the destination is behind :class:`Transaction`, and who brings
+the records is behind :class:`Carrier`. What differs between destinations and between carriers is in these two alone.
 
-- The marker (which plan of which batch, committed as a consumer group's offset) is in the same transaction as the
-  records, so either both are visible or neither is.
-- The marker is read only after InitProducerId has ended a dead run's transaction and fenced any process that might
-  still be writing: what it says then stays true.
-- A failed or unknown commit raises. Spark repeats the batch, and the next run's steps 2 and 3 find out what happened.
+A batch is identified by its query, its number and a fingerprint of its plan (:class:`~oncelog.spark.sink.marker.Plan`).
+The destination remembers the last one that it took (:class:`~oncelog.spark.sink.marker.Marker`), and
+:func:`~oncelog.spark.sink.marker.decide` compares the two: write, skip or refuse. Invariants:
+
+- The marker is in the same transaction as the records, so either both are visible or neither is.
+- The marker is read only after :meth:`Transaction.begin` has ended a dead run's transaction and fenced any process that
+  might still be writing: what it says then stays true.
+- A failed or unknown commit raises. Spark repeats the batch, and the next run's first two steps find out what happened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
-from oncelog.spark.kafka.interface import PartitionBatch, TransactionEngine
+from oncelog.errors import OncelogError
 from oncelog.spark.sink.marker import (
     Decision,
+    Found,
     Marker,
     Memory,
     NamedWrite,
@@ -31,13 +34,11 @@ from oncelog.spark.sink.marker import (
     Write,
     could_have_expired,
     decide,
-    decide_overwritten,
 )
-from oncelog.types import TopicPartition
 
 
 class Step(Enum):
-    """Points between two requests, in order: where a crash leaves the broker in a different state."""
+    """Points between two requests, in order: where a crash leaves the destination in a different state."""
 
     STARTED = "started"
     FENCED = "fenced"
@@ -59,31 +60,75 @@ def ignore(step: Step, batch_id: int | None) -> None:
 Clock: TypeAlias = Callable[[], int]
 """Milliseconds since 1970."""
 
+Reached: TypeAlias = Callable[[Step], None]
+"""Tells the observer of a batch that a step has been reached."""
+
 
 class SinkRefused(OncelogError):
     """The batch cannot be written without breaking the guarantee; the text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchWrite:
-    """One micro-batch, ready to be written; picklable without its batches.
+class Transaction(Protocol):
+    """A transaction of the destination. Each call returns when the destination has answered, or raises OncelogError.
 
-    :param plan: None for a batch write without an id: it is atomic, but a repeat writes again.
-    :param marker_partition: where the marker is committed; not used without a plan.
-    :param rows: None until they are counted.
-    :param batches: the record batches in task order; may be read only once.
-    :param count: the number of batches.
+    :func:`~oncelog.spark.sink.marker.decide` is about what :meth:`remembered` finds. A carrier that needs more than
+    this protocol, such as a way to add records, is written for the class that has it.
     """
 
-    plan: Plan | NamedWrite | None
-    marker_partition: TopicPartition
-    rows: int | None = None
-    count: int = 0
-    batches: Iterable[PartitionBatch] = ()
+    def begin(self) -> None:
+        """Abort what an earlier run has left open, and fence that run: it can neither write nor commit from now on."""
+        ...
+
+    def remembered(self) -> Found:
+        """The marker that the destination holds; called after :meth:`begin`."""
+        ...
+
+    def remember(self, marker: Marker) -> None:
+        """Add the marker to the transaction."""
+        ...
+
+    def end(self, *, commit: bool) -> None:
+        """Commit or abort, repeated until the outcome is known; without effect if nothing was added."""
+        ...
+
+
+class Carried(NamedTuple):
+    """What a carrier has added to a transaction."""
+
+    rows: int
+    batches: int
+    size_bytes: int
+
+
+class Again(NamedTuple):
+    """The transaction is lost, and the whole of it can be repeated; the reason is for a warning."""
+
+    reason: str
+
+
+AnyTransaction = TypeVar("AnyTransaction", bound=Transaction)
+Carries = TypeVar("Carries", bound=Transaction, contravariant=True)
+
+
+class Carrier(Protocol[Carries]):
+    """Brings the records of one batch into a transaction that has begun, from one process or from many."""
 
     @property
-    def batch_id(self) -> int | None:
-        return self.plan.number if self.plan is not None else None
+    def rows(self) -> int:
+        """The batch's rows; an estimate unless :attr:`exact`."""
+        ...
+
+    @property
+    def exact(self) -> bool: ...
+
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """What :meth:`carry` raises if the transaction is to be aborted."""
+        ...
+
+    def carry(self, transaction: Carries, reached: Reached) -> Carried | Again:
+        """Add all records, and return when the destination has acknowledged them."""
+        ...
 
 
 class Outcome(Enum):
@@ -91,176 +136,140 @@ class Outcome(Enum):
     SKIPPED = "skipped"
 
 
-Remember: TypeAlias = Callable[[Memory], None]
-"""Stores in the checkpoint where the batch is written."""
+NOTHING = Carried(0, 0, 0)
 
 
-def commit_batch(
-    write: BatchWrite,
-    engine: TransactionEngine,
-    observe: Observer,
-    warn: Callable[[str], None],
-    now_ms: Clock,
-    remember: Remember,
-) -> Outcome:
-    """Write the batch in one transaction, unless its marker says it is written. Raises OncelogError if it may not be
-    in.
+class Result(NamedTuple):
+    outcome: Outcome
+    carried: Carried = NOTHING
 
-    Any exception before EndTxn is followed by an abort, so that readers need not wait for the timeout.
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the engine is told, and tells.
+
+    :param remember: stores in the checkpoint where the batch is written; before anything can commit.
     """
-    decision = open_batch(write, engine, observe, now_ms)
-    if decision.warning:
-        warn(decision.warning)
-    if isinstance(decision, Skip):
-        if decision.leave_marker:
-            close_batch(write, engine, observe, remember, skipped=True)
-        return Outcome.SKIPPED
-    if write.plan is None and write.count == 0:
-        return Outcome.WRITTEN
-    try:
-        engine.produce(observed(write.batches, write.count, write.batch_id, observe))
-        observe(Step.PRODUCED, write.batch_id)
-    except OncelogError as error:
-        abort(engine, error)
-        raise
-    close_batch(write, engine, observe, remember)
-    return Outcome.WRITTEN
+
+    observe: Observer
+    warn: Callable[[str], None]
+    now_ms: Clock
+    remember: Callable[[Memory], None]
 
 
-def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, now_ms: Clock) -> Write | Skip:
-    """Fence, read the marker after that, and decide. Uses everything in ``write`` except the batches.
+class WriteEngine(Generic[AnyTransaction]):
+    """Writes the batch of one plan.
 
-    Raises SinkRefused if neither writing nor skipping is right.
+    :param plan: None for a batch write without an id: it is atomic, but a repeat writes again.
     """
-    observe(Step.STARTED, write.batch_id)
-    engine.init_producer_id()
-    observe(Step.FENCED, write.batch_id)
-    decision: Decision = Write("a write without an id")
-    if write.plan is not None:
-        offsets = engine.committed_offsets(write.marker_partition)
-        # The clock is read after the marker: however long the process was suspended, no marker expires unnoticed
-        decision = decide_by_offsets(write.plan, offsets, now_ms(), write.rows)
-    if isinstance(decision, Refuse):
-        raise SinkRefused(decision.reason)
-    observe(Step.MARKER_READ, write.batch_id)
-    return decision
 
+    def __init__(self, plan: Plan | NamedWrite | None, transaction: AnyTransaction, surroundings: Surroundings) -> None:
+        self._plan = plan
+        self._transaction = transaction
+        self._surroundings = surroundings
+        self._batch_id = None if plan is None else plan.number
 
-def keep_proof(write: BatchWrite, engine: TransactionEngine, now_ms: Clock, remember: Remember) -> None:
-    """Before the batch's rows are computed: if no marker proves that it is not written, leave one of the batch before.
+    def write(self, carrier: Carrier[AnyTransaction]) -> Result:
+        """Write the batch in one transaction, unless its marker says it is written.
 
-    Without it only the plan's age would, for as long as markers live, and nobody may say how long that is. Does nothing
-    if that is known, or the batch before was planned a moment ago, or a marker or the user decides.
-    """
-    plan = write.plan
-    if not isinstance(plan, Plan) or plan.retention_ms is not None:
-        return
-    last = plan.previous.batch if plan.previous is not None else None
-    if last is not None and not could_have_expired(last.planned_at_ms, now_ms(), None):
-        return
-    engine.init_producer_id()
-    if engine.committed_offsets(write.marker_partition):
-        return
-    decision = decide(plan, None, now_ms())
-    if not isinstance(decision, Write) or decision.warning:
-        return
-    try:
-        memory = plan.memory(skipped=False)
-        if memory != plan.remembered:
-            remember(memory)
-        _add_marker(engine, write.marker_partition, Marker.before(plan))
-    except OncelogError as error:
-        abort(engine, error)
-        raise
-    engine.end(commit=True)
-
-
-def decide_by_offsets(
-    plan: Plan | NamedWrite, offsets: Mapping[TopicPartition, OffsetAndMetadata], now_ms: int, rows: int | None = None
-) -> Decision:
-    """Decide about the batch, from all offsets of the marker's group."""
-    marker = newest_marker(offsets)
-    if marker is None and offsets:
-        found = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))
-        return decide_overwritten(plan, found)
-    return decide(plan, marker, now_ms, rows)
-
-
-def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
-    """The group's newest marker: if the option ``markerTopic`` has changed, an older one stays behind."""
-    decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
-    return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
-
-
-def close_batch(
-    write: BatchWrite, engine: TransactionEngine, observe: Observer, remember: Remember, *, skipped: bool = False
-) -> None:
-    """Add the marker to the produced records and end the transaction. Uses everything in ``write`` except the batches.
-
-    The checkpoint's memory is stored before anything can commit.
-
-    :param skipped: the batch is taken as written, and no record was produced.
-    """
-    plan = write.plan
-    try:
-        if plan is not None:
-            if write.rows is None:
-                raise InvariantError(f"the rows of batch {write.batch_id} were not counted")
-            if isinstance(plan, Plan):
-                memory = plan.memory(skipped=skipped)
-                if memory != plan.remembered:
-                    remember(memory)
-            _add_marker(engine, write.marker_partition, Marker.of(plan, write.rows))
-        observe(Step.MARKER_ADDED, write.batch_id)
-    except OncelogError as error:
-        abort(engine, error)
-        raise
-    engine.end(commit=True)
-    observe(Step.COMMITTED, write.batch_id)
-
-
-def _add_marker(engine: TransactionEngine, partition: TopicPartition, marker: Marker) -> None:
-    """Add the marker as an offset; without the plan's offsets if a broker allows less metadata than usual."""
-    short = replace(marker, offsets="").encode()
-    for text in dict.fromkeys((marker.encode(), short)):
-        try:
-            return engine.add_offset(partition, max(marker.batch_id, 0), text)
-        except KafkaError as error:
-            if error.error is not Error.OFFSET_METADATA_TOO_LARGE:
+        Raises OncelogError, or what the carrier raises, if the batch may not be in. Any such error before the commit is
+        followed by an abort, so that readers need not wait for a timeout.
+        """
+        while True:
+            decision = self._open(carrier.rows if carrier.exact else None)
+            if decision.warning:
+                self._surroundings.warn(decision.warning)
+            if isinstance(decision, Skip):
+                if decision.leave_marker:
+                    self._close(carrier.rows, skipped=True)
+                return Result(Outcome.SKIPPED)
+            try:
+                carried = carrier.carry(self._transaction, self._reached)
+            except carrier.failures as error:
+                self._abort(error)
                 raise
-    raise SinkRefused(
-        f"The marker of batch {marker.batch_id} has {len(short)} bytes, more than the broker's "
-        "offset.metadata.max.bytes allows: raise it (4096 unless set)"
-    )
+            if isinstance(carried, Again):
+                self._surroundings.warn(carried.reason)
+                continue
+            if self._plan is not None or carried.batches:
+                self._close(carried.rows)
+            return Result(Outcome.WRITTEN, carried)
 
+    def keep_proof(self) -> None:
+        """Before the batch's rows are computed: if no marker proves that it is not written, leave one of the batch
+        before.
 
-def observed(
-    batches: Iterable[PartitionBatch], count: int, batch_id: int | None, observe: Observer
-) -> Iterator[PartitionBatch]:
-    """The batches; the observer is called when half of them were taken: then all but the last window is under way."""
-    for number, batch in enumerate(batches, start=1):
-        yield batch
-        if number == (count + 1) // 2:
-            observe(Step.HALF_PRODUCED, batch_id)
+        Without it only the plan's age would, for as long as markers live, and nobody may say how long that is. Does
+        nothing if that is known, or the batch before was planned a moment ago, or a marker or the user decides.
+        """
+        plan, surroundings = self._plan, self._surroundings
+        if not isinstance(plan, Plan) or plan.retention_ms is not None:
+            return
+        last = plan.previous.batch if plan.previous is not None else None
+        if last is not None and not could_have_expired(last.planned_at_ms, surroundings.now_ms(), None):
+            return
+        self._transaction.begin()
+        if self._transaction.remembered() is not None:
+            return
+        decision = decide(plan, None, surroundings.now_ms())
+        if not isinstance(decision, Write) or decision.warning:
+            return
+        try:
+            self._keep_memory(plan, skipped=False)
+            self._transaction.remember(Marker.before(plan))
+        except OncelogError as error:
+            self._abort(error)
+            raise
+        self._transaction.end(commit=True)
 
+    def _reached(self, step: Step) -> None:
+        self._surroundings.observe(step, self._batch_id)
 
-class BatchCounter:
-    """Counts the batches that pass through."""
+    def _open(self, rows: int | None) -> Write | Skip:
+        """Fence, read the marker after that, and decide. Raises SinkRefused if neither writing nor skipping is right.
 
-    def __init__(self) -> None:
-        self.rows = self.batches = self.size_bytes = 0
+        :param rows: None if they are not counted yet.
+        """
+        self._reached(Step.STARTED)
+        self._transaction.begin()
+        self._reached(Step.FENCED)
+        decision: Decision = Write("a write without an id")
+        if self._plan is not None:
+            found = self._transaction.remembered()
+            # The clock is read after the marker: however long the process was suspended, no marker expires unnoticed
+            decision = decide(self._plan, found, self._surroundings.now_ms(), rows)
+        if isinstance(decision, Refuse):
+            raise SinkRefused(decision.reason)
+        self._reached(Step.MARKER_READ)
+        return decision
 
-    def count(self, batches: Iterable[PartitionBatch]) -> Iterator[PartitionBatch]:
-        for batch in batches:
-            self.rows += batch.records
-            self.batches += 1
-            self.size_bytes += len(batch.data)
-            yield batch
+    def _close(self, rows: int, *, skipped: bool = False) -> None:
+        """Add the marker to what was carried, and commit.
 
+        :param skipped: the batch is taken as written, and no record was added.
+        """
+        try:
+            if self._plan is not None:
+                if isinstance(self._plan, Plan):
+                    self._keep_memory(self._plan, skipped=skipped)
+                self._transaction.remember(Marker.of(self._plan, rows))
+            self._reached(Step.MARKER_ADDED)
+        except OncelogError as error:
+            self._abort(error)
+            raise
+        self._transaction.end(commit=True)
+        self._reached(Step.COMMITTED)
 
-def abort(engine: TransactionEngine, cause: BaseException) -> None:
-    """Abort the transaction; a failure to do so is noted on ``cause``."""
-    try:
-        engine.end(commit=False)
-    except OncelogError as error:
-        cause.add_note(f"The transaction could not be aborted either ({error}); the broker does it after its timeout.")
+    def _keep_memory(self, plan: Plan, *, skipped: bool) -> None:
+        memory = plan.memory(skipped=skipped)
+        if memory != plan.remembered:
+            self._surroundings.remember(memory)
+
+    def _abort(self, cause: Exception) -> None:
+        """Abort the transaction; a failure to do so is noted on ``cause``."""
+        try:
+            self._transaction.end(commit=False)
+        except OncelogError as error:
+            cause.add_note(
+                f"The transaction could not be aborted either ({error}); the destination does it after its timeout."
+            )

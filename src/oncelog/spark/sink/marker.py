@@ -1,8 +1,8 @@
 """Decides from marker and checkpoint whether a micro-batch is to be written, skipped, or refused because it is unknown.
 
-Pure. Called after fencing by whichever process is about to write: ``commit()`` on the driver
-(:mod:`oncelog.spark.sink.engine`) or the first task of the executors. The driver collects the :class:`Plan`
-(:mod:`oncelog.spark.sink.checkpoint`), which can be pickled; the process that fenced reads the marker.
+Pure. Called by the write engine (:mod:`oncelog.spark.sink.engine`) on the driver, for batches that the driver carries
+and for those that executors carry, after it has fenced earlier runs. The :class:`Plan` comes from the checkpoint
+(:mod:`oncelog.spark.sink.checkpoint`), the :class:`Marker` from the destination.
 
 A marker does not identify "batch N" but "this plan of batch N, into this destination". The plan of a batch is the file
 ``offsets/<N>`` of the checkpoint: written before the batch runs and never again, so a proper restart repeats it byte
@@ -237,12 +237,29 @@ class Refuse:
 Decision: TypeAlias = Write | Skip | Refuse
 
 
-def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: int | None = None) -> Decision:
-    """Decide about the batch of ``plan``, with ``marker`` read from its group after fencing.
+@dataclass(frozen=True, slots=True)
+class Overwritten:
+    """Where the marker belongs is what other clients have put there, and no marker.
+
+    :param found: what it is, for messages.
+    """
+
+    found: str
+
+
+Found: TypeAlias = Marker | Overwritten | None
+"""What a destination remembers; None if it remembers nothing."""
+
+
+def decide(plan: Plan | NamedWrite, found: Found, now_ms: int, rows: int | None = None) -> Decision:
+    """Decide about the batch of ``plan``, with what the destination remembers, read after fencing.
 
     :param now_ms: the clock of the deciding process.
     :param rows: the batch's rows, if they are counted already.
     """
+    if isinstance(found, Overwritten):
+        return _decide_overwritten(plan, found.found)
+    marker = found
     if isinstance(plan, NamedWrite):
         return _decide_named(plan, marker, rows)
     if marker is None:
@@ -268,11 +285,8 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
 _LOOK = "look at what the destination holds, then set onMissingMarker to write (it is not there) or skip (it is)"
 
 
-def decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
-    """Decide if the marker's group holds other clients' offsets and no marker: nothing says what is written.
-
-    :param offsets: the offsets found, for messages.
-    """
+def _decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
+    """The marker's group holds other clients' offsets and no marker: nothing says what is written."""
     batch = (
         f"batchId {plan.number} of {plan.name}"
         if isinstance(plan, NamedWrite)

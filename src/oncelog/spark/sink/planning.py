@@ -7,17 +7,22 @@ micro-batches with this code.
 from __future__ import annotations
 
 import functools
+import logging
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
-from oncelog.spark.sink.engine import BatchWrite, Remember, keep_proof
+from oncelog.spark.sink.engine import Observer, Surroundings, WriteEngine, ignore
 from oncelog.spark.sink.marker import Memory, NamedWrite, Plan
+from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
+
+logger = logging.getLogger(__name__)
 
 QUERY_ID = "sql.streaming.queryId"
 BATCH_ID = "streaming.sql.batchId"
@@ -35,7 +40,11 @@ class Planned:
 
     plan: Plan | NamedWrite | None
     transactional_id: str
-    remember: Remember
+    remember: Callable[[Memory], None]
+
+    @property
+    def batch_id(self) -> int | None:
+        return None if self.plan is None else self.plan.number
 
 
 @functools.cache
@@ -88,8 +97,24 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
     if number is None:
         return
     planned = plan_write(options, number, siblings)
-    with cluster.transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
-        keep_proof(BatchWrite(planned.plan, options.marker_partition), engine, now_ms, planned.remember)
+    write_engine(planned, options, ignore).keep_proof()
+
+
+def write_engine(
+    planned: Planned, options: SinkOptions, observe: Observer, timeouts_ms: Sequence[int] = ()
+) -> WriteEngine[TopicTransaction]:
+    """The engine for a planned write into topics; contacts no broker yet.
+
+    :param timeouts_ms: the transaction timeouts to try; empty for the one in the options.
+    """
+
+    def with_timeout(timeout_ms: int) -> ProducerTransaction:
+        return cluster_for(options).transaction(planned.transactional_id, timeout_ms)
+
+    transaction = TopicTransaction(
+        with_timeout, timeouts_ms or (options.transaction_timeout_ms,), options.marker_partition
+    )
+    return WriteEngine(planned.plan, transaction, Surroundings(observe, logger.warning, now_ms, planned.remember))
 
 
 def _group_of(options: SinkOptions, checkpoint: Checkpoint) -> str:

@@ -7,7 +7,6 @@ has no effect. The steps inside ``commit()`` are in :mod:`oncelog.spark.sink.eng
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -21,13 +20,20 @@ from oncelog.errors import ConfigError, InvariantError
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.sink.engine import BatchWrite, Observer, SinkRefused, commit_batch
-from oncelog.spark.sink.planning import BATCH_ID, QUERY_ID, begin_micro_batch, checkpoint_at, now_ms, plan_write
+from oncelog.spark.sink.engine import Observer, SinkRefused
+from oncelog.spark.sink.planning import (
+    BATCH_ID,
+    QUERY_ID,
+    begin_micro_batch,
+    checkpoint_at,
+    now_ms,
+    plan_write,
+    write_engine,
+)
 from oncelog.spark.sink.rows import Encoding, SinkColumns, TaskEncoder
+from oncelog.spark.sink.topic_transaction import DriverCarrier
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +127,12 @@ def commit_outputs(
     # A query with format has one sink; a micro-batch without it is that of for_each_batch over Spark Connect
     siblings = None if options.micro_batch is not None else ()
     planned = plan_write(options, batch_id, siblings)
-    write = BatchWrite(
-        planned.plan,
-        options.marker_partition,
+    carrier = DriverCarrier(
+        chain.from_iterable(output.batches for output in outputs),
         rows=sum(output.rows for output in outputs),
         count=sum(len(output.batches) for output in outputs),
-        batches=chain.from_iterable(output.batches for output in outputs),
     )
-    with cluster_for(options).transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
-        commit_batch(write, engine, observe, logger.warning, now_ms, planned.remember)
+    write_engine(planned, options, observe).write(carrier)
 
 
 def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]:

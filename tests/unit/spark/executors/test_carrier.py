@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError
-from oncelog.spark.executors import carrier as executors
-from oncelog.spark.executors import scheduling
+from oncelog.spark.executors import carrier, scheduling
 from oncelog.spark.executors.barrier import Report
 from oncelog.spark.executors.carrier import check_reports, timeouts_ms
 from oncelog.spark.executors.scheduling import choose_writers
@@ -83,7 +81,7 @@ def test_timeout_of_the_user_is_the_only_one_tried() -> None:
 def test_write_that_takes_half_of_its_timeout_is_warned_of_with_the_setting(
     caplog: pytest.LogCaptureFixture, seconds: float, warns: bool
 ) -> None:
-    executors._warn_of_timeout(seconds, 60_000)
+    carrier._warn_of_timeout(seconds, 60_000)
     assert (
         "raise kafka.transaction.timeout.ms (at most the broker's transaction.max.timeout.ms)" in caplog.text
     ) == warns
@@ -124,18 +122,3 @@ def test_dynamic_allocation_leaves_it_to_the_driver_or_is_refused(four_slots: No
     assert choose_writers(context, 0, 9) == 0
     with pytest.raises(ConfigError, match=r"spark.dynamicAllocation.enabled is true"):
         choose_writers(context, 2, 9)
-
-
-def test_session_for_shuffled_batches_is_found_by_queries_that_look_for_it_at_the_same_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Raced(dict[str, Any]):
-        """Another query's thread clears the table as soon as something is put into it, to put its own there."""
-
-        def __setitem__(self, application: str, session: Any) -> None:
-            super().__setitem__(application, session)
-            self.clear()
-
-    monkeypatch.setattr(executors, "_plain", Raced())
-    made = Mock()
-    assert executors._plain_session(made) is made.newSession.return_value

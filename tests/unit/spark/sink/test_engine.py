@@ -11,19 +11,11 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import (
-    BatchWrite,
-    Observer,
-    Outcome,
-    SinkRefused,
-    Step,
-    commit_batch,
-    ignore,
-    keep_proof,
-    newest_marker,
-)
+from oncelog.spark.sink.engine import Observer, Outcome, SinkRefused, Step, ignore
 from oncelog.spark.sink.marker import Marker, MarkerTopic, Memory, NamedWrite, Plan, PlannedBatch, Previous
+from oncelog.spark.sink.topic_transaction import newest_marker
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
+from tests.support.sink_writes import BatchWrite, commit_batch, keep_proof
 
 NOW = 1_800_000_000_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 
 import pytest
 from pyspark.sql.datasource import InputPartition
@@ -11,7 +10,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.records.batch import BatchHeader
-from oncelog.spark.kafka.interface import ClusterFacts, LogEnd, OffsetRange, PartitionFetcher, TransactionEngine
+from oncelog.spark.kafka.interface import ClusterFacts, LogEnd, OffsetRange, PartitionFetcher, ProducerTransaction
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
 from oncelog.spark.source.planned_offsets import DataLoss, Json, Place
 from oncelog.spark.source.stream import MISSING_TOPIC_KEPT_S, PARTITIONS_KEPT_S, StreamReader
@@ -112,7 +111,7 @@ class FakeCluster:
     def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> PartitionFetcher:
         raise AssertionError("planning reads nothing")
 
-    def transaction(self, transactional_id: str, timeout_ms: int) -> AbstractContextManager[TransactionEngine]:
+    def transaction(self, transactional_id: str, timeout_ms: int) -> ProducerTransaction:
         raise AssertionError("reading writes nothing")
 
 

@@ -1,0 +1,152 @@
+"""Encodes the rows of a batch in plain tasks, and shuffles the record batches to the writers that own their partitions.
+
+Called by :mod:`oncelog.spark.executors.write`, before the transaction begins: so only the write itself must fit into
+the transaction's timeout, and bad rows fail before it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+from oncelog.spark.executors.barrier import ENCODED, Encoder
+from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.sink.rows import Encoding
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_ARROW_BYTES = 8 << 20
+
+
+class Repeated(Exception):
+    """Spark has recomputed a part of the batch, which is right only if the rows come out the same each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """The record batches of a batch, each with the writer that owns its partition.
+
+    :param encoded: rows of :data:`oncelog.spark.executors.barrier.ENCODED`.
+    :param tag: the tag of the jobs that made them.
+    :param runs: how many tasks made them.
+    :param estimated_rows: how many rows they hold; Spark counts those of repeated tasks again.
+    :param size_bytes: their size, an estimate too.
+    :param executors: the executors that there were before.
+    """
+
+    context: SparkContext
+    encoded: DataFrame
+    writers: int
+    volume: Volume
+    tag: str
+    runs: int
+    estimated_rows: int
+    size_bytes: int
+    executors: frozenset[tuple[str, int]]
+
+    def check_made_once(self) -> None:
+        """Raises Repeated if an encoding task has run again since the shuffle was complete, or any stage has."""
+        if self.volume.taken()[0] != self.runs or any_stage_repeated(self.context, self.tag):
+            raise Repeated
+
+    def check_executors(self) -> None:
+        """Raises Repeated if an executor is gone, and with it perhaps a part of the shuffled batches."""
+        if not self.executors <= _executors_of(self.context):
+            raise Repeated
+
+
+def shuffle_rows(rows: DataFrame, encoding: Encoding, writers: int, batch_id: int | None, volume: Volume) -> Shuffled:
+    """Run the job that encodes and shuffles ``rows``; raises Repeated if executors were lost in it.
+
+    :param writers: 0 if the driver writes.
+    """
+    spark = rows.sparkSession
+    context = spark.sparkContext
+    executors = frozenset(_executors_of(context))
+    encoder = Encoder(encoding, max(writers, 1), batch_id, volume.add)
+    planned = rows.mapInArrow(encoder, ENCODED).repartitionById(max(writers, 1), "writer")
+    with tagged(context) as tag:
+        encoded = _run_shuffle(spark, planned, volume)
+    runs, estimated_rows, size_bytes = volume.taken()
+    shuffled = Shuffled(context, encoded, writers, volume, tag, runs, estimated_rows, size_bytes, executors)
+    shuffled.check_executors()
+    return shuffled
+
+
+def _run_shuffle(spark: SparkSession, planned: Any, volume: Volume) -> DataFrame:
+    """Shuffle the encoded batches; in a separate session, whose Arrow batches hold only a few of them.
+
+    Adaptive execution runs the shuffle when the plan becomes an RDD. If it is off, reading the first row does: encoding
+    must be complete under the settings of the user's session, and before the transaction begins.
+    """
+    java_rdd = planned._jdf.toJavaRDD()
+    if not volume.taken()[0]:
+        java_rdd.isEmpty()
+    session = _plain_session(spark)
+    java_session: Any = session._jsparkSession
+    return ClassicDataFrame(java_session.createDataFrame(java_rdd, planned._jdf.schema()), session)
+
+
+_plain: dict[str, SparkSession] = {}
+"""By application. Spark keeps a session's listeners until the session is garbage: one for each batch would add up."""
+
+
+def _plain_session(spark: SparkSession) -> SparkSession:
+    """A session of the same application, without the user's settings, for the shuffled batches."""
+    application = spark.sparkContext.applicationId
+    session = _plain.get(application)
+    if session is None:
+        session = spark.newSession()
+        session.conf.set("spark.sql.adaptive.enabled", "false")
+        session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
+        _plain.clear()  # another application's context has ended, or another query's thread was just here
+        _plain[application] = session
+    return session
+
+
+def _executors_of(context: SparkContext) -> set[tuple[str, int]]:
+    """Addresses of the current executors; one that is restarted has another."""
+    scala: Any = context._jsc.sc()
+    return {(str(info.host()), int(info.port())) for info in scala.statusTracker().getExecutorInfos()}
+
+
+class Volume:
+    """Counts what the encoding tasks produced, by accumulators: an estimate, because Spark counts repeated tasks again.
+
+    PySpark keeps every accumulator for ever, so later batches reuse them.
+    """
+
+    _idle: ClassVar[list[Volume]] = []
+
+    def __init__(self, context: SparkContext) -> None:
+        self._counters = [context.accumulator(0) for _ in range(3)]
+        self._before = [0, 0, 0]
+
+    @classmethod
+    @contextmanager
+    def counting(cls, context: SparkContext) -> Iterator[Volume]:
+        try:
+            volume = cls._idle.pop()
+        except IndexError:
+            volume = cls(context)
+        volume._before = [int(counter.value) for counter in volume._counters]
+        yield volume
+        cls._idle.append(volume)
+
+    def add(self, runs: int, rows: int, size_bytes: int) -> None:
+        """Add counts, in a task."""
+        for counter, more in zip(self._counters, (runs, rows, size_bytes), strict=True):
+            counter.add(more)
+
+    def taken(self) -> tuple[int, int, int]:
+        """Completed runs of tasks, rows and bytes since :meth:`counting`; read on the driver."""
+        now = [int(counter.value) for counter in self._counters]
+        runs, rows, size_bytes = (after - before for after, before in zip(now, self._before, strict=True))
+        return runs, rows, size_bytes

@@ -1,0 +1,124 @@
+"""Writes the rows of a DataFrame as one batch; their size decides who carries them.
+
+Called by ``for_each_batch`` and ``write`` of :mod:`oncelog.spark.session`. Plain tasks encode the rows into record
+batches, and a shuffle brings each partition's batches to the one writer that owns it
+(:mod:`oncelog.spark.executors.shuffle`). Then the write engine (:mod:`oncelog.spark.sink.engine`) writes them:
+
+- a few bytes are collected, and the driver carries them, as in ``format("oncelog")``;
+- more are carried by the executors (:mod:`oncelog.spark.executors.carrier`), in one barrier stage.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
+
+from oncelog.spark.executors.barrier import batches_of
+from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
+from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_writers
+from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volume, shuffle_rows
+from oncelog.spark.options import SinkOptions
+from oncelog.spark.sink.engine import Observer, Outcome, SinkRefused
+from oncelog.spark.sink.planning import Planned, write_engine
+from oncelog.spark.sink.rows import positions_of
+from oncelog.spark.sink.topic_transaction import DriverCarrier
+from oncelog.spark.sink.writers import encoding_for
+
+logger = logging.getLogger(__name__)
+
+DRIVER_BYTES = 64 << 20
+"""Up to this many encoded bytes the driver writes itself, unless told otherwise: it takes a second for 100 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How a batch was written.
+
+    :param batch_id: the micro-batch, or the option ``batchId``; None without one.
+    :param path: ``executors``, ``driver``, or ``none`` if the marker said that the batch is written already.
+    :param writers: how many tasks wrote it; 0 if the driver did.
+    :param rows: how many rows were written.
+    :param size_bytes: their size as records.
+    :param seconds: how long it took.
+    :param replayed: an earlier run of the query had planned the micro-batch without completing it.
+    """
+
+    batch_id: int | None
+    path: str
+    writers: int
+    rows: int
+    size_bytes: int
+    seconds: float
+    replayed: bool = False
+
+
+def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
+    """Write the rows as one transaction, unless their marker exists. Raises OncelogError if they may not be in.
+
+    If Spark has lost and repeated a part, the whole batch is computed again: with rows that differ each time they are
+    computed (a repartition by something random), the rows of an earlier task and of a later one would overlap.
+    """
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # a select cannot tell names apart by case alone
+    chosen = numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
+    context = rows.sparkSession.sparkContext
+    most_writers: int | None = None
+    for _ in range(ATTEMPTS):
+        try:
+            encoding = encoding_for(chosen.schema, options)
+            writers = choose_writers(context, options.writers, sum(encoding.partition_counts.values()))
+            if most_writers is not None:
+                writers = min(writers, most_writers)
+            with Volume.counting(context) as volume:
+                shuffled = shuffle_rows(chosen, encoding, writers, planned.batch_id, volume)
+                return _write(shuffled, options, planned, observe)
+        except TooFewSlots as few:
+            if options.writers:
+                raise cannot_have(options.writers, few) from None
+            most_writers = few.writers
+            logger.warning("A batch is begun again with at most %d writers: %s", few.writers, few.why)
+        except Repeated:
+            logger.warning(
+                "A part of a batch was lost, with executors or on its way: all of it is made and written again"
+            )
+    raise SinkRefused(
+        f"Executors, or what they had made, were lost in each of {ATTEMPTS} attempts to write a batch: see Spark's "
+        "logs why; nothing is written"
+    )
+
+
+def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
+    began = time.monotonic()
+    if _by_driver(shuffled, options):
+        path, writers = "driver", 0
+        result = write_engine(planned, options, observe).write(_collected(shuffled))
+    else:
+        path, writers = "executors", shuffled.writers
+        carrier = ExecutorsCarrier(shuffled, options, planned.transactional_id, planned.batch_id, observe)
+        result = write_engine(planned, options, observe, timeouts_ms(options)).write(carrier)
+    if result.outcome is Outcome.SKIPPED:
+        path = "none"
+    rows, _, size_bytes = result.carried
+    return Written(planned.batch_id, path, writers, rows, size_bytes, time.monotonic() - began)
+
+
+def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:
+    """Whether the driver carries the batch. Raises SinkRefused if only the executors could, and may not."""
+    if shuffled.writers == 0 and shuffled.size_bytes > options.max_batch_bytes:
+        raise SinkRefused(
+            f"The batch holds {shuffled.size_bytes} bytes encoded, more than maxBatchBytes "
+            f"({options.max_batch_bytes}) that may go through the driver, and the executors may not write it "
+            "(writers is 0, or spark.dynamicAllocation.enabled is true): allow them to, or write less at a time"
+        )
+    return shuffled.writers == 0 or (options.writers is None and shuffled.size_bytes <= DRIVER_BYTES)
+
+
+def _collected(shuffled: Shuffled) -> DriverCarrier:
+    """The shuffled batches, in this process and in task order."""
+    table = shuffled.encoded.toArrow().sort_by("task")
+    shuffled.check_made_once()
+    rows = sum(table.column("records").to_pylist())
+    return DriverCarrier(batches_of(iter(table.to_batches())), rows, table.num_rows)

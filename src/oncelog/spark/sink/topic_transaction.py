@@ -1,0 +1,143 @@
+"""Topics as a destination: a batch's records and its marker in one transaction of Kafka's.
+
+Called by the write engine (:mod:`oncelog.spark.sink.engine`) and by the carriers. The marker is an offset of the
+consumer group that has the name of the transactional id; its metadata says which plan of which batch was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
+from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
+from oncelog.spark.sink.engine import Carried, Reached, SinkRefused, Step
+from oncelog.spark.sink.marker import Found, Marker, Overwritten
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
+
+WithTimeout: TypeAlias = Callable[[int], ProducerTransaction]
+"""Makes the transaction of a producer with this timeout in ms; contacts no broker."""
+
+
+class TopicTransaction:
+    """Implements :class:`oncelog.spark.sink.engine.Transaction`.
+
+    :param timeouts_ms: the transaction timeouts to try, until one is not refused.
+    :param marker_partition: where the marker is committed.
+    """
+
+    def __init__(self, with_timeout: WithTimeout, timeouts_ms: Sequence[int], marker_partition: TopicPartition) -> None:
+        self._with_timeout = with_timeout
+        self._timeouts_ms = timeouts_ms
+        self._marker_partition = marker_partition
+        self._begun: ProducerTransaction | None = None
+        self.timeout_ms = timeouts_ms[0]
+        """The timeout that was last tried."""
+
+    def begin(self) -> None:
+        for number, timeout_ms in enumerate(self._timeouts_ms, start=1):
+            self.timeout_ms = timeout_ms
+            self._begun = self._with_timeout(timeout_ms)
+            try:
+                return self._begun.init_producer_id()
+            except KafkaError as error:
+                if error.error is not Error.INVALID_TRANSACTION_TIMEOUT or number == len(self._timeouts_ms):
+                    raise
+        raise InvariantError("a batch was given no transaction timeout")
+
+    def remembered(self) -> Found:
+        return found_in(self._producer.committed_offsets(self._marker_partition))
+
+    def remember(self, marker: Marker) -> None:
+        """Add the marker as an offset; without the plan's offsets if a broker allows less metadata than usual."""
+        short = replace(marker, offsets="").encode()
+        for text in dict.fromkeys((marker.encode(), short)):
+            try:
+                return self._producer.add_offset(self._marker_partition, max(marker.batch_id, 0), text)
+            except KafkaError as error:
+                if error.error is not Error.OFFSET_METADATA_TOO_LARGE:
+                    raise
+        raise SinkRefused(
+            f"The marker of batch {marker.batch_id} has {len(short)} bytes, more than the broker's "
+            "offset.metadata.max.bytes allows: raise it (4096 unless set)"
+        )
+
+    def end(self, *, commit: bool) -> None:
+        self._producer.end(commit=commit)
+
+    def produce(self, batches: Iterable[PartitionBatch]) -> None:
+        """Append in the given order, partition by partition."""
+        self._producer.produce(batches)
+
+    def share(self) -> ProducerIdAndEpoch:
+        """Let other processes join the transaction, with the producer that is returned."""
+        producer = self._producer.producer()
+        self._producer.join(producer)
+        return producer
+
+    @property
+    def _producer(self) -> ProducerTransaction:
+        if self._begun is None:
+            raise InvariantError("a transaction was used before it began")
+        return self._begun
+
+
+class DriverCarrier:
+    """Carries encoded batches that this process holds; implements :class:`oncelog.spark.sink.engine.Carrier`.
+
+    :param batches: in task order; read once.
+    :param count: their number.
+    """
+
+    exact = True
+    failures: tuple[type[Exception], ...] = (OncelogError,)
+
+    def __init__(self, batches: Iterable[PartitionBatch], rows: int, count: int) -> None:
+        self._batches = batches
+        self._count = count
+        self.rows = rows
+
+    def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried:
+        counter = BatchCounter()
+        transaction.produce(observed(counter.count(self._batches), self._count, reached))
+        reached(Step.PRODUCED)
+        return Carried(self.rows, counter.batches, counter.size_bytes)
+
+
+def found_in(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Found:
+    """The marker among the offsets of its group. Other clients' offsets without a marker are not a missing marker."""
+    marker = newest_marker(offsets)
+    if marker is None and offsets:
+        found = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))
+        return Overwritten(found)
+    return marker
+
+
+def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
+    """The group's newest marker: if the option ``markerTopic`` has changed, an older one stays behind."""
+    decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
+    return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
+
+
+def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) -> Iterator[PartitionBatch]:
+    """The batches; the observer is told when half of them were taken: then all but the last window is under way."""
+    for number, batch in enumerate(batches, start=1):
+        yield batch
+        if number == (count + 1) // 2:
+            reached(Step.HALF_PRODUCED)
+
+
+class BatchCounter:
+    """Counts the batches that pass through."""
+
+    def __init__(self) -> None:
+        self.rows = self.batches = self.size_bytes = 0
+
+    def count(self, batches: Iterable[PartitionBatch]) -> Iterator[PartitionBatch]:
+        for batch in batches:
+            self.rows += batch.records
+            self.batches += 1
+            self.size_bytes += len(batch.data)
+            yield batch

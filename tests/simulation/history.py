@@ -135,6 +135,8 @@ class History:
     """Partitions, the producer ids that they forgot because their time was over, and the log's end at that moment."""
     cut_markers: set[tuple[TopicPartition, int]] = field(default_factory=set)
     """Partitions and producer ids of the markers that unclean elections took."""
+    log_findings: list[str] = field(default_factory=list)
+    """What ``oncelog verify log`` finds in the logs at the end."""
     errors: list[str] = field(default_factory=list)
     """What the broker or a client logged as an error or raised without anybody catching it."""
     unfinished: list[str] = field(default_factory=list)

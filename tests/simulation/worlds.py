@@ -19,7 +19,8 @@ from oncelog.server.server import Server
 from oncelog.testing.simulation import Simulation, run_simulation, simulation_folder
 from oncelog.testing.simulation.faults import Trouble, Troubles, plan
 from oncelog.testing.simulation.timeline import Timeline
-from oncelog.types import IsolationLevel, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
+from tests.simulation import logs
 from tests.simulation.checkers import breaches
 from tests.simulation.forgotten import noted_expiry
 from tests.simulation.hanging import end_hanging, note_cut_markers
@@ -37,6 +38,8 @@ from tests.simulation.spark_sink import SparkQuery
 
 PATIENCE_S = 900.0
 """So long may it take after that until everything is done."""
+OFFSETS_PARTITIONS = 3
+"""As many as a simulated broker's ``__consumer_offsets`` has."""
 DAY_MS = 86_400_000
 """After that brokers forget producers, unless a scene says otherwise."""
 
@@ -227,6 +230,14 @@ class World:
         history.committed = await read_all(world, wheres, "read_committed")
         history.before_restart = _knowledge(world, wheres, history.compacted)
         history.producers = _producers(world, wheres)
+        history.log_findings = logs.findings(
+            world.broker.server.broker,
+            [*wheres, *(TopicPartition(CONSUMER_OFFSETS_TOPIC, index) for index in range(OFFSETS_PARTITIONS))],
+            history.compacted,
+            history.clean_to,
+            producer_expiration_ms=self.producer_id_expiration_ms,
+            unclean_elections=self.scene.topic_settings.get("unclean.leader.election.enable") == "true",
+        )
         if self.scene.end == "stop":
             await world.broker.stop()
         else:

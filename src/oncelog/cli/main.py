@@ -41,6 +41,7 @@ COMMANDS = {
     "proxy": "A proxy that injects faults in front of any broker, for tests.",
     "lab": "Run, explain and draw flows that show exactly-once on the wire.",
     "conformance": "Black-box checks of any broker's exactly-once guarantees.",
+    "verify": "Check logs, copies and pipelines for what contradicts exactly-once.",
     "promote": "Turn a data folder into an Apache Kafka node.",
     "mirror": "Copy topics from one cluster to another, live, with whole transactions.",
     "completion": "Shell completion for commands, topics and groups.",

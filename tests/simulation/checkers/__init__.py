@@ -11,6 +11,7 @@ from tests.simulation.checkers import (
     group_offsets,
     last_stable_offset,
     liveness,
+    logs_verified,
     no_errors,
     nothing_lost,
     nothing_skipped,
@@ -43,6 +44,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         refused_stays_out,
         restart_knows,
         rows_once,
+        logs_verified,
         liveness,
         no_errors,
     )

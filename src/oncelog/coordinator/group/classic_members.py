@@ -96,7 +96,7 @@ class ClassicMembers:
         downgrade = was_static and migration.may_downgrade(draft.group, self._env)
         if not downgrade:
             draft.assign_targets(now_ms)
-        current = not downgrade or draft.group.assignment_epoch >= draft.group.epoch
+        current = not downgrade or draft.group.assignment_epoch == draft.group.epoch
         reported = self._owned(subscription)
         try:
             after = draft.reconcile(updated, reported, changed) if current else updated
@@ -172,7 +172,7 @@ class ClassicMembers:
             said = ((request.protocol_type, PROTOCOL_TYPE), (request.protocol_name, _protocol(member)))
             if any(given is not None and given != own for given, own in said):
                 error = Error.INCONSISTENT_GROUP_PROTOCOL
-            elif group.assignment_epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+            elif group.assignment_epoch != member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
                 self._expect_join(group.group_id, member, now_ms)
                 error = Error.REBALANCE_IN_PROGRESS
         if error is not Error.NONE:
@@ -199,7 +199,7 @@ class ClassicMembers:
         self._consumer.start_session(group.group_id, member, now_ms)
         waits = member.state is MemberState.UNRELEASED_PARTITIONS
         if (
-            member.epoch < group.assignment_epoch
+            member.epoch != group.assignment_epoch
             or member.state is MemberState.UNREVOKED_PARTITIONS
             or (waits and not _waits_for_others(group, member))
         ):

@@ -151,7 +151,7 @@ class Draft:
         group, env = self.group, self._env
         interval_ms = env.consumer_setting(group.group_id, "consumer.assignment.interval.ms")
         too_soon = group.assignment_timestamp_ms and 0 <= now_ms - group.assignment_timestamp_ms < interval_ms
-        if group.assignment_epoch >= group.epoch or too_soon:
+        if group.assignment_epoch == group.epoch or too_soon:
             return
         counts: dict[TopicId, int] = {}
         members: dict[str, MemberSpec] = {}

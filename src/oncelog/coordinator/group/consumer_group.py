@@ -109,7 +109,7 @@ class ConsumerGroup:
     def state(self) -> ConsumerState:
         if not self.members:
             return ConsumerState.EMPTY
-        if self.epoch > self.assignment_epoch:
+        if self.epoch != self.assignment_epoch:
             return ConsumerState.ASSIGNING
         if all(member.reconciled_to(self.assignment_epoch) for member in self.members.values()):
             return ConsumerState.STABLE

@@ -94,7 +94,7 @@ class ConsumerProtocol:
     def _settled(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember | None:
         """The member, if it reports nothing new and nothing is pending for it: nearly every heartbeat."""
         group = self._env.groups.get(request.group_id)
-        if not isinstance(group, ConsumerGroup) or group.metadata_stale or group.epoch > group.assignment_epoch:
+        if not isinstance(group, ConsumerGroup) or group.metadata_stale or group.epoch != group.assignment_epoch:
             return None
         member = group.members.get(request.member_id)
         if member is None or request.member_epoch != member.epoch or request.member_epoch == JOIN_EPOCH:

@@ -204,11 +204,16 @@ def test_a_member_that_is_not_heard_of_is_removed(g: GroupClient) -> None:
 
 
 def test_the_epoch_after_the_last_one_is_1(g: GroupClient) -> None:
-    """A group of a damaged or hostile log may have any."""
+    """A group of a damaged or hostile log may have any. Partitions are assigned as after any other epoch."""
     g.beat("a", 0, topics=["t"])
-    group_of(g).epoch = MAX_EPOCH
+    group = group_of(g)
+    group.epoch = group.assignment_epoch = MAX_EPOCH
+    g.beat("a", group.members["a"].epoch)
+    assert group.members["a"].epoch == MAX_EPOCH
     assert g.beat("b", 0, topics=["t"]).value.error_code == Error.NONE
-    assert group_of(g).epoch == 1
+    group = group_of(g)
+    assert (group.epoch, group.assignment_epoch, group.members["b"].epoch) == (1, 1, 1)
+    assert group.targets["b"] and group.state is ConsumerState.RECONCILING
 
 
 def test_an_epoch_that_is_not_the_members_is_fenced(g: GroupClient) -> None:

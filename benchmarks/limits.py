@@ -43,7 +43,7 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
-from oncelog.server.disk import OsDisk, OsFile
+from oncelog.server.disk.os_disk import OsDisk, OsFile
 from oncelog.types import TopicPartition
 from tests.support.crash_rounds.node import ServeProcess
 

@@ -60,7 +60,7 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
-from oncelog.server.listeners import Address, Listener, parse_listeners
+from oncelog.server.listener_settings import Address, Listener, parse_listeners
 from oncelog.server.serve import serve as oncelog_serve
 
 PARTITIONS = 5000

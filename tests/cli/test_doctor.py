@@ -23,7 +23,7 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.records import native
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.marker import Marker, Memory

@@ -25,7 +25,7 @@ from oncelog.errors import StorageError
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from oncelog.server.disk import OsFile
+from oncelog.server.disk.os_disk import OsFile
 from tests.support.crash_rounds.actors import client_settings
 from tests.support.crash_rounds.node import ServeProcess
 

@@ -12,8 +12,8 @@ import pytest
 import oncelog
 from oncelog.conformance.expect import eventually
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.server.connections.tls_connection import TlsConnection
 from oncelog.server.nodes import Nodes
-from oncelog.server.tls_connection import TlsConnection
 from tests.security.certificates import Authority
 from tests.support.frames import encode_request
 

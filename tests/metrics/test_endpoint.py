@@ -19,7 +19,7 @@ from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metrics.endpoint import Verdict
-from oncelog.server.disk import OsFile
+from oncelog.server.disk.os_disk import OsFile
 from oncelog.server.opening import ListenError
 from tests.metrics.pages import get, health, scrape
 

@@ -93,7 +93,7 @@ def _serve_until_interrupted() -> None:
     import threading
     from pathlib import Path
 
-    from oncelog.server.listeners import parse_listeners
+    from oncelog.server.listener_settings import parse_listeners
     from oncelog.server.serve import serve
 
     def announce(listeners: object, metrics: object) -> None:

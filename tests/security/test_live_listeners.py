@@ -24,9 +24,9 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.server import opening
-from oncelog.server.disk import ForeignFile
-from oncelog.server.doors import Door
-from oncelog.server.listeners import Address, parse_listeners
+from oncelog.server.disk.os_disk import ForeignFile
+from oncelog.server.listener_settings import Address, parse_listeners
+from oncelog.server.listeners.acceptors import Acceptor
 from oncelog.server.nodes import Nodes
 from oncelog.server.opening import bind
 from tests.security.certificates import Authority
@@ -272,14 +272,14 @@ def test_a_listener_that_goes_while_it_is_opened_does_not_stay_open(turns: int) 
             port = sock.getsockname()[1]
             (listener,) = parse_listeners(f"127.0.0.1:{port}", {}, "")
             listener = listener._replace(name="EXTRA")
-            door = Door(listener, sock, Node(0, "127.0.0.1", port), server.broker, loop.time)
-            server.open_later(door)
+            acceptor = Acceptor(listener, sock, Node(0, "127.0.0.1", port), server.broker, loop.time)
+            server.open_later(acceptor)
 
             def shut(turns: int) -> None:
                 if turns:
                     loop.call_soon(shut, turns - 1)
                 else:
-                    server.shut(door, "it is gone")
+                    server.shut(acceptor, "it is gone")
 
             shut(turns)
             return "127.0.0.1", port

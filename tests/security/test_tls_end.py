@@ -16,7 +16,7 @@ from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.server import loop_thread, loops
+from oncelog.server.process import loop_thread, loops
 from tests.security.certificates import Authority
 from tests.support.frames import encode_request
 

@@ -16,13 +16,13 @@ IMPORT_THE_BROKER = {
     "oncelog.metrics.broker_source",
     "oncelog.metrics.shell",
     "oncelog.promote.completion",
-    "oncelog.server.connection_limits",
-    "oncelog.server.doors",
-    "oncelog.server.live_listeners",
+    "oncelog.server.connections.connection_limits",
+    "oncelog.server.listeners.acceptors",
+    "oncelog.server.listeners.live_listeners",
     "oncelog.server.opening",
-    "oncelog.server.sending",
+    "oncelog.server.connections.sending",
     "oncelog.server.server",
-    "oncelog.server.syncing",
+    "oncelog.server.disk.syncing",
 }
 
 

@@ -79,7 +79,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/records/validation.py:validate_append": IN_KAFKAS_ORDER,
     "oncelog/server/opening.py:_start": "the order in which a server starts, with what is undone if a step fails",
     "oncelog/server/opening.py:open_server": "the order in which a server starts, with what is undone if a step fails",
-    "oncelog/server/sending.py:write": HOT,
+    "oncelog/server/connections/sending.py:write": HOT,
     "oncelog/server/server.py:turn_ends": HOT,
     "oncelog/spark/java_regex.py:_escape": EACH_FIELD,
     "oncelog/spark/kafka/lanes.py:send_in_lanes": ONE_LOOP,
@@ -93,7 +93,8 @@ COMPLEX_FUNCTIONS = {
     "tests/unit/coordinator/group/test_consumer_protocol.py:"
     "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
     "tests/unit/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
-    "tests/unit/server/test_disk.py:test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
+    "tests/unit/server/disk/test_os_disk.py:"
+    "test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
     "tests/unit/spark/kafka/test_lanes.py:test_failure_is_raised_when_nothing_is_under_way_any_more": ONE_SCRIPT,
 }
 

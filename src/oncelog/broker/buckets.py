@@ -1,7 +1,7 @@
 """Token buckets, one for each owner: an owner that exceeds its rate waits (client quotas, connection rates).
 
-Called by ``broker.throttle`` and ``server.connection_limits``. Usage moves forward, at the owner's rate, the time from
-which the owner need not wait; unused capacity is kept for a while and no longer.
+Called by ``broker.throttle`` and ``server.connections.connection_limits``. Usage moves forward, at the owner's rate,
+the time from which the owner need not wait; unused capacity is kept for a while and no longer.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def command(
     """
     need_packages()
     from oncelog.console.settings import ConsoleSettings
-    from oncelog.server.listeners import Address
-    from oncelog.server.log_lines import json_line, log_to_stderr
+    from oncelog.server.listener_settings import Address
+    from oncelog.server.process.log_lines import json_line, log_to_stderr
 
     in_json = log_format == "json"
     log_to_stderr(log_level, as_json=in_json)
@@ -97,7 +97,7 @@ async def _serve(
     settings: ConsoleSettings, host: str, port: int, announce: Callable[[str], None], with_parent: bool
 ) -> None:
     from oncelog.console.app import serve
-    from oncelog.server.loops import on_stop_signals
+    from oncelog.server.process.loops import on_stop_signals
 
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()

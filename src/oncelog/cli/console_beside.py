@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from oncelog.broker.security.session import SecurityProtocol
 from oncelog.errors import ConfigError
-from oncelog.server.listeners import Address, Listener
+from oncelog.server.listener_settings import Address, Listener
 
 END_SECONDS = 5
 _MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")

@@ -53,7 +53,7 @@ def command(
       oncelog doctor --bootstrap-server kafka:9092 --checkpoint checkpoints/late
     """
     from oncelog.cli.doctor_here import findings
-    from oncelog.server.listeners import Address
+    from oncelog.server.listener_settings import Address
 
     properties = given_properties(config, assignments)
     if bootstrap_server is not None:

@@ -22,8 +22,8 @@ from statistics import median
 from oncelog.cli.findings import Finding, bad, warn
 from oncelog.errors import OncelogError
 from oncelog.records import native
-from oncelog.server.disk import lacking, sync_call
-from oncelog.server.listeners import Address
+from oncelog.server.disk.os_disk import lacking, sync_call
+from oncelog.server.listener_settings import Address
 from oncelog.server.opening import ListenError, bind
 
 FEW_DESCRIPTORS = 4096

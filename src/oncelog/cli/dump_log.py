@@ -28,7 +28,7 @@ from oncelog.log.producers.producer_entry import ProducerStateEntry
 from oncelog.log.segments.transaction_index import AbortedTxn
 from oncelog.protocol.errors import ProtocolError
 from oncelog.records.batch import BatchHeader, Record, TimestampType
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 from oncelog.shown import json_bytes, show_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 

@@ -215,7 +215,7 @@ def _say(sentence: str, args: Sequence[str]) -> None:
     if _logs_json(args):
         import logging
 
-        from oncelog.server.log_lines import json_line
+        from oncelog.server.process.log_lines import json_line
 
         click.echo(json_line(logging.ERROR, sentence), err=True)
     else:

@@ -332,7 +332,7 @@ def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]
         yield source
         return
     from oncelog.metrics.endpoint import Endpoint
-    from oncelog.server.listeners import Address
+    from oncelog.server.listener_settings import Address
     from oncelog.server.opening import bind
 
     endpoint = Endpoint(bind(Address.parse(address)), source)

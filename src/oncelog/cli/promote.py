@@ -18,7 +18,7 @@ from oncelog.promote.folders import SERVER_PROPERTIES, finish_move
 from oncelog.promote.plan import Addresses, Mode, Plan, planned
 from oncelog.promote.promotion import promote
 from oncelog.promote.unfinished_transactions import UnfinishedTransaction
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 from oncelog.shown import show_time
 
 MIB = 1024 * 1024

@@ -15,7 +15,7 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.faults.control import FaultControl
 from oncelog.faults.proxy import FaultProxy
 from oncelog.faults.spoken import KINDS, add_fault
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 
 _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs in towards the brokers."
 

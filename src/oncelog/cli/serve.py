@@ -15,9 +15,9 @@ from oncelog.cli.console_beside import check_console, console_beside
 from oncelog.cli.parameters import PathParameter
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
-from oncelog.server.listeners import Address, Listener, parse_listeners
-from oncelog.server.log_lines import json_line, log_to_stderr
+from oncelog.server.listener_settings import Address, Listener, parse_listeners
 from oncelog.server.opening import DEFAULT_LISTENER, data_folder
+from oncelog.server.process.log_lines import json_line, log_to_stderr
 from oncelog.server.serve import serve
 
 if TYPE_CHECKING:

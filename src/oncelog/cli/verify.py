@@ -135,7 +135,7 @@ def _check_folder(
     report: Report, folder: Path, topics: tuple[str, ...], compacted: bool, headers_only: bool, limit_ms: int
 ) -> None:
     from oncelog.log.file_names import parse_partition_folder
-    from oncelog.server.disk import OsDisk
+    from oncelog.server.disk.os_disk import OsDisk
     from oncelog.verify.expected import Expected
     from oncelog.verify.log_folder import PartitionFolder, partition_folders, verify_folder
 

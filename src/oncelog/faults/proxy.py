@@ -39,7 +39,7 @@ from oncelog.protocol.framing import (
     encode_response_header,
 )
 from oncelog.protocol.messages import response_type
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 
 LARGEST_FRAME: Final = 256 << 20
 EVERY_ADDRESS: Final = ("0.0.0.0", "::")

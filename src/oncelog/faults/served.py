@@ -12,7 +12,7 @@ from oncelog.faults.control import FaultControl
 from oncelog.faults.embedded import BrokerFaults
 from oncelog.faults.rules import FaultError
 from oncelog.ports import Disk
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 from oncelog.server.nodes import Nodes
 from oncelog.server.server import Server
 

@@ -15,7 +15,7 @@ from oncelog.log.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES, OFFSET_CHEC
 from oncelog.log.file_names import is_temporary
 from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
 from oncelog.promote.errors import PromotionError
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 
 SERVER_PROPERTIES: Final = "server.properties"
 _MADE: Final = (META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES, CLEAN_SHUTDOWN, *OFFSET_CHECKPOINTS)

@@ -18,8 +18,8 @@ from typing import Final
 from oncelog.broker.security.sasl_mechanisms import OAUTHBEARER, SCRAM_MECHANISMS
 from oncelog.broker.security.session import SecurityProtocol
 from oncelog.errors import ConfigError
-from oncelog.server.listeners import Address, Listener, for_listener, parse_listeners
-from oncelog.server.tls import TlsSettings, new_context
+from oncelog.server.listener_settings import Address, Listener, for_listener, parse_listeners
+from oncelog.server.security.tls import TlsSettings, new_context
 
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 INTERNAL, CONTROLLER = "INTERNAL", "CONTROLLER"

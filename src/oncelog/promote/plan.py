@@ -44,9 +44,9 @@ from oncelog.promote.folders import check_partial, is_node_of, partial_of, promo
 from oncelog.promote.kraft import OWN_PREFIX, Quorum, Snapshot, snapshot_of
 from oncelog.promote.listeners import NodeListeners, node_listeners
 from oncelog.promote.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
-from oncelog.server.disk import OsDisk
-from oncelog.server.folder_lock import LOCK_FILE
-from oncelog.server.listeners import Address
+from oncelog.server.disk.folder_lock import LOCK_FILE
+from oncelog.server.disk.os_disk import OsDisk
+from oncelog.server.listener_settings import Address
 from oncelog.server.opening import SystemRandom
 from oncelog.types import TopicPartition, encode_uuid
 

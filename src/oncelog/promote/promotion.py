@@ -27,7 +27,7 @@ from oncelog.promote.kraft import read_snapshot
 from oncelog.promote.plan import Mode, Plan
 from oncelog.promote.unfinished_transactions import unfinished_transactions
 from oncelog.properties_file import dump_properties
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 
 Advance = Callable[[int, str], None]
 

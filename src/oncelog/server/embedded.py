@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.ports import Disk
-from oncelog.server.listeners import Address, Listener, parse_listeners
-from oncelog.server.loop_thread import NOT_RUNNING, OWN_THREAD, LoopThread
+from oncelog.server.listener_settings import Address, Listener, parse_listeners
+from oncelog.server.process.loop_thread import NOT_RUNNING, OWN_THREAD, LoopThread
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -23,15 +23,15 @@ from oncelog.errors import ConfigError, OncelogError
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
-from oncelog.server import descriptors
-from oncelog.server.clock import WallClock
-from oncelog.server.doors import Door
-from oncelog.server.listeners import Address, Listener
-from oncelog.server.live_listeners import LiveListeners
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
+from oncelog.server.disk.syncing import SYNCS_AT_ONCE
+from oncelog.server.listener_settings import Address, Listener
+from oncelog.server.listeners.acceptors import Acceptor
+from oncelog.server.listeners.live_listeners import LiveListeners
+from oncelog.server.process import descriptors
+from oncelog.server.process.clock import WallClock
+from oncelog.server.process.workers import Elsewhere, Worker
 from oncelog.server.server import Server
-from oncelog.server.syncing import SYNCS_AT_ONCE
-from oncelog.server.workers import Elsewhere, Worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from oncelog.metadata.first_users import FirstUser
     from oncelog.metrics.broker_source import BrokerSource
     from oncelog.metrics.endpoint import Endpoint
-    from oncelog.server.folder_lock import FolderLock
+    from oncelog.server.disk.folder_lock import FolderLock
 
 
 logger = logging.getLogger(__name__)
@@ -71,8 +71,8 @@ class Machine:
     def disk(self, shares: descriptors.Shares | None) -> Disk:
         if self._data is None:
             return MemoryDisk()
-        from oncelog.server.disk import OsDisk
-        from oncelog.server.folder_lock import FolderLock
+        from oncelog.server.disk.folder_lock import FolderLock
+        from oncelog.server.disk.os_disk import OsDisk
 
         disk = OsDisk(str(self._data), shares.files) if shares is not None else OsDisk(str(self._data))
         prepare_folder(self._data)
@@ -87,7 +87,7 @@ class Machine:
 
     def store_log(self) -> StoreLog:
         """The log that the metadata store writes its changes to, to be synced if data is kept."""
-        from oncelog.server.disk import ForeignFile
+        from oncelog.server.disk.os_disk import ForeignFile
 
         return ForeignFile(f"{self.store_path}-wal")
 
@@ -190,7 +190,7 @@ async def open_server(
             for listener, sock in zip(listeners, sockets, strict=True)
         )
         source = observed.source if observed is not None else None
-        server, doors = _start(config, disk, machine, bound, sockets, credentials, nodes, source)
+        server, acceptors = _start(config, disk, machine, bound, sockets, credentials, nodes, source)
     except BaseException:
         for sock in sockets:
             sock.close()
@@ -206,9 +206,9 @@ async def open_server(
         server.most_connections = shares.connections
         if shares.connections < descriptors.FEW:
             server.broker.import_all()
-    await server.listen(doors)
+    await server.listen(acceptors)
     if nodes == 1:
-        _follow_settings(server, bound, doors)
+        _follow_settings(server, bound, acceptors)
     return server, bound
 
 
@@ -220,21 +220,21 @@ def _parse_first_users(texts: Sequence[str]) -> list[FirstUser]:
     return [parse_first_user(text, os.urandom) for text in texts]
 
 
-def _follow_settings(server: Server, bound: Sequence[Listener], doors: Sequence[Door]) -> None:
+def _follow_settings(server: Server, bound: Sequence[Listener], acceptors: Sequence[Acceptor]) -> None:
     """Apply AlterConfigs' changes of listeners from now on, including those from before this start."""
     broker = server.broker
 
-    def open_door(listener: Listener, settings: Mapping[str, str] | None) -> Door:
+    def open_acceptor(listener: Listener, settings: Mapping[str, str] | None) -> Acceptor:
         sock = bind(listener.address)
         address = listener.address._replace(port=sock.getsockname()[1])
         listener = listener._replace(address=address)
         try:
-            return Door(listener, sock, _node_at(broker.config, listener), broker, server.loop.time, settings)
+            return Acceptor(listener, sock, _node_at(broker.config, listener), broker, server.loop.time, settings)
         except BaseException:
             sock.close()
             raise
 
-    broker.listeners = LiveListeners(server, bound, doors, open_door)
+    broker.listeners = LiveListeners(server, bound, acceptors, open_acceptor)
     broker.listeners.follow()
 
 
@@ -247,7 +247,7 @@ def _start(
     credentials: Sequence[FirstUser],
     nodes: int,
     source: BrokerSource | None,
-) -> tuple[Server, list[Door]]:
+) -> tuple[Server, list[Acceptor]]:
     """Open the metadata and every log; does not listen yet."""
     random = SystemRandom()
     clock = WallClock()
@@ -264,7 +264,7 @@ def _start(
     at_once = machine.syncs_at_once if config.oncelog_flush_policy == "commit" else 1
     flushers = [machine.worker(loop, f"oncelog-flusher-{number}") for number in range(at_once)]
     checker = machine.worker(loop, "oncelog-checker")
-    doors: list[Door] = []
+    acceptors: list[Acceptor] = []
     try:
         broker = Broker(
             config=config,
@@ -286,15 +286,15 @@ def _start(
             node = _node_at(config, listener, number // (len(bound) // nodes))
             if broker.cluster is not None:
                 broker.cluster.member(node.node_id).addresses[listener.name] = node
-            doors.append(Door(listener, sock, node, broker, loop.time))
+            acceptors.append(Acceptor(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
         broker.start(clock.now_ms())
         # With several nodes each turn belongs to one node, so the sync happens within it.
         apart = broker.cluster is None and metadata.has_log and config.oncelog_flush_policy != "none"
         store_log = machine.store_log() if apart else None
     except BaseException:
-        for door in doors:
-            door.close()
+        for acceptor in acceptors:
+            acceptor.close()
         for worker in (background, *flushers, checker):
             worker.stop()
         metadata.close()
@@ -304,7 +304,7 @@ def _start(
         _sync_metadata_elsewhere(server, machine, store_log)
     if machine.keeps and broker.cluster is None:
         _write_elsewhere(server, machine)
-    return server, doors
+    return server, acceptors
 
 
 def _sync_metadata_elsewhere(server: Server, machine: Machine, log: StoreLog) -> None:

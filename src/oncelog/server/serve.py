@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from oncelog.errors import ConfigError
 from oncelog.ports import Disk
-from oncelog.server.heap import LongLived
-from oncelog.server.listeners import Address, Listener
-from oncelog.server.loops import new_event_loop, on_reload_signal, on_stop_signals
+from oncelog.server.listener_settings import Address, Listener
 from oncelog.server.opening import open_server
+from oncelog.server.process.heap import LongLived
+from oncelog.server.process.loops import new_event_loop, on_reload_signal, on_stop_signals
+from oncelog.server.process.service import ServiceManager
 from oncelog.server.server import Server
-from oncelog.server.service import ServiceManager
 
 if TYPE_CHECKING:
     from pathlib import Path

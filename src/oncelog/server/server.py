@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING
 from oncelog.broker.broker import Broker
 from oncelog.broker.request_memory import STALLED_S
 from oncelog.metrics.shell import ShellCounts
-from oncelog.server.clock import WallClock
-from oncelog.server.connection import READ_BUFFER_BYTES, Connection
-from oncelog.server.connection_limits import ConnectionLimits
-from oncelog.server.doors import Door
-from oncelog.server.sending import Sending
-from oncelog.server.spare_buffers import SpareBuffers
-from oncelog.server.syncing import Syncing
-from oncelog.server.workers import Elsewhere, Worker
+from oncelog.server.connections.connection import READ_BUFFER_BYTES, Connection
+from oncelog.server.connections.connection_limits import ConnectionLimits
+from oncelog.server.connections.sending import Sending
+from oncelog.server.connections.spare_buffers import SpareBuffers
+from oncelog.server.disk.syncing import Syncing
+from oncelog.server.listeners.acceptors import Acceptor
+from oncelog.server.process.clock import WallClock
+from oncelog.server.process.workers import Elsewhere, Worker
 
 if TYPE_CHECKING:
     from oncelog.metrics.broker_source import BrokerSource
-    from oncelog.server.listeners import Address
+    from oncelog.server.listener_settings import Address
 
 logger = logging.getLogger(__name__)
 
@@ -90,8 +90,8 @@ class Server:
         self.answered_elsewhere = [self._checking]  # all work on other threads that answers wait for
         if broker.cluster is None:  # whose turns are each one node's
             broker.validation_thread.worker = self._checking
-        self._listeners: dict[Door, asyncio.Server] = {}
-        self._doors: list[Door] = []
+        self._listeners: dict[Acceptor, asyncio.Server] = {}
+        self._acceptors: list[Acceptor] = []
         self._opening: set[asyncio.Task[None]] = set()
         self._connections: dict[Connection, None] = {}
         self._unwatched: list[Connection] = []
@@ -111,60 +111,60 @@ class Server:
         """
         return self._clock.now_ms() + self.ahead_ms
 
-    async def listen(self, doors: Sequence[Door]) -> None:
+    async def listen(self, acceptors: Sequence[Acceptor]) -> None:
         """Accept connections on bound sockets."""
-        self._doors = list(doors)
-        for door in doors:
-            await self._open(door)
+        self._acceptors = list(acceptors)
+        for acceptor in acceptors:
+            await self._open(acceptor)
         self._watch()
         self.turn_ends()
         if self._source is not None:
             self._source.serves(self, self.loop)
 
-    async def _open(self, door: Door) -> None:
+    async def _open(self, acceptor: Acceptor) -> None:
         config = self.broker.config
-        door.size_buffers(config.socket_receive_buffer_bytes, config.socket_send_buffer_bytes)
-        listener = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
-        if door in self._doors:
-            self._listeners[door] = listener
-            self.counts.opened.setdefault(door.listener.name, 0)
+        acceptor.size_buffers(config.socket_receive_buffer_bytes, config.socket_send_buffer_bytes)
+        listener = await self.loop.create_server(partial(self._accept, acceptor), sock=acceptor.sock, backlog=512)
+        if acceptor in self._acceptors:
+            self._listeners[acceptor] = listener
+            self.counts.opened.setdefault(acceptor.listener.name, 0)
         else:  # it was shut meanwhile
             listener.close()
 
-    def open_later(self, door: Door) -> None:
-        """Listen at an additional door."""
-        self._doors.append(door)
-        opening = self.loop.create_task(self._open(door))
+    def open_later(self, acceptor: Acceptor) -> None:
+        """Listen with one more acceptor."""
+        self._acceptors.append(acceptor)
+        opening = self.loop.create_task(self._open(acceptor))
         self._opening.add(opening)
         opening.add_done_callback(self._opening.discard)
 
-    def shut(self, door: Door, reason: str) -> None:
-        """Stop listening at a door, and close its connections once their answers have been sent."""
-        self._doors.remove(door)
-        listener = self._listeners.pop(door, None)
+    def shut(self, acceptor: Acceptor, reason: str) -> None:
+        """Close an acceptor, and its connections once their answers have been sent."""
+        self._acceptors.remove(acceptor)
+        listener = self._listeners.pop(acceptor, None)
         if listener is not None:
             listener.close()
         for connection in list(self._connections):
-            if connection.session.listener == door.listener.name:
+            if connection.session.listener == acceptor.listener.name:
                 connection.close(reason)
-        door.close()
+        acceptor.close()
         self.turn_ends()
 
     # --- several nodes
 
     def leave(self, node_id: int, reason: str) -> None:
         """Close a node's listeners and its connections."""
-        for door in self._doors:
-            if door.node_id == node_id and door in self._listeners:
-                self._listeners.pop(door).close()
+        for acceptor in self._acceptors:
+            if acceptor.node_id == node_id and acceptor in self._listeners:
+                self._listeners.pop(acceptor).close()
         self.cut_connections(node_id, reason)
 
     async def come_back(self, node_id: int) -> None:
         """Listen for a node again."""
-        for door in self._doors:
-            if door.node_id == node_id and door not in self._listeners:
-                door.bind_again()
-                await self._open(door)
+        for acceptor in self._acceptors:
+            if acceptor.node_id == node_id and acceptor not in self._listeners:
+                acceptor.bind_again()
+                await self._open(acceptor)
 
     def cut_connections(self, node_id: int, reason: str) -> None:
         for connection in self._connections_to(node_id):
@@ -237,8 +237,8 @@ class Server:
             close()
 
     def _let_go(self) -> None:
-        for door in self._doors:
-            door.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
         self._syncing.stop()
         self._background.stop()
         for work in self.answered_elsewhere:
@@ -246,9 +246,9 @@ class Server:
 
     # --- connections
 
-    def _accept(self, door: Door) -> Connection:
+    def _accept(self, acceptor: Acceptor) -> Connection:
         self._connection_count += 1
-        return door.connection(self, self._connection_count)
+        return acceptor.connection(self, self._connection_count)
 
     def admit(self, connection: Connection) -> str | None:
         """Count a new connection, and have it wait for its turn; returns why it is not served, if it is not."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oncelog.metrics.endpoint import Endpoint
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 from oncelog.server.opening import bind
 from oncelog.spark.pipeline.series import PipelineSource
 from oncelog.spark.reporting import ReportingListener

@@ -42,7 +42,7 @@ from oncelog.protocol.internal_records import (
 )
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     NO_PRODUCER,

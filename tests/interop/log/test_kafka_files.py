@@ -15,7 +15,7 @@ from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.log.producers.producer_snapshot import decode_snapshot
 from oncelog.records.batch import decode_records
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 from oncelog.types import TopicPartition as Partition
 from tests.interop.reading import consumed_values
 from tests.support.apache_kafka import ApacheKafka, run_tool

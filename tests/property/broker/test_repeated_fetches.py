@@ -17,7 +17,7 @@ from oncelog.log.results import FileSlice
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.records.batch import Record, encode_batch
-from oncelog.server.memory_disk import MemoryFile
+from oncelog.server.disk.memory_disk import MemoryFile
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.support.frames import encode_request, receive_as_run
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel

@@ -24,7 +24,7 @@ from oncelog.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from oncelog.records import _pure_scan, native
 from oncelog.records.batch import Compression, CorruptBatch, Record, encode_batch, encode_empty_batch, read_header
 from oncelog.records.control import encode_end_txn_marker, parse_control
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, PARTITION
 
 KEYS = [b"\0\0\0\0", b"\0\0\0\1", b"\0\0\0\3", b"\0\1\0\1", b"\xff\xff\0\0", b"\0\0", None]

@@ -14,7 +14,7 @@ from oncelog.log.compaction import Compaction
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import decode_records, encode_batch
 from oncelog.records.record import Record
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import TopicPartition
 from tests.support.ports import Later

@@ -24,7 +24,7 @@ from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsTopic,
 )
 from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
-from oncelog.server.memory_disk import MemoryDisk, MemoryFile
+from oncelog.server.disk.memory_disk import MemoryDisk, MemoryFile
 from oncelog.types import TopicPartition
 from tests.property.broker.test_repeated_fetches import Reader
 from tests.support.frames import encode_request, receive_as_run

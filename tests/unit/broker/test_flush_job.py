@@ -10,7 +10,7 @@ from oncelog.log.partition_log import PartitionLog
 from oncelog.log.results import FlushTicket
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
 
 

@@ -12,7 +12,7 @@ from oncelog.log import checkpoints
 from oncelog.metadata.store import MetadataStore
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
 from tests.support.ports import AtOnce, CountingRandom

@@ -25,7 +25,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import Record, encode_batch
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.support.frames import encode_request
 from tests.support.ports import Later

@@ -10,7 +10,7 @@ from oncelog.broker.log_manager import FlushJob
 from oncelog.conformance.batches import batch
 from oncelog.errors import Error, NoSpace, OutOfDescriptors, RefusedForNow
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel

@@ -11,7 +11,7 @@ import pytest
 from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.errors import Error, StorageError
 from oncelog.metadata import store
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from tests.support.group_host import GroupClient
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 

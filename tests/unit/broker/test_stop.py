@@ -8,7 +8,7 @@ from oncelog.broker.slices import AT_ONCE, Work
 from oncelog.config import BrokerConfig, parse
 from oncelog.errors import Error
 from oncelog.metadata.opening import open_metadata
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
 from tests.support.ports import AtOnce, CountingRandom
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin

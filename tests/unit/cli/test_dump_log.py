@@ -21,7 +21,7 @@ from oncelog.protocol.internal_records import (
     encode_transaction_value,
 )
 from oncelog.records.batch import BatchHeader, Record
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 
 
 def test_states_of_transactions_are_shown_by_name() -> None:

@@ -12,7 +12,7 @@ from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import encode_uuid
 
 TOPIC_ID, OTHER_ID = b"\x01" * 16, b"\x02" * 16

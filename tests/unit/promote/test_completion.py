@@ -31,7 +31,7 @@ from oncelog.protocol.generated.partition_record import PartitionRecord
 from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord
 from oncelog.records.batch import iter_headers
 from oncelog.records.control import parse_control
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 

@@ -8,7 +8,7 @@ import pytest
 
 from oncelog.errors import ConfigError
 from oncelog.promote.listeners import NodeListeners, node_listeners
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 
 CONTROLLER, INTERNAL = Address("10.0.0.5", 9093), Address("10.0.0.5", 9094)
 OAUTH = {

@@ -19,7 +19,7 @@ from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import check_partial, finish_move, partial_of, promoted_of, remove_source
 from oncelog.promote.plan import Addresses, Plan, planned
 from oncelog.promote.promotion import promote
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 
 
 def refusal(source: Path, target: Path) -> str:

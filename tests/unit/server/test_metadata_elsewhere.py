@@ -22,7 +22,7 @@ from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsTopic,
 )
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from oncelog.server.disk import ForeignFile
+from oncelog.server.disk.os_disk import ForeignFile
 from oncelog.testing.simulation.broker import StoreLog
 from tests.support.ports import CountingRandom
 

@@ -24,9 +24,9 @@ PRODUCER = "oncelog.Producer()"
 FOR_A_DATA_FOLDER = [
     "ctypes",
     "oncelog.metadata.adoption",
-    "oncelog.server.disk",
-    "oncelog.server.folder_lock",
-    "oncelog.server.reserving",
+    "oncelog.server.disk.os_disk",
+    "oncelog.server.disk.folder_lock",
+    "oncelog.server.disk.reserving",
     "pathlib",
     "shutil",
 ]

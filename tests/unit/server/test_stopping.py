@@ -22,11 +22,11 @@ from oncelog.protocol.generated.fetch_request import FetchPartition, FetchReques
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Record, encode_batch
 from oncelog.records.compression import Compression
-from oncelog.server.memory_disk import MemoryFile
+from oncelog.server.connections.sending import Sending
+from oncelog.server.disk.memory_disk import MemoryFile
 from oncelog.server.nodes import Nodes
-from oncelog.server.sending import Sending
+from oncelog.server.process.workers import Worker
 from oncelog.server.server import Server
-from oncelog.server.workers import Worker
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import RecordingChannel

@@ -11,7 +11,7 @@ from oncelog.errors import ConfigError
 from oncelog.log import checkpoints
 from oncelog.log.file_names import TRANSACTION_INDEX_SUFFIX, file_name
 from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
-from oncelog.server.disk import OsDisk
+from oncelog.server.disk.os_disk import OsDisk
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
 from oncelog.verify.log_folder import partition_folders, verify_folder

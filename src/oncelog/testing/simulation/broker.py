@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from oncelog.faults.embedded import BrokerFaults
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
-from oncelog.server import descriptors
-from oncelog.server.listeners import Listener, parse_listeners
+from oncelog.server.listener_settings import Listener, parse_listeners
 from oncelog.server.nodes import Nodes
 from oncelog.server.opening import METADATA_WORKER, Machine, open_server
+from oncelog.server.process import descriptors
+from oncelog.server.process.workers import Worker
 from oncelog.server.server import Server
-from oncelog.server.workers import Worker
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.testing.simulation.errors import NotSimulated, SimulationError
 from oncelog.testing.simulation.loop import Process, SimulatedLoop, run_in, task_in

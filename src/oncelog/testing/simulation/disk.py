@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from oncelog.errors import NoSpace, StorageError
 from oncelog.ports import Buffer
-from oncelog.server.memory_disk import MemoryDisk, MemoryFile
+from oncelog.server.disk.memory_disk import MemoryDisk, MemoryFile
 
 
 class FaultyFile(MemoryFile):

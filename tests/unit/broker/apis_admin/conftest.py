@@ -15,7 +15,7 @@ from oncelog.metadata.opening import open_metadata
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from tests.support.frames import encode_request
 from tests.support.ports import AtOnce, CountingRandom
 

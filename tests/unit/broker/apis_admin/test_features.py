@@ -21,7 +21,7 @@ from oncelog.protocol.generated.renew_delegation_token_request import RenewDeleg
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 
 GROUP, TRANSACTION = "group.version", "transaction.version"

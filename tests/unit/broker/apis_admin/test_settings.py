@@ -25,7 +25,7 @@ from oncelog.protocol.generated.describe_log_dirs_request import DescribableLogD
 from oncelog.protocol.generated.list_config_resources_request import ListConfigResourcesRequest
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
 from tests.support.work import calls_of
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin

@@ -31,7 +31,7 @@ from oncelog.protocol.generated.describe_topic_partitions_request import (
     TopicRequest,
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel

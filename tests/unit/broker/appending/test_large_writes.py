@@ -17,7 +17,7 @@ from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorR
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.records.batch import encode_batch, read_header
 from oncelog.records.record import Record
-from oncelog.server.memory_disk import MemoryFile
+from oncelog.server.disk.memory_disk import MemoryFile
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS
 from tests.unit.broker.appending.test_validation_thread import Later, Peer, Side

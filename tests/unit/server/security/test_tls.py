@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from oncelog.errors import ConfigError
-from oncelog.server import tls
-from oncelog.server.tls import TlsContexts, TlsSettings, new_context
+from oncelog.server.security import tls
+from oncelog.server.security.tls import TlsContexts, TlsSettings, new_context
 from tests.security.certificates import Authority, Identity
 
 OLD, NEW = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3

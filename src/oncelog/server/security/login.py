@@ -96,7 +96,7 @@ def _maker(
             )
         users = parse_jaas(property_name, text).users
         return lambda: Plain(users)
-    from oncelog.server.token_validation import validator_of
+    from oncelog.server.security.token_validation import validator_of
 
     validate = validator_of(listener, settings, closers)
     return lambda: OAuthBearer(validate)

@@ -12,7 +12,7 @@ import pytest
 
 import oncelog
 from oncelog.errors import OncelogError
-from oncelog.server.folder_lock import FolderLock
+from oncelog.server.disk.folder_lock import FolderLock
 from oncelog.server.nodes import Nodes
 from oncelog.server.server import Server
 

@@ -25,8 +25,8 @@ from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import Record, encode_batch
 from oncelog.records.compression import Compression
-from oncelog.server import connection as connection_module
-from oncelog.server.connection import Connection
+from oncelog.server.connections import connection as connection_module
+from oncelog.server.connections.connection import Connection
 from oncelog.server.nodes import Nodes
 from tests.support.frames import encode_request
 from tests.support.work import Ticks

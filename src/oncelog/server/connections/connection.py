@@ -25,12 +25,12 @@ import time
 from struct import Struct
 from typing import TYPE_CHECKING, Protocol, cast
 
-from oncelog.server.listeners import host_text
-from oncelog.server.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending, SendingHost
+from oncelog.server.connections.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending, SendingHost
+from oncelog.server.listener_settings import host_text
 
 if TYPE_CHECKING:
     from oncelog.broker.security.session import Session
-    from oncelog.server.spare_buffers import SpareBuffers
+    from oncelog.server.connections.spare_buffers import SpareBuffers
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oncelog.server.spare_buffers import LENT_BUFFERS, SPARE_BYTES, STEP_BYTES, SpareBuffers
+from oncelog.server.connections.spare_buffers import LENT_BUFFERS, SPARE_BYTES, STEP_BYTES, SpareBuffers
 
 SIZE = 4 * STEP_BYTES
 

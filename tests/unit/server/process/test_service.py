@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.server.service import ServiceManager
+from oncelog.server.process.service import ServiceManager
 
 
 @pytest.fixture

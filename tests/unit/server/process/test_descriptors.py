@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from oncelog.server.descriptors import RESERVED, claim, share_out
+from oncelog.server.process.descriptors import RESERVED, claim, share_out
 
 
 def test_files_and_connections_together_stay_within_the_limit() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import oncelog
 from oncelog.errors import ConfigError
-from oncelog.server.folder_lock import LOCK_FILE, FolderLock
+from oncelog.server.disk.folder_lock import LOCK_FILE, FolderLock
 
 IN_USE = "is in use by another broker"
 HOLD = """

@@ -16,8 +16,8 @@ import pytest
 
 from oncelog.errors import NoSpace, OutOfDescriptors, StorageError
 from oncelog.ports import Disk
-from oncelog.server.disk import OsDisk
-from oncelog.server.memory_disk import MemoryDisk
+from oncelog.server.disk.memory_disk import MemoryDisk
+from oncelog.server.disk.os_disk import OsDisk
 
 
 @pytest.fixture(params=["os", "memory"])
@@ -293,7 +293,7 @@ def test_a_sync_that_finds_no_room_is_a_failure_of_the_disk(os_disk: OsDisk, mon
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("oncelog.server.disk.force", full)
+    monkeypatch.setattr("oncelog.server.disk.os_disk.force", full)
     with pytest.raises(StorageError, match="cannot sync f: No space left") as refused:
         file.sync()
     assert not isinstance(refused.value, NoSpace)
@@ -324,7 +324,7 @@ def test_more_unsynced_files_than_descriptors_are_synced_before_they_let_go(
 ) -> None:
     disk = OsDisk(str(tmp_path), max_descriptors=4)
     synced: list[int] = []
-    monkeypatch.setattr("oncelog.server.disk.force", synced.append)
+    monkeypatch.setattr("oncelog.server.disk.os_disk.force", synced.append)
     before = descriptors()
     files = [disk.open(f"f{number}", create=True) for number in range(50)]
     for file in files:
@@ -344,7 +344,7 @@ def test_a_failed_sync_of_a_file_that_had_to_let_go_is_told_later(
     def fails(descriptor: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("oncelog.server.disk.force", fails)
+    monkeypatch.setattr("oncelog.server.disk.os_disk.force", fails)
     second = disk.open("second", create=True)
     second.append([b"y"])
     monkeypatch.undo()
@@ -411,7 +411,7 @@ def test_a_file_that_could_not_be_replaced_leaves_nothing_beside_it(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("oncelog.server.disk.force", full)
+    monkeypatch.setattr("oncelog.server.disk.os_disk.force", full)
     for _ in range(3):
         with pytest.raises(NoSpace, match="No space left"):
             os_disk.write_atomic("f", b"new")

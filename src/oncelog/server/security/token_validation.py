@@ -23,7 +23,7 @@ from typing import Any
 
 from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn
 from oncelog.errors import ConfigError
-from oncelog.server.listeners import Address
+from oncelog.server.listener_settings import Address
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import oncelog
 from oncelog.conformance.wire import Connection
-from oncelog.server.connection_limits import LONGEST_WAIT_MS, ConnectionLimits
+from oncelog.server.connections.connection_limits import LONGEST_WAIT_MS, ConnectionLimits
 from tests.unit.broker.test_live_settings import changing
 
 LISTENER = "PLAINTEXT"

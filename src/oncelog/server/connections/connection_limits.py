@@ -17,7 +17,7 @@ from oncelog.broker.buckets import Buckets
 from oncelog.broker.quotas import IP
 from oncelog.config import per_ip_overrides
 from oncelog.kafka_properties import MAX_INT
-from oncelog.server.listeners import host_text
+from oncelog.server.listener_settings import host_text
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker

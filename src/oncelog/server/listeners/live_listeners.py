@@ -10,40 +10,53 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.server.doors import Door
-from oncelog.server.listeners import Address, Listener, parse_listeners
+from oncelog.server.listener_settings import Address, Listener, parse_listeners
+from oncelog.server.listeners.acceptors import Acceptor
 
 if TYPE_CHECKING:
+    import asyncio
+
     from oncelog.broker.broker import Broker
-    from oncelog.server.server import Server
 
 logger = logging.getLogger(__name__)
 
 MAP = "listener.security.protocol.map"
 
 
+class ListenerHost(Protocol):
+    """What changes of listeners need of the server that listens."""
+
+    broker: Broker
+    loop: asyncio.AbstractEventLoop
+    is_stopping: bool
+
+    def open_later(self, acceptor: Acceptor) -> None: ...
+
+    def shut(self, acceptor: Acceptor, reason: str) -> None: ...
+
+
 class LiveListeners:
-    """Keeps a server's doors in line with its settings; implements ``broker.listeners.ListenersAtWork``.
+    """Keeps a server's acceptors in line with its settings; implements ``broker.listeners.ListenersAtWork``.
 
     :param given: the listeners that the broker was started with, with their actual ports.
-    :param open_door: creates a door with a bound socket. :raises OncelogError: it cannot listen there.
+    :param open_acceptor: creates an acceptor with a bound socket. :raises OncelogError: it cannot listen there.
     """
 
     def __init__(
         self,
-        server: Server,
+        server: ListenerHost,
         given: Sequence[Listener],
-        doors: Sequence[Door],
-        open_door: Callable[[Listener, Mapping[str, str] | None], Door],
+        acceptors: Sequence[Acceptor],
+        open_acceptor: Callable[[Listener, Mapping[str, str] | None], Acceptor],
     ) -> None:
         self._server = server
         self._given = tuple(given)
         self._started = dict(server.broker.config.static)
-        self._doors = {door.listener.name: door for door in doors}
-        self._open_door = open_door
+        self._acceptors = {acceptor.listener.name: acceptor for acceptor in acceptors}
+        self._open_acceptor = open_acceptor
 
     @property
     def _broker(self) -> Broker:
@@ -54,20 +67,20 @@ class LiveListeners:
         try:
             wanted = self._wanted(settings)
             for listener in wanted:
-                door = self._doors.get(listener.name)
-                if door is not None and door.listener.protocol is not listener.protocol:
+                acceptor = self._acceptors.get(listener.name)
+                if acceptor is not None and acceptor.listener.protocol is not listener.protocol:
                     return f"Security protocol cannot be updated for existing listener ListenerName({listener.name})"
-                if door is None or not _is_same(listener.address, door.listener.address):
+                if acceptor is None or not _is_same(listener.address, acceptor.listener.address):
                     if not self._needs_no_lookup(listener.address.host):
                         return (
                             f"listener {listener.name} names the host {listener.address.host}, whose lookup could hold "
                             "up every client of a broker that runs: write its address (names are taken at a start)"
                         )
-                    tried = self._open_door(listener, settings)
+                    tried = self._open_acceptor(listener, settings)
                     tried.close()
                     tried.sock.close()
                 else:
-                    door.check(settings)
+                    acceptor.check(settings)
         except OncelogError as error:
             return str(error)
         return None
@@ -108,27 +121,27 @@ class LiveListeners:
         except ConfigError as error:
             logger.error("listeners stay as they are: %s", error)
             return
-        begun: dict[str, Door] = {}
+        begun: dict[str, Acceptor] = {}
         try:
             for name, listener in wanted.items():
-                known = self._doors.get(name)
+                known = self._acceptors.get(name)
                 if known is None or not _is_same(listener.address, known.listener.address):
-                    begun[name] = self._open_door(listener, None)
+                    begun[name] = self._open_acceptor(listener, None)
         except OncelogError as error:  # at a start: another program has taken the port
             logger.error("listeners stay as they are: %s", error)
-            for door in begun.values():
-                door.close()
-                door.sock.close()
+            for acceptor in begun.values():
+                acceptor.close()
+                acceptor.sock.close()
             return
-        for name, door in list(self._doors.items()):
+        for name, acceptor in list(self._acceptors.items()):
             if name in wanted and name not in begun:
-                door.follow(settings)
+                acceptor.follow(settings)
                 continue
-            del self._doors[name]
-            self._server.shut(door, f"the listener {name} is gone")
-        self._doors |= begun
-        for door in begun.values():
-            self._server.open_later(door)
+            del self._acceptors[name]
+            self._server.shut(acceptor, f"the listener {name} is gone")
+        self._acceptors |= begun
+        for acceptor in begun.values():
+            self._server.open_later(acceptor)
 
 
 def _is_same(address: Address, known: Address) -> bool:

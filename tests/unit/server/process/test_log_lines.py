@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from oncelog.server.log_lines import TEXT, JsonLines, TextLines
+from oncelog.server.process.log_lines import TEXT, JsonLines, TextLines
 
 FORGED = "group\n2026-01-01 INFO all is well\r\x1b[2J\u2028x"
 

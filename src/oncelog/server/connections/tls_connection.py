@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.security.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
 from oncelog.log.results import FileSlice
-from oncelog.server.connection import Connection, ConnectionHost
-from oncelog.server.tls import PIECE_BYTES, TlsStream, refusal
+from oncelog.server.connections.connection import Connection, ConnectionHost
+from oncelog.server.security.tls import PIECE_BYTES, TlsStream, refusal
 
 if TYPE_CHECKING:
     from oncelog.broker.security.session import Session

@@ -15,9 +15,9 @@ import pytest
 from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.trimmer import RESTING_MS
-from oncelog.server import reserving
-from oncelog.server.disk import OsDisk, OsFile
-from oncelog.server.reserving import RESERVED_FROM_BYTES
+from oncelog.server.disk import reserving
+from oncelog.server.disk.os_disk import OsDisk, OsFile
+from oncelog.server.disk.reserving import RESERVED_FROM_BYTES
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, open_log, roll
 
 MB, GB = 1024 * 1024, 1024 * 1024 * 1024

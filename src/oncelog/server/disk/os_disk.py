@@ -23,8 +23,8 @@ from typing import NoReturn
 from oncelog.errors import NoSpace, OutOfDescriptors, StorageError
 from oncelog.log.file_names import TEMPORARY_SUFFIX
 from oncelog.ports import Buffer
-from oncelog.server.memory_disk import outcome
-from oncelog.server.reserving import RESERVED_FROM_BYTES, give_back, reserve
+from oncelog.server.disk.memory_disk import outcome
+from oncelog.server.disk.reserving import RESERVED_FROM_BYTES, give_back, reserve
 
 try:
     import fcntl

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.log_manager import FlushJob
 from oncelog.errors import StorageError
-from oncelog.server.workers import Worker
+from oncelog.server.process.workers import Worker
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from oncelog.broker.partition import Partition
 from oncelog.errors import Error, StorageError
 from oncelog.metrics.shell import ShellCounts
 from oncelog.records.batch import Record, encode_batch
-from oncelog.server import syncing
-from oncelog.server.memory_disk import MemoryFile
+from oncelog.server.disk import syncing
+from oncelog.server.disk.memory_disk import MemoryFile
+from oncelog.server.disk.syncing import QUICK_SYNC_S, Syncing
+from oncelog.server.process.workers import Worker
 from oncelog.server.server import Server
-from oncelog.server.syncing import QUICK_SYNC_S, Syncing
-from oncelog.server.workers import Worker
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 

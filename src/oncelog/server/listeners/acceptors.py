@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.node import Node
 from oncelog.broker.security.session import SecurityProtocol, Session
-from oncelog.server.connection import Connection, ConnectionHost
-from oncelog.server.listeners import Listener, for_listener
+from oncelog.server.connections.connection import Connection, ConnectionHost
+from oncelog.server.listener_settings import Listener, for_listener
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.security.distinguished_name import PrincipalMapper
     from oncelog.broker.security.sasl_gate import Login, SaslGate
     from oncelog.broker.security.sasl_mechanisms import Mechanism
-    from oncelog.server.tls import TlsContexts, TlsSettings
+    from oncelog.server.security.tls import TlsContexts, TlsSettings
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def of_logins(settings: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in settings.items() if name.startswith("sasl.") or ".sasl." in name}
 
 
-class Door:
+class Acceptor:
     """One listener of a broker.
 
     :param sock: bound, not listening yet.
@@ -63,7 +63,7 @@ class Door:
         self._tried = settings
         settings = self._settings()
         if listener.protocol.encrypts:
-            from oncelog.server.tls import TlsContexts
+            from oncelog.server.security.tls import TlsContexts
 
             self._contexts = TlsContexts(self._tls_settings, clock)
             self._arrivals = memoryview(bytearray(ARRIVAL_BYTES))
@@ -72,7 +72,7 @@ class Door:
 
             self._mapper = PrincipalMapper(settings.get("ssl.principal.mapping.rules", ""))
         if listener.protocol.asks_for_login:
-            from oncelog.server.login import login_of
+            from oncelog.server.security.login import login_of
 
             known: dict[str, Callable[[], Mechanism]] | None = {} if broker.listeners is not None else None
             self._login = login_of(listener.name, settings, broker.metadata, self._closers, known)
@@ -85,7 +85,7 @@ class Door:
         session = Session(node=self._node, listener=self.listener.name, gate=self._gate())
         if self._contexts is None:
             return Connection(server, connection_id, session)
-        from oncelog.server.tls_connection import TlsConnection
+        from oncelog.server.connections.tls_connection import TlsConnection
 
         return TlsConnection(server, connection_id, session, self._contexts.current(), self._arrivals, self._mapper)
 
@@ -140,7 +140,7 @@ class Door:
         own = for_listener(settings, self.listener.name)
         if of_logins(own) == self._login_settings:
             return None
-        from oncelog.server.login import login_of
+        from oncelog.server.security.login import login_of
 
         return login_of(self.listener.name, own, self._broker.metadata, self._closers, self._login.mechanisms)
 
@@ -154,7 +154,7 @@ class Door:
 
     def _tls_settings(self, settings: Mapping[str, str] | None = None) -> TlsSettings:
         """:param settings: of the broker; None for those in force."""
-        from oncelog.server.tls import TlsSettings
+        from oncelog.server.security.tls import TlsSettings
 
         all_of_them = self._of_broker() if settings is None else settings
         own = for_listener(all_of_them, self.listener.name)

@@ -32,7 +32,7 @@ from oncelog.protocol.generated.describe_transactions_request import DescribeTra
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from oncelog.server.clock import LEAST_STEP_NS, WallClock
+from oncelog.server.process.clock import LEAST_STEP_NS, WallClock
 from oncelog.types import TopicPartition
 
 HOUR_MS = 3_600_000

@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeVar
 
 from oncelog.errors import OncelogError
-from oncelog.server.loops import new_event_loop
+from oncelog.server.process.loops import new_event_loop
 
 NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 OWN_THREAD = "a broker's own thread cannot wait for it: call this on another thread"

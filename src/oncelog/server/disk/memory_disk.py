@@ -1,6 +1,6 @@
 """Files in memory: ``ports.Disk`` for a broker that keeps nothing, and for tests.
 
-Called by the broker's cores through the port. It behaves like :class:`oncelog.server.disk.OsDisk` (a removed
+Called by the broker's cores through the port. It behaves like :class:`oncelog.server.disk.os_disk.OsDisk` (a removed
 file's bytes stay readable through an open handle), except for ``sync``, which has nothing to do.
 """
 

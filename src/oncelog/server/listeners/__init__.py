@@ -1,0 +1,1 @@
+"""Listening addresses at run time: their sockets, and changes of them while the broker runs."""

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.spark import session
 from oncelog.spark.java_errors import INTERRUPTIONS, shortened
+from oncelog.spark.micro_batches import RunningQuery
 from oncelog.spark.session import for_each_batch
 
 
@@ -56,7 +57,7 @@ def test_for_each_batch_raises_errors_of_the_jvm_shortened(
         jvm.java.util.ArrayDeque().pop()
 
     monkeypatch.setattr(session, "_write", fail)
-    monkeypatch.setattr(session, "_running_query", lambda *_: session._RunningQuery("run", "checkpoint"))
+    monkeypatch.setattr(session, "running_query", lambda *_: RunningQuery("run", "checkpoint"))
     write_batch = for_each_batch({"kafka.bootstrap.servers": "127.0.0.1:1", "topic": "t"})
     rows: DataFrame = spark.range(1)
     with pytest.raises(Py4JError, match=r"^An error occurred while calling") as raised:

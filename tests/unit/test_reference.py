@@ -17,6 +17,7 @@ from oncelog import errors, pytest_plugin, telemetry, testing
 from oncelog.client import aio, blocking
 from oncelog.client.core import errors as client_errors
 from oncelog.spark import pipeline, reporting, session
+from oncelog.spark.tables import sink as table_sink
 from oncelog.testing import simulation
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
@@ -39,6 +40,7 @@ PUBLIC: dict[ModuleType, list[str]] = {
     testing: testing.__all__,
     simulation: simulation.__all__,
     session: [*own_names(session), "SETTINGS"],
+    table_sink: ["to_table"],
     pipeline: ["Sink", "Source", "pipeline"],
     reporting: [*own_names(reporting), "ConsoleReporter"],
     telemetry: [*own_names(telemetry), "MOST_LINKS"],

@@ -48,6 +48,7 @@ PUBLIC = {
     "client/aio/consumer/consumer.py": "called by users; docs/reference/python.md",
     "client/aio/producer/producer.py": "called by users; docs/reference/python.md",
     "client/blocking/*": "called by users; docs/reference/python.md",
+    "spark/tables/sink.py": "called by users; docs/reference/python.md",
     "faults/rules.py": "the methods of Faults; docs/how-to/testing.md",
     "faults/embedded.py": "faults that users set inside; docs/how-to/testing.md",
     "faults/inside.py": "faults that users set inside; docs/how-to/testing.md",

@@ -105,6 +105,7 @@ class Checkpoint:
                 int(fields["sinceBatchId"]),
                 None if topic is None else MarkerTopic(str(topic["name"]), str(topic["id"])),
                 str(fields.get("skipping", "")),
+                str(fields.get("table", "")),
             )
         except _STRANGE:
             raise self._strange(name) from None
@@ -121,6 +122,8 @@ class Checkpoint:
             fields["markerTopic"] = memory.marker_topic._asdict()
         if memory.skipping:
             fields["skipping"] = memory.skipping
+        if memory.table:
+            fields["table"] = memory.table
         self._write(name, json.dumps(fields).encode())
 
     # --- files

@@ -144,7 +144,7 @@ def diagnose(
     if not repeats and isinstance(decision, Refuse) and marker is not None and marker.batch_id >= plan.number:
         reason = (
             f"the log holds batch {marker.batch_id} already ({marker}), so the checkpoint is older than the log "
-            f"(restored or copied): {WAY_BACK}"
+            f"(restored or copied): {WAY_BACK.format('the log')}"
         )
     return Diagnosis(
         checkpoint=checkpoint.location,
@@ -202,7 +202,7 @@ def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
 
     Raises CheckpointError if there is none.
     """
-    groups = [named] if named else [memory.group for memory in checkpoint.memories()]
+    groups = [named] if named else [memory.group for memory in checkpoint.memories() if not memory.table]
     if not groups:
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} remembers no group, as this sink has not written from it yet: name the "

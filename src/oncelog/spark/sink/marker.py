@@ -127,6 +127,7 @@ class Memory:
         cluster gives topics no ids.
     :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
         rest of the memory does not prove that the batch is missing.
+    :param table: the table, if the sink is one: ``cluster_id`` is then the table's id.
     """
 
     cluster_id: str
@@ -134,6 +135,7 @@ class Memory:
     since_batch_id: int
     marker_topic: MarkerTopic | None = None
     skipping: str = ""
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,8 @@ class Plan:
         hold the batch; empty if there is none.
     :param marker_topic: where the marker will be put now, as in :class:`Memory`.
     :param deleted_topic: where the last one was put, if that topic has been deleted since.
+    :param table: the table, if the sink is one; ``cluster_id`` is then its id, empty if there is none, and
+        ``retention_ms`` how long it keeps the identities of batches.
     """
 
     group: str
@@ -164,6 +168,7 @@ class Plan:
     elsewhere: str = ""
     marker_topic: MarkerTopic | None = None
     deleted_topic: str = ""
+    table: str = ""
 
     @property
     def number(self) -> int:
@@ -175,7 +180,7 @@ class Plan:
         if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
             since = known.since_batch_id
         skipping = self.batch.fingerprint if skipped else ""
-        return Memory(self.cluster_id, self.group, since, self.marker_topic, skipping)
+        return Memory(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
         """This plan with the topic of the marker, and whether the last write's topic was deleted.
@@ -355,7 +360,7 @@ def _without_marker(plan: Plan, now_ms: int) -> Decision:
 def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
     """The decision about a batch of which marker and checkpoint do not say whether it is written."""
     number = plan.batch.batch_id
-    told = f"Batch {number} of query {plan.query_id} has {found} in group {plan.group}, and {unknown}"
+    told = f"Batch {number} of query {plan.query_id} has {found} {_place(plan)}, and {unknown}"
     refusal = (
         f"{told}, so it cannot be known whether it is written: look at what the destination holds, then set "
         f"onMissingMarker to write (batch {number} is not there) or skip (it is)"
@@ -368,8 +373,8 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
     known, previous = plan.remembered, plan.previous
     if known is not None and known.cluster_id != plan.cluster_id:
         return (
-            f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
-            f"{plan.cluster_id}"
+            f"checkpoint {plan.checkpoint} wrote last to the {'table' if plan.table else 'cluster'} with id "
+            f"{known.cluster_id}, while {f'this is {plan.cluster_id}' if plan.cluster_id else 'there is none now'}"
         )
     if why := _why_previous_proves_nothing(plan):
         return why
@@ -381,7 +386,7 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
         to = f", but to group {plan.elsewhere}" if plan.elsewhere else ""
         return (
             f"checkpoint {plan.checkpoint} has never written there{to} (it was copied, taken over from another sink, "
-            "or its topic or transactionalIdPrefix has changed)"
+            f"or its {'table or name' if plan.table else 'topic or transactionalIdPrefix'} has changed)"
         )
     if previous is None:
         return ""
@@ -395,7 +400,7 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
     ):
         return (
             f"that of batch {before}, planned at {time_of(previous.batch.planned_at_ms)}, cannot have expired yet: "
-            "the log lost it (a power failure, a restored cluster), or the group or the marker's topic was deleted"
+            f"{_log(plan)} lost it ({_losses(plan)}), or {_deleted(plan)} deleted"
         )
     return ""
 
@@ -416,6 +421,8 @@ def _why_previous_proves_nothing(plan: Plan) -> str:
 
 
 def _expiry(plan: Plan) -> str:
+    if plan.table:
+        return "and the table may have lost it since (snapshots expire, and so may application transactions)"
     if plan.retention_ms is None:
         return (
             "and how long markers live is not known (grant DESCRIBE_CONFIGS on the cluster, or say it in the option "
@@ -426,18 +433,35 @@ def _expiry(plan: Plan) -> str:
 
 WAY_BACK = (
     "continue with the checkpoint that wrote last, or start with a new checkpoint and, as startingOffsets, the offsets "
-    "up to which the log is written"
+    "up to which {} is written"
 )
-"""What to do if the log is ahead of a checkpoint."""
+"""What to do if the log, or a table, is ahead of a checkpoint."""
+
+
+def _log(plan: Plan) -> str:
+    """What holds the batches."""
+    return "the table" if plan.table else "the log"
+
+
+def _place(plan: Plan) -> str:
+    return f"in {plan.table} under {plan.group}" if plan.table else f"in group {plan.group}"
+
+
+def _losses(plan: Plan) -> str:
+    return "a restored backup, a rollback" if plan.table else "a power failure, a restored cluster"
+
+
+def _deleted(plan: Plan) -> str:
+    return "the identities that it kept were" if plan.table else "the group or the marker's topic was"
 
 
 def _older_than_the_log(plan: Plan, marker: Marker) -> str:
     number = plan.batch.batch_id
     what = "another plan of it" if marker.batch_id == number else f"batch {marker.batch_id} already"
     return (
-        f"Batch {number} of query {plan.query_id} is refused, as the log holds {what}: written there is {marker}, and "
-        f"that of checkpoint {plan.checkpoint} was {plan.batch}; the checkpoint is older "
-        f"than the log (restored or copied): {WAY_BACK}"
+        f"Batch {number} of query {plan.query_id} is refused, as {_log(plan)} holds {what}: written there is "
+        f"{marker}, and that of checkpoint {plan.checkpoint} was {plan.batch}; the checkpoint is older "
+        f"than {_log(plan)} (restored or copied): {WAY_BACK.format(_log(plan))}"
     )
 
 
@@ -445,8 +469,9 @@ def _lost(plan: Plan, marker: Marker) -> str:
     first, last = marker.batch_id + 1, plan.batch.batch_id - 1
     missing = f"batch {first} is" if first == last else f"batches {first} to {last} are"
     return (
-        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as {missing} not in this log, whose last is "
-        f"batch {marker.batch_id} ({marker}): the log lost them (a power failure, a restored cluster) or is another "
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as {missing} not in this "
+        f"{_log(plan).removeprefix('the ')}, whose last is "
+        f"batch {marker.batch_id} ({marker}): {_log(plan)} lost them ({_losses(plan)}) or is another "
         f"one: restore it, or remove the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside "
         f"them, from offsets and commits of {plan.checkpoint}, so that Spark plans them again"
     )
@@ -454,9 +479,9 @@ def _lost(plan: Plan, marker: Marker) -> str:
 
 def _another_before(plan: Plan, marker: Marker, before: PlannedBatch) -> str:
     return (
-        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as batch {marker.batch_id} in the log is "
-        f"not that of this checkpoint: written there is {marker}, and that of checkpoint {plan.checkpoint} was "
-        f"{before}; two copies of a checkpoint have written: {WAY_BACK}"
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as batch {marker.batch_id} in {_log(plan)} "
+        f"is not that of this checkpoint: written there is {marker}, and that of checkpoint {plan.checkpoint} was "
+        f"{before}; two copies of a checkpoint have written: {WAY_BACK.format(_log(plan))}"
     )
 
 

@@ -1,0 +1,138 @@
+"""Which query's micro-batch a function of ``foreachBatch`` was called with, and that each sink writes it once.
+
+Called by ``for_each_batch`` (:mod:`oncelog.spark.session`) and ``to_table`` (:mod:`oncelog.spark.tables.sink`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import DataFrame
+
+from oncelog.errors import ConfigError
+from oncelog.spark.java_errors import shortened
+from oncelog.spark.sink.checkpoint import CheckpointError
+from oncelog.spark.sink.planning import BATCH_ID, QUERY_ID, checkpoint_at
+
+
+class RunningQuery(NamedTuple):
+    run_id: str
+    checkpoint: str
+
+
+_Sink: TypeAlias = tuple[str, ...]
+_last_written: dict[_Sink, int] = {}
+"""The last batch that each sink of each run has written in this process."""
+_being_written: set[_Sink] = set()
+_groups: dict[str, set[str]] = {}
+"""Groups that sinks of each run have planned to write to in this process: of the query's first batch, others are those
+of sinks that it had before."""
+_written_lock = threading.Lock()
+"""Needed because users may call sinks from their own threads."""
+
+
+@contextmanager
+def once(sink: _Sink, batch_id: int) -> Iterator[None]:
+    """Guards the write of a batch, which may be repeated if it failed. Raises ConfigError for a second write."""
+    with _written_lock:
+        if sink in _being_written or _last_written.get(sink) == batch_id:
+            raise ConfigError(
+                f"A sink was called twice for batch {batch_id}: the second call would be taken for a repeat of "
+                "the first and write nothing; make a sink for each write, each with a name of its own"
+            )
+        _being_written.add(sink)
+    try:
+        yield
+        _last_written[sink] = batch_id
+    finally:
+        _being_written.discard(sink)
+
+
+def siblings_of(run: RunningQuery) -> set[str]:
+    """Groups of the run's sinks that have planned to write; each adds its own."""
+    return _groups.setdefault(run.run_id, set())
+
+
+@contextmanager
+def short_errors() -> Iterator[None]:
+    """Raises errors of the JVM without Java's stack traces: see :mod:`oncelog.spark.java_errors`."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise Py4JError(shortened(str(error))) from None
+
+
+def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
+    """The query that ``rows`` are a micro-batch of. Raises ConfigError if that batch is not running, or two could be
+    it.
+
+    :param named: the checkpoint named in the options, empty if there is none.
+    """
+    found = {str(query.id()): query for query in _queries_of(rows, batch_id)}
+    running = {query_id: _batch_of(query) for query_id, query in found.items()}
+    chosen = [query_id for query_id, number in running.items() if number == batch_id]
+    if not found:
+        raise ConfigError(
+            "for_each_batch writes micro-batches: pass it to writeStream.foreachBatch, or call it in such a function "
+            "with the rows that Spark gives to it, before it returns"
+        )
+    if not chosen:
+        raise ConfigError(
+            f"for_each_batch was called with batch {batch_id}, while the query is in batch "
+            f"{' or '.join(map(str, running.values()))}: give it the rows and the number that Spark gives to the "
+            "function of foreachBatch, before that function returns"
+        )
+    if len(chosen) > 1:
+        raise ConfigError(
+            f"for_each_batch was called with batch {batch_id} and rows of the session of query {chosen[0]}, in a "
+            f"thread of query {chosen[1]}, and both are in that batch: give it rows of its own query's session (in a "
+            "join, the left rows decide), and each query threads of its own"
+        )
+    query_id, query = chosen[0], found[chosen[0]]
+    return RunningQuery(str(query.runId()), _checkpoint_of(query_id, str(query.resolvedCheckpointRoot()), named))
+
+
+def _queries_of(rows: DataFrame, batch_id: int) -> list[Any]:
+    """Spark's objects for the query in whose session ``rows`` are, and for the one whose batch this thread runs.
+
+    Neither is certain: joined rows have the session of the left side, which another query may have kept; and a thread
+    that lives on keeps the properties of the batch in which it was started.
+    """
+    session: Any = rows.sparkSession._jsparkSession
+    active = session.sharedState().activeStreamingQueries().values()
+    queries = [query for query in active if query is not None]  # None: it has ended since its id was listed
+    found = [query for query in queries if query.sparkSessionForStream().equals(session)]
+    context = rows.sparkSession.sparkContext
+    if context.getLocalProperty(BATCH_ID) == str(batch_id):
+        found += [query for query in queries if str(query.id()) == context.getLocalProperty(QUERY_ID)]
+    return found
+
+
+def _batch_of(query: Any) -> int | None:
+    """The batch that the query is in; None before its first."""
+    context = query.getLatestExecutionContext()
+    return None if context is None else int(context.batchId())
+
+
+def _checkpoint_of(query_id: str, own: str, named: str) -> str:
+    """The query's own checkpoint, or the named one, but only if Python sees the own one under that other name.
+
+    With the plans of another query, a batch could wrongly count as written: such a name raises ConfigError.
+    """
+    if not named:
+        return own
+    found = checkpoint_at(named).query_id()
+    if found != query_id:
+        raise ConfigError(
+            f"Option checkpointLocation of for_each_batch names {named}, the checkpoint of query {found}, while this "
+            f"is query {query_id} with checkpoint {own}: leave the option out"
+        )
+    try:
+        checkpoint_at(own).query_id()
+    except CheckpointError:
+        return named
+    return own

@@ -1,0 +1,229 @@
+"""Spark's types in tables: what each becomes in a format, and how rows are cast before tasks write them.
+
+Called on the driver by :mod:`oncelog.spark.tables.sink` and the stores. Pure, but for :func:`prepared`, which builds a
+Spark plan. A type that a format cannot hold is refused with the column's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from oncelog.errors import ConfigError
+from oncelog.spark.tables.options import Format, TableOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+"""How arrays, maps and structs become JSON: without these, Spark cuts microseconds and leaves out nulls."""
+
+_NESTED = (ArrayType, MapType, StructType)
+_SMALL = (ByteType, ShortType)
+_PLAIN: tuple[type[DataType], ...] = (
+    BooleanType,
+    ByteType,
+    ShortType,
+    IntegerType,
+    LongType,
+    FloatType,
+    DoubleType,
+    DecimalType,
+    StringType,
+    BinaryType,
+    DateType,
+    TimestampType,
+    TimestampNTZType,
+)
+
+SQL_TYPES: dict[Format, dict[type[DataType], str]] = {
+    Format.POSTGRESQL: {
+        BooleanType: "boolean",
+        ByteType: "smallint",
+        ShortType: "smallint",
+        IntegerType: "integer",
+        LongType: "bigint",
+        FloatType: "real",
+        DoubleType: "double precision",
+        DecimalType: "numeric",
+        StringType: "text",
+        BinaryType: "bytea",
+        DateType: "date",
+        TimestampType: "timestamp with time zone",
+        TimestampNTZType: "timestamp without time zone",
+        ArrayType: "jsonb",
+        MapType: "jsonb",
+        StructType: "jsonb",
+    },
+    Format.SQLITE: {
+        BooleanType: "INTEGER",
+        ByteType: "INTEGER",
+        ShortType: "INTEGER",
+        IntegerType: "INTEGER",
+        LongType: "INTEGER",
+        FloatType: "REAL",
+        DoubleType: "REAL",
+        DecimalType: "TEXT",
+        StringType: "TEXT",
+        BinaryType: "BLOB",
+        DateType: "TEXT",
+        TimestampType: "TEXT",
+        TimestampNTZType: "TEXT",
+        ArrayType: "TEXT",
+        MapType: "TEXT",
+        StructType: "TEXT",
+    },
+}
+"""The column's type by Spark's; a decimal's precision and scale are added."""
+
+
+def sql_type(kind: DataType, form: Format) -> str:
+    """The type of a column in a database."""
+    name = next(text for of, text in SQL_TYPES[form].items() if isinstance(kind, of))
+    if isinstance(kind, DecimalType) and form is Format.POSTGRESQL:
+        return f"{name}({kind.precision},{kind.scale})"
+    return name
+
+
+def check_columns(schema: StructType, options: TableOptions) -> None:
+    """Refuse rows that no table of this format can hold, and keys and partitions that are no columns of theirs."""
+    lowered = [name.lower() for name in schema.names]
+    twice = sorted({name for name in lowered if lowered.count(name) > 1})
+    if twice:
+        raise ConfigError(f"The rows for {options} have two columns named {twice[0]}: give one another name")
+    if not schema.names:
+        raise ConfigError(f"The rows for {options} have no columns")
+    for option, names in (("key", options.key), ("partitionBy", options.partition_by)):
+        for name in names:
+            if name not in schema.names:
+                raise ConfigError(
+                    f"Option {option} of {options} names {name!r}, but the columns are {', '.join(schema.names)}"
+                )
+            if isinstance(schema[name].dataType, (*_NESTED, BinaryType)):
+                raise ConfigError(f"Column {name} cannot be in option {option}: it is {_ddl(schema[name].dataType)}")
+    if set(options.partition_by) == set(schema.names):
+        raise ConfigError(f"Option partitionBy of {options} names all columns: leave one for the files")
+    for field in schema.fields:
+        _check_type(field.dataType, field.name, options)
+
+
+def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
+    match kind:
+        case ArrayType():
+            _check_type(kind.elementType, f"{where}[]", options)
+        case MapType():
+            _check_type(kind.keyType, f"{where}.key", options)
+            _check_type(kind.valueType, f"{where}.value", options)
+        case StructType():
+            if not kind.fields:
+                raise ConfigError(f"Column {where} cannot be written to {options}: it is a struct without fields")
+            for field in kind.fields:
+                _check_type(field.dataType, f"{where}.{field.name}", options)
+        case _ if not isinstance(kind, _PLAIN):
+            raise ConfigError(
+                f"Column {where} is {_ddl(kind)}, which has no type in {options}: cast it to another in the query"
+            )
+        case _:
+            return
+
+
+def stored(kind: DataType, form: Format) -> DataType:
+    """The type to which a column is cast before it is written, with all that is inside it."""
+    match kind:
+        case ArrayType() | MapType() | StructType() if form in SQL_TYPES:
+            return StringType()
+        case ArrayType():
+            return ArrayType(stored(kind.elementType, form), kind.containsNull)
+        case MapType():
+            return MapType(stored(kind.keyType, form), stored(kind.valueType, form), kind.valueContainsNull)
+        case StructType():
+            return StructType([StructField(f.name, stored(f.dataType, form), f.nullable) for f in kind.fields])
+        case ByteType() | ShortType() if form is Format.ICEBERG:
+            return IntegerType()
+        case StringType():  # CHAR, VARCHAR and collations are the reader's affair
+            return StringType()
+        case _:
+            return kind
+
+
+def stored_schema(schema: StructType, form: Format) -> StructType:
+    """The columns as tasks write them; all may be null, since a query may lose what it knows of that."""
+    return StructType([StructField(f.name, stored(f.dataType, form), True) for f in schema.fields])
+
+
+def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
+    """The rows as tasks write them. Partitioned files get the rows of each partition together."""
+    from pyspark.sql.functions import col, to_json
+
+    schema = rows.schema
+    chosen = []
+    for field in schema.fields:
+        column, kind = col(escaped(field.name)), stored(field.dataType, options.format)
+        if isinstance(field.dataType, _NESTED) and options.format in SQL_TYPES:
+            column = to_json(column, JSON_OPTIONS)
+        elif kind != field.dataType:
+            column = column.cast(kind)
+        chosen.append(column.alias(field.name))
+    rows = rows.select(*chosen)
+    if options.partition_by:
+        columns = [col(escaped(name)) for name in options.partition_by]
+        rows = rows.repartition(*columns).sortWithinPartitions(*columns)
+    return rows
+
+
+def escaped(name: str) -> str:
+    """A column's name as Spark takes it, whatever it holds."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def missing_columns(
+    wanted: Sequence[tuple[str, str]], found: Sequence[tuple[str, str]], options: TableOptions
+) -> list[tuple[str, str]]:
+    """The columns that the table lacks. Raises ConfigError if one has another type, or if they may not be added.
+
+    :param wanted: names and types that the rows need.
+    :param found: names and types that the table has.
+    """
+    types = dict(found)
+    for name, kind in wanted:
+        if name in types and types[name] != kind:
+            raise ConfigError(
+                f"Column {name} of {options} is {types[name]}, while the rows need {kind}: cast it in the query, or "
+                "change the table"
+            )
+    lowered = {name.lower(): name for name in types}
+    missing = [(name, kind) for name, kind in wanted if name not in types]
+    for name, _ in missing:
+        if name.lower() in lowered:
+            raise ConfigError(
+                f"The rows have a column {name}, {options} one named {lowered[name.lower()]}: rename one of them"
+            )
+    if missing and not options.evolve:
+        names = ", ".join(name for name, _ in missing)
+        raise ConfigError(f"{options} has no column {names}: set evolve to true to have it added, or leave it out")
+    return missing
+
+
+def _ddl(kind: DataType) -> str:
+    return kind.simpleString()

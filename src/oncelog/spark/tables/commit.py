@@ -1,0 +1,143 @@
+"""Writes one micro-batch into a table exactly once: look, then one pass of the write engine; again after a conflict.
+
+Called by :mod:`oncelog.spark.tables.sink`. No Spark and no I/O: the table is a
+:class:`~oncelog.spark.tables.store.TableStore`, the rows a callable. A table's transaction fences nobody when it
+begins: what was seen is compared again when it commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from oncelog.errors import InvariantError
+from oncelog.spark.sink.engine import Carried, Observer, Outcome, Reached, Step, Surroundings, WriteEngine
+from oncelog.spark.sink.marker import Marker, Memory, Plan
+from oncelog.spark.tables.options import Mode
+from oncelog.spark.tables.store import Commit, Conflict, Part, Sighting, TableStore
+
+ATTEMPTS = 10
+"""How often a batch is committed if others change the table at the same time, or connections die."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableBatch:
+    """A micro-batch that is about to be written.
+
+    :param plans: fingerprints of the batch and of the one before.
+    :param plan: makes the plan from what was seen of the table.
+    :param prepare: creates or compares the table; returns its id.
+    :param rows: lets the tasks write; called at most once.
+    :param remember: stores in the checkpoint where the batch is written.
+    """
+
+    group: str
+    plans: Sequence[str]
+    mode: Mode
+    plan: Callable[[Sighting], Plan]
+    prepare: Callable[[], str]
+    rows: Callable[[], Sequence[Part]]
+    remember: Callable[[Memory], None]
+
+
+class Parts:
+    """The carrier of a batch: lets the tasks write at the first attempt, and keeps what they have written."""
+
+    failures: tuple[type[Exception], ...] = ()
+
+    def __init__(self, batch: TableBatch) -> None:
+        self._batch = batch
+        self.written: Sequence[Part] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the rows are counted: they are made only if the batch is not in."""
+        return self.written is not None
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.written or ())
+
+    @property
+    def carried(self) -> Carried:
+        parts = self.written or ()
+        return Carried(self.rows, len(parts), sum(part.size_bytes for part in parts))
+
+    def carry(self, transaction: TableTransaction, reached: Reached) -> Carried:
+        transaction.prepared(self._batch.prepare())
+        if self.written is None:
+            self.written = self._batch.rows()
+            reached(Step.PRODUCED)
+        transaction.parts, transaction.mode = self.written, self._batch.mode
+        return self.carried
+
+
+class TableTransaction:
+    """A table as the engine sees it, for one attempt."""
+
+    def __init__(self, store: TableStore, group: str, seen: Sighting, prepare: Callable[[], str]) -> None:
+        self._store = store
+        self._group = group
+        self._prepare = prepare
+        self.seen = seen
+        self.parts: Sequence[Part] = ()
+        self.mode = Mode.APPEND
+        self._marker: Marker | None = None
+
+    def begin(self) -> None:
+        """Nothing is fenced yet: an earlier run that commits now makes this commit a conflict."""
+
+    def remembered(self) -> Marker | None:
+        return self.seen.marker
+
+    def prepared(self, table_id: str) -> None:
+        """The table is there now, and has this id."""
+        self.seen = self.seen._replace(table_id=self.seen.table_id or table_id)
+
+    def remember(self, marker: Marker) -> None:
+        self._marker = marker
+
+    def end(self, *, commit: bool) -> None:
+        if not commit:
+            return
+        if self._marker is None:
+            raise InvariantError(f"a batch of {self._group} was committed without its marker")
+        if not self.seen.table_id:
+            self.prepared(self._prepare())
+        self._store.commit(Commit(self._group, self._marker, self.seen, self.mode, self.parts))
+
+
+def write_batch(
+    batch: TableBatch,
+    store: TableStore,
+    observe: Observer,
+    warn: Callable[[str], None],
+    now_ms: Callable[[], int],
+    pause: Callable[[int], None],
+) -> tuple[Outcome, Sequence[Part]]:
+    """Put the batch into the table unless it is there; returns what was written. Raises SinkRefused if neither writing
+    nor skipping is right, and Conflict if others were always faster.
+
+    :param pause: waits before another attempt; its argument counts them.
+    """
+    carrier = Parts(batch)
+    conflict: Conflict | None = None
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            pause(attempt)
+        try:
+            seen = store.look(batch.group, batch.plans)
+            transaction = TableTransaction(store, batch.group, seen, batch.prepare)
+
+            def remember(memory: Memory, transaction: TableTransaction = transaction) -> None:
+                batch.remember(replace(memory, cluster_id=transaction.seen.table_id))
+
+            surroundings = Surroundings(observe, warn, now_ms, remember)
+            result = WriteEngine(batch.plan(seen), transaction, surroundings).write(carrier)
+        except Conflict as error:
+            conflict = error
+            continue
+        # After a conflict, a batch that is in is the one that this run has written, or another run of the same plan
+        written = carrier.written is not None and (result.outcome is Outcome.WRITTEN or conflict is not None)
+        return (Outcome.WRITTEN, carrier.written or ()) if written else (Outcome.SKIPPED, ())
+    raise conflict or InvariantError("a batch was not tried")

@@ -1,0 +1,288 @@
+"""A Delta table, by delta-rs: files by the tasks, one commit by the driver, the batch's identity in that commit.
+
+A commit holds two application transactions: the batch's number, and the beginning of its plan's fingerprint as a
+number. Delta keeps both when it shortens its log. For people the whole identity is in the commit's information, too.
+delta-rs refuses a commit if another with the same application has come first.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.sink.marker import Marker
+from oncelog.spark.tables.columns import missing_columns, stored_schema
+from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
+from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.parquet import DataFile, FileWriter, file_schema
+from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
+
+try:
+    from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+    from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+    from deltalake.fs import DeltaStorageHandler
+    from deltalake.transaction import AddAction
+except ImportError as missing:
+    raise ConfigError("A delta sink needs deltalake: pip install 'oncelog[delta]'") from missing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.fs import FileSystem
+    from pyspark.sql.types import StructType
+
+INFO = "oncelog"
+"""The entry of a commit's information that holds the identity."""
+_PLAN = ":plan"
+_HISTORY = 100
+_RETENTION = "delta.setTransactionRetentionDuration"
+_UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+_FORBIDDEN = re.compile(r"[ ,;{}()\n\t=]")
+
+
+class DeltaRefused(OncelogError):
+    """The table cannot be read or written; the text says which, and why."""
+
+
+class DeltaTableStore:
+    """The table at a path or URL."""
+
+    def __init__(self, options: TableOptions) -> None:
+        self._options = options
+        self._schema: StructType | None = None
+
+    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+        table = self._load()
+        return Sighting("", FOR_EVER_MS, None) if table is None else _sighting(table, group, plans)
+
+    def prepare(self, schema: StructType) -> str:
+        self._schema = stored = stored_schema(schema, Format.DELTA)
+        table = self._load()
+        try:
+            if table is None:
+                _check_names(schema, self._options)
+                table = DeltaTable.create(
+                    self._options.table,
+                    Schema.from_json(stored.json()),
+                    mode="ignore",
+                    partition_by=list(self._options.partition_by),
+                    storage_options=dict(self._options.storage),
+                )
+            self._compare(table, stored)
+        except DeltaError as error:
+            raise self._refused(error) from error
+        return str(table.metadata().id)
+
+    def _compare(self, table: DeltaTable, schema: StructType) -> None:
+        from pyspark.sql.types import StructType
+
+        found = StructType.fromJson(_json(table.schema().to_json()))
+        wanted = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+        added = missing_columns(wanted, [(f.name, f.dataType.simpleString()) for f in found.fields], self._options)
+        if added:
+            _check_names(schema, self._options)
+            names = [name for name, _ in added]
+            fields = Schema.from_json(StructType([schema[name] for name in names]).json()).fields
+            table.alter.add_columns(fields)
+        partitions = tuple(table.metadata().partition_columns)
+        if self._options.partition_by != partitions:
+            raise ConfigError(
+                f"{self._options} is partitioned by {', '.join(partitions) or 'nothing'}, and partitionBy says "
+                f"{', '.join(self._options.partition_by) or 'nothing'}: set it to what the table has"
+            )
+
+    def task_writer(self) -> TaskWriter:
+        if self._options.driver_writes or self._options.mode is Mode.UPSERT:
+            return InlineWriter()
+        return FilesWriter(self._options)
+
+    def commit(self, commit: Commit) -> None:
+        table = self._load()
+        if table is None or not _same(table, commit):
+            raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+        rows = inline_rows(commit.parts)
+        upserts = commit.mode is Mode.UPSERT and bool(rows)
+        if upserts:
+            check_keys(rows, self._options)
+        files = [] if upserts else self._files(commit.parts, rows)
+        properties = _properties(commit)
+        try:
+            if upserts:
+                self._merge(table, rows, properties)
+            else:
+                table.create_write_transaction(
+                    [_add(one) for one in files],
+                    "overwrite" if commit.mode is Mode.COMPLETE else "append",
+                    table.schema(),
+                    list(self._options.partition_by),
+                    commit_properties=properties,
+                )
+        except CommitFailedError as error:
+            raise Conflict(f"{self._options} was changed by others at the same time ({error})") from error
+        except (DeltaError, OSError) as error:
+            raise Conflict(f"Whether {self._options} has the commit is not known ({error})") from error
+
+    def _merge(self, table: DeltaTable, rows: Sequence[pa.RecordBatch], properties: CommitProperties) -> None:
+        import pyarrow as pa
+
+        schema = file_schema(rows[0].schema, ())
+        source = pa.Table.from_batches(rows).cast(schema)
+        on = " AND ".join(f"target.{_quoted(name)} = source.{_quoted(name)}" for name in self._options.key)
+        merger = table.merge(source, on, source_alias="source", target_alias="target", commit_properties=properties)
+        columns = {_quoted(name): f"source.{_quoted(name)}" for name in schema.names}
+        merger.when_matched_update(columns).when_not_matched_insert(columns).execute()
+
+    def _files(self, parts: Sequence[Part], rows: Sequence[pa.RecordBatch]) -> list[DataFile]:
+        """The files of tasks, and one for all that they left to the driver."""
+        import pyarrow as pa
+
+        found = [one for part in parts if part.written is not None for one in pickle.loads(part.written)]
+        if rows:
+            partition_by = self._options.partition_by
+            table = pa.Table.from_batches(rows)
+            if partition_by:
+                table = table.sort_by([(name, "ascending") for name in partition_by])
+            writer = FileWriter(file_system(self._options), self._options, file_schema(table.schema, partition_by))
+            try:
+                for batch in table.to_batches():
+                    writer.write(batch)
+                found += writer.finish()
+            except OSError as error:
+                raise self._refused(error) from error
+        return found
+
+    def _load(self) -> DeltaTable | None:
+        try:
+            return DeltaTable(self._options.table, storage_options=dict(self._options.storage))
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError) as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> DeltaRefused:
+        return DeltaRefused(f"{self._options} cannot be read or written: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class FilesWriter:
+    """In a task: writes files, and leaves a few rows to the driver."""
+
+    options: TableOptions
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+        held, complete = first_rows(batches)
+        if complete:
+            if held:
+                yield piece(held)
+            return
+        schema = file_schema(held[0].schema, self.options.partition_by)
+        writer = FileWriter(file_system(self.options), self.options, schema)
+        for batch in held:
+            writer.write(batch)
+        held.clear()
+        for batch in batches:
+            writer.write(batch)
+        files = writer.finish()
+        yield Part(sum(f.rows for f in files), sum(f.size_bytes for f in files), written=pickle.dumps(files))
+
+
+def file_system(options: TableOptions) -> FileSystem:
+    """The table's folder, by the library's own store and its options."""
+    from pyarrow.fs import PyFileSystem
+
+    return PyFileSystem(DeltaStorageHandler(options.table, dict(options.storage)))
+
+
+def _same(table: DeltaTable, commit: Commit) -> bool:
+    """Whether the table has no other batch of the group than when it was looked at."""
+    before = None if commit.seen.marker is None else commit.seen.marker.batch_id
+    return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
+
+
+def _sighting(table: DeltaTable, group: str, plans: Sequence[str]) -> Sighting:
+    retention = _retention_ms(table.metadata().configuration.get(_RETENTION))
+    number = table.transaction_version(group)
+    if number is None:
+        return Sighting(str(table.metadata().id), retention, None)
+    plan = table.transaction_version(group + _PLAN)
+    known = next((one for one in plans if plan_number(one) == plan), None)
+    if known is None or known == plans[0]:
+        details = _details(table, group, number)
+        known = known or str(details.get("fingerprint", f"{plan:016x}..."))
+    else:
+        details = {}  # the batch before: nobody asks for more
+    marker = Marker(
+        query_id=str(details.get("queryId", group.partition(f"-{Format.DELTA.value}:")[0])),
+        batch_id=number,
+        rows=int(details.get("rows", 0)),
+        fingerprint=known,
+        planned_at_ms=int(details.get("plannedAtMs", 0)),
+        offsets=str(details.get("offsets", "")),
+    )
+    return Sighting(str(table.metadata().id), retention, marker)
+
+
+def _details(table: DeltaTable, group: str, number: int) -> dict[str, Any]:
+    """What the commit of the batch says of itself, if the log still has it."""
+    for entry in table.history(_HISTORY):
+        info = entry.get(INFO)
+        if isinstance(info, dict) and info.get("sink") == group and info.get("batchId") == number:
+            return info
+    return {}
+
+
+def _properties(commit: Commit) -> CommitProperties:
+    marker, group = commit.marker, commit.group
+    info = {"sink": group, **_json(marker.encode())}
+    return CommitProperties(
+        custom_metadata={INFO: info},
+        app_transactions=[
+            Transaction(group, marker.batch_id),
+            Transaction(group + _PLAN, plan_number(marker.fingerprint)),
+        ],
+    )
+
+
+def plan_number(fingerprint: str) -> int:
+    """The beginning of a fingerprint, as many bits as the version of an application transaction has."""
+    return int(fingerprint[:16], 16) >> 1
+
+
+def _retention_ms(interval: str | None) -> int:
+    """The time that the table keeps application transactions, as in ``interval 30 days``; for ever unless set."""
+    if not interval:
+        return FOR_EVER_MS
+    found = re.findall(r"(\d+)\s*(second|minute|hour|day|week)s?", interval)
+    return sum(int(number) * _UNITS_MS[unit] for number, unit in found)
+
+
+def _add(file: DataFile) -> AddAction:
+    return AddAction(
+        path=file.path,
+        size=file.size_bytes,
+        partition_values=file.partition_values,
+        modification_time=file.modified_ms,
+        data_change=True,
+        stats=file.statistics,
+    )
+
+
+def _check_names(schema: StructType, options: TableOptions) -> None:
+    for field in schema.fields:
+        if _FORBIDDEN.search(field.name):
+            raise ConfigError(
+                f"Column {field.name!r} cannot be in {options}: Delta allows no space and none of ,;{{}}()= in names"
+            )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _json(text: str) -> Any:
+    return json.loads(text)

@@ -1,0 +1,285 @@
+"""An Iceberg table, by pyiceberg: files by the tasks, one commit by the driver, the batch's identity in its snapshots.
+
+The identity is in the summary of each snapshot that a batch makes, and is looked for among the ancestors of the current
+one: a table that was rolled back does not have the batches that it lost. Whoever expires snapshots removes identities,
+so the table's own setting for that says how long they stay. pyiceberg would repeat a commit that came second without
+looking at identities, so its catalog is asked directly, for one try.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.sink.marker import Marker
+from oncelog.spark.tables.columns import missing_columns, stored_schema
+from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
+from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.parquet import file_schema
+from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
+
+try:
+    import pyarrow as pa
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.exceptions import (
+        CommitFailedException,
+        NamespaceAlreadyExistsError,
+        NoSuchNamespaceError,
+        NoSuchTableError,
+        RESTError,
+        TableAlreadyExistsError,
+    )
+    from pyiceberg.io import load_file_io
+    from pyiceberg.io.pyarrow import _dataframe_to_data_files
+    from pyiceberg.table.snapshots import ancestors_of
+    from pyiceberg.table.update import AssertTableUUID
+    from pyiceberg.transforms import IdentityTransform
+except ImportError as missing:
+    raise ConfigError("An iceberg sink needs pyiceberg: pip install 'oncelog[iceberg]'") from missing
+
+try:
+    from sqlalchemy.exc import SQLAlchemyError
+except ImportError:  # another catalog than sql
+
+    class SQLAlchemyError(Exception):  # type: ignore[no-redef]
+        """Never raised."""
+
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.metadata import TableMetadata
+    from pyspark.sql.types import StructType
+
+SINK = "oncelog.sink"
+BATCH = "oncelog.batch"
+_EXPIRY = "history.expire.max-snapshot-age-ms"
+_EXPIRY_MS = 432_000_000
+"""Iceberg's default, five days."""
+_CHUNK_BYTES = 128 << 20
+_FAILURES = (RESTError, SQLAlchemyError, OSError)
+
+
+class IcebergRefused(OncelogError):
+    """The table cannot be read or written; the text says which, and why."""
+
+
+class IcebergTable:
+    """A table in a catalog, loaded again for each step."""
+
+    def __init__(self, options: TableOptions) -> None:
+        self._options = options
+        self._identifier = tuple(options.table.split("."))
+        if len(self._identifier) < 2:
+            raise ConfigError(f"Option table of an iceberg sink is {options.table!r}: write namespace.name")
+        self._opened: Catalog | None = None
+        self._table: Table | None = None
+
+    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+        table = self._load()
+        return Sighting("", FOR_EVER_MS, None) if table is None else _sighting(table, group)
+
+    def prepare(self, schema: StructType) -> str:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        stored = file_schema(to_arrow_schema(stored_schema(schema, Format.ICEBERG), timezone="UTC"), ())
+        try:
+            table = self._load() or self._create(stored)
+            found = [(name, _text(kind)) for name, kind in _fields(table.schema().as_arrow())]
+            if missing_columns([(name, _text(kind)) for name, kind in _fields(stored)], found, self._options):
+                with table.update_schema() as update:
+                    update.union_by_name(stored)
+        except _FAILURES as error:
+            raise self._refused(error) from error
+        self._check_partitions(table)
+        self._table = table
+        return str(table.metadata.table_uuid)
+
+    def _create(self, schema: pa.Schema) -> Table:
+        with contextlib.suppress(NamespaceAlreadyExistsError):
+            self._catalog().create_namespace(self._identifier[:-1])
+        try:
+            creation = self._catalog().create_table_transaction(self._identifier, schema)
+            with creation.update_spec() as spec:
+                for name in self._options.partition_by:
+                    spec.add_identity(name)
+            return creation.commit_transaction()
+        except TableAlreadyExistsError:
+            return self._catalog().load_table(self._identifier)
+
+    def _check_partitions(self, table: Table) -> None:
+        names = table.schema().find_column_name
+        fields = table.spec().fields
+        found = tuple(names(field.source_id) for field in fields)
+        if any(not isinstance(field.transform, IdentityTransform) for field in fields):
+            if self._options.partition_by:
+                raise ConfigError(
+                    f"{self._options} is partitioned by more than columns ({table.spec()}): leave partitionBy out"
+                )
+        elif self._options.partition_by != found:
+            raise ConfigError(
+                f"{self._options} is partitioned by {', '.join(map(str, found)) or 'nothing'}, and partitionBy says "
+                f"{', '.join(self._options.partition_by) or 'nothing'}: set it to what the table has"
+            )
+
+    def task_writer(self) -> TaskWriter:
+        if self._options.driver_writes or self._options.mode is Mode.UPSERT:
+            return InlineWriter()
+        table = self._prepared()
+        metadata = table.metadata.model_copy(update={"snapshots": [], "snapshot_log": [], "metadata_log": []})
+        return FilesWriter(pickle.dumps((metadata, dict(table.io.properties))))
+
+    def _prepared(self) -> Table:
+        if self._table is None:
+            raise IcebergRefused(f"{self._options} was not prepared")
+        return self._table
+
+    def commit(self, commit: Commit) -> None:
+        table = self._load()
+        if table is None or not _same(_sighting(table, commit.group), commit.seen):
+            raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+        properties = {SINK: commit.group, BATCH: commit.marker.encode()}
+        rows = inline_rows(commit.parts)
+        transaction = table.transaction()
+        try:
+            files = self._staged(transaction, table, commit, rows, properties)
+            with transaction.update_snapshot(snapshot_properties=properties).fast_append() as append:
+                for file in files:
+                    append.append_data_file(file)
+        except OSError as error:
+            raise self._refused(error) from error
+        requirements = (*transaction._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
+        try:
+            table.catalog.commit_table(table, requirements, transaction._updates)
+        except CommitFailedException as error:
+            raise Conflict(f"{self._options} was changed by others at the same time ({error})") from error
+        except _FAILURES as error:
+            raise Conflict(f"Whether {self._options} has the commit is not known ({error})") from error
+
+    def _staged(
+        self,
+        transaction: Transaction,
+        table: Table,
+        commit: Commit,
+        rows: Sequence[pa.RecordBatch],
+        properties: dict[str, str],
+    ) -> list[DataFile]:
+        """Put what is not an append into the transaction; returns the files to append."""
+        source = _rows(rows) if rows else None
+        if commit.mode is Mode.UPSERT:
+            if source is not None:
+                check_keys(rows, self._options)
+                transaction.upsert(source, list(self._options.key), snapshot_properties=properties)
+            return []
+        if commit.mode is Mode.COMPLETE and table.current_snapshot() is not None:
+            from pyiceberg.expressions import AlwaysTrue
+
+            transaction.delete(AlwaysTrue(), snapshot_properties=properties)
+        found = [file for part in commit.parts if part.written is not None for file in pickle.loads(part.written)]
+        if source is not None:
+            found += _dataframe_to_data_files(table_metadata=table.metadata, df=source, io=table.io)
+        return found
+
+    def _catalog(self) -> Catalog:
+        if self._opened is None:
+            properties = dict(self._options.catalog)
+            self._opened = load_catalog(properties.pop("name", "default"), **properties)
+        return self._opened
+
+    def _load(self) -> Table | None:
+        try:
+            return self._catalog().load_table(self._identifier)
+        except (NoSuchTableError, NoSuchNamespaceError):
+            return None
+        except _FAILURES as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> IcebergRefused:
+        return IcebergRefused(f"{self._options} cannot be read or written: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class FilesWriter:
+    """In a task: writes files, and leaves a few rows to the driver.
+
+    :param table: metadata and properties of the file system, pickled: they are loaded in tasks only.
+    """
+
+    table: bytes
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+        held, complete = first_rows(batches)
+        if complete:
+            if held:
+                yield piece(held)
+            return
+        metadata, properties = pickle.loads(self.table)
+        for rows in _chunks(held, batches):
+            found = list(_write(metadata, properties, rows))
+            size = sum(file.file_size_in_bytes for file in found)
+            yield Part(rows.num_rows, size, written=pickle.dumps(found))
+
+
+def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Table) -> Iterator[DataFile]:
+    io = load_file_io(dict(properties), metadata.location)
+    yield from _dataframe_to_data_files(table_metadata=metadata, df=rows, io=io)
+
+
+def _chunks(held: list[pa.RecordBatch], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The batches, as tables of so many bytes that each makes files of a good size."""
+    size = sum(batch.nbytes for batch in held)
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size >= _CHUNK_BYTES:
+            yield _rows(held)
+            held.clear()
+            size = 0
+    if held:
+        yield _rows(held)
+
+
+def _rows(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    return pa.Table.from_batches(batches).cast(file_schema(batches[0].schema, ()))
+
+
+def _sighting(table: Table, group: str) -> Sighting:
+    marker = None
+    for snapshot in ancestors_of(table.current_snapshot(), table.metadata):
+        summary = snapshot.summary
+        if summary is not None and summary.additional_properties.get(SINK) == group:
+            marker = Marker.decode(summary.additional_properties.get(BATCH, ""))
+            break
+    retention = int(table.properties.get(_EXPIRY, _EXPIRY_MS))
+    return Sighting(str(table.metadata.table_uuid), retention, marker)
+
+
+def _same(now: Sighting, before: Sighting) -> bool:
+    return (now.table_id, now.marker) == (before.table_id, before.marker)
+
+
+def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
+    return [(one.name, one.type) for one in schema]
+
+
+def _text(kind: Any) -> str:
+    """A type in words that do not tell large and small buffers, or names inside lists and maps, apart."""
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "string"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "binary"
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"list<{_text(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"map<{_text(kind.key_type)},{_text(kind.item_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{one.name}: {_text(one.type)}' for one in kind)}>"
+    if pa.types.is_timestamp(kind):
+        return "timestamp" if kind.tz is None else "timestamptz"
+    return str(kind)

@@ -1,0 +1,42 @@
+"""Whether the keys of a batch identify its rows, for upserts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.errors import OncelogError
+from oncelog.spark.tables.options import TableOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class KeyRefused(OncelogError):
+    """Two rows of a batch have one key, or a row has none."""
+
+
+def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None:
+    """Raises KeyRefused for NULL and NaN in a key, which databases compare in different ways, and for a key that two
+    rows of the batch have: which of them is the later one is not known.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not batches:
+        return
+    table = pa.Table.from_batches(batches).select(list(options.key))
+    for name in options.key:
+        column = table.column(name)
+        if column.null_count:
+            raise KeyRefused(f"A row for {options} has NULL in its key {name}: leave such rows out in the query")
+        if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+            raise KeyRefused(f"A row for {options} has NaN in its key {name}: leave such rows out in the query")
+    counted = table.group_by(list(options.key)).aggregate([([], "count_all")])
+    twice = counted.filter(pc.greater(counted.column("count_all"), 1))
+    if twice.num_rows:
+        key = ", ".join(f"{name} = {twice.column(name)[0].as_py()}" for name in options.key)
+        raise KeyRefused(
+            f"A batch for {options} has {twice.column('count_all')[0].as_py()} rows with the key {key}, and which of "
+            "them is the last cannot be known: reduce them to one in the query (max_by, dropDuplicates)"
+        )

@@ -1,0 +1,199 @@
+"""The options of a table that is a sink, parsed and checked. Pure.
+
+Called by :mod:`oncelog.spark.tables.sink` and by pipeline files, before anything is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
+
+from oncelog.errors import ConfigError
+from oncelog.settings import nearest
+from oncelog.spark.options import OnMissingMarker
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
+
+TABLE_OPTIONS = (
+    "format",
+    "table",
+    "url",
+    "mode",
+    "key",
+    "partitionBy",
+    "evolve",
+    "writers",
+    "targetFileBytes",
+    "maxBatchBytes",
+    "onMissingMarker",
+    "checkpointLocation",
+)
+TARGET_FILE_BYTES = 128 << 20
+MAX_BATCH_BYTES = 256 << 20
+
+
+class Format(Enum):
+    """What kind of table it is."""
+
+    DELTA = "delta"
+    ICEBERG = "iceberg"
+    POSTGRESQL = "postgresql"
+    SQLITE = "sqlite"
+
+
+class Mode(Enum):
+    """What a batch does to the rows that the table has.
+
+    ``COMPLETE`` replaces all of them, ``UPSERT`` those with the keys of the batch.
+    """
+
+    APPEND = "append"
+    UPSERT = "upsert"
+    COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """Options of one table.
+
+    :param table: path or URL of a Delta table, else the table's name.
+    :param url: the database: ``postgresql://...``, or the file of SQLite.
+    :param catalog: the properties of pyiceberg's catalog, and its ``name``, ``default`` unless given.
+    :param storage: the options of the object store, by the names that deltalake gives them.
+    :param key: the columns that identify a row, for ``UPSERT``.
+    :param evolve: whether columns that the rows have and the table lacks are added.
+    :param driver_writes: whether the executors write nothing themselves.
+    :param max_batch_bytes: limits the rows of a batch that go through the driver's memory, as Arrow.
+    """
+
+    format: Format
+    table: str
+    url: str = ""
+    catalog: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, str] = field(default_factory=dict)
+    mode: Mode = Mode.APPEND
+    key: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    evolve: bool = False
+    driver_writes: bool = False
+    target_file_bytes: int = TARGET_FILE_BYTES
+    max_batch_bytes: int = MAX_BATCH_BYTES
+    on_missing: OnMissingMarker = OnMissingMarker.FAIL
+    checkpoint_location: str = ""
+
+    @property
+    def destination(self) -> str:
+        """Which table it is among the sinks of a query; also in a copy of the checkpoint. Names no server, since a
+        database may move to another.
+        """
+        return f"{self.format.value}:{self.table}"
+
+    def __str__(self) -> str:
+        """For messages: without ``url`` and ``storage``, which may hold passwords."""
+        return f"{self.format.value} table {self.table}"
+
+
+def parse_table_options(options: Mapping[str, str]) -> TableOptions:
+    """The options of a table. Raises ConfigError that names the option."""
+    spelling = {name.lower(): name for name in TABLE_OPTIONS}
+    given: dict[str, str] = {}
+    catalog: dict[str, str] = {}
+    storage: dict[str, str] = {}
+    for name, value in options.items():
+        kind, dot, rest = name.partition(".")
+        if dot and kind.lower() == "catalog":
+            catalog[rest] = value
+        elif dot and kind.lower() == "storage":
+            storage[rest] = value
+        elif name.lower() in spelling:
+            given[spelling[name.lower()]] = value.strip()
+        else:
+            raise ConfigError(f"Unknown option {name!r} of a table{nearest(name, list(TABLE_OPTIONS))}")
+    found = TableOptions(
+        format=_word(given, "format", Format),
+        table=given.get("table", ""),
+        url=given.get("url", ""),
+        catalog=catalog,
+        storage=storage,
+        mode=_word(given, "mode", Mode, Mode.APPEND),
+        key=_names(given, "key"),
+        partition_by=_names(given, "partitionBy"),
+        evolve=_parsed(given, "evolve", _boolean, "true or false", False),
+        driver_writes=_parsed(given, "writers", _driver_writes, "auto, or 0 for the driver", False),
+        target_file_bytes=_parsed(given, "targetFileBytes", _positive, "a whole number above 0", TARGET_FILE_BYTES),
+        max_batch_bytes=_parsed(given, "maxBatchBytes", _positive, "a whole number above 0", MAX_BATCH_BYTES),
+        on_missing=_word(given, "onMissingMarker", OnMissingMarker, OnMissingMarker.FAIL),
+        checkpoint_location=given.get("checkpointLocation", ""),
+    )
+    _check(found, given)
+    return found
+
+
+def _check(options: TableOptions, given: Mapping[str, str]) -> None:
+    """Refuse what is missing, and options that would do nothing."""
+    kind = options.format
+    if not options.table:
+        raise ConfigError(f"A {kind.value} sink needs the option table")
+    takes_url, in_files = kind in (Format.POSTGRESQL, Format.SQLITE), kind in (Format.DELTA, Format.ICEBERG)
+    if takes_url and not options.url:
+        example = "postgresql://user@host/database" if kind is Format.POSTGRESQL else "a file's path"
+        raise ConfigError(f"A {kind.value} sink needs the option url: {example}")
+    if kind is Format.ICEBERG and not options.catalog:
+        raise ConfigError("An iceberg sink needs its catalog, as in catalog.type = sql and catalog.uri")
+    idle = {
+        "url": bool(options.url) and not takes_url,
+        "catalog.*": bool(options.catalog) and kind is not Format.ICEBERG,
+        "storage.*": bool(options.storage) and kind is not Format.DELTA,
+        "partitionBy": bool(options.partition_by) and not in_files,
+        "targetFileBytes": "targetFileBytes" in given and kind is not Format.DELTA,
+        "writers": "writers" in given and kind is Format.SQLITE,
+    }
+    for name in (name for name, given_for_nothing in idle.items() if given_for_nothing):
+        raise ConfigError(f"Option {name} has no meaning for a {kind.value} sink: leave it out")
+    if (options.mode is Mode.UPSERT) != bool(options.key):
+        raise ConfigError("mode = upsert and key, the columns that identify a row, need each other: set both")
+
+
+def _word(given: Mapping[str, str], name: str, words: type[E], default: E | None = None) -> E:
+    if name not in given and default is not None:
+        return default
+    text = given.get(name, "")
+    try:
+        return words(text.lower())
+    except ValueError:
+        allowed = ", ".join(str(word.value) for word in words)
+        raise ConfigError(f"Invalid value {text!r} for option {name}: it takes {allowed}") from None
+
+
+def _parsed(given: Mapping[str, str], name: str, parse: Callable[[str], T], wants: str, default: T) -> T:
+    if name not in given:
+        return default
+    try:
+        return parse(given[name])
+    except (ValueError, KeyError):
+        raise ConfigError(f"Invalid value {given[name]!r} for option {name}: it takes {wants}") from None
+
+
+def _names(given: Mapping[str, str], name: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in given.get(name, "").split(",") if part.strip())
+    if len(set(found)) < len(found):
+        raise ConfigError(f"Option {name} names a column twice: {', '.join(found)}")
+    return found
+
+
+def _boolean(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]
+
+
+def _driver_writes(text: str) -> bool:
+    return {"auto": False, "0": True}[text.lower()]
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number <= 0:
+        raise ValueError(text)
+    return number

@@ -1,0 +1,293 @@
+"""A table of PostgreSQL: rows and identity in one transaction; large batches are copied by the tasks before it.
+
+The driver copies what is small. Tasks with more rows COPY them into a table beside the destination, each attempt of a
+task under a number of its own, and the transaction moves those that the reports name. A lock on the sink's name is held
+from the look that counts to the commit; a connection that died after COMMIT was sent is waited for with that lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import pickle
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oncelog.errors import ConfigError, InvariantError, OncelogError
+from oncelog.spark.sink.marker import Marker
+from oncelog.spark.tables.columns import missing_columns, sql_type
+from oncelog.spark.tables.csv_rows import csv_of
+from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
+from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.sql_names import parts_of, quoted
+from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
+
+try:
+    import psycopg
+    from psycopg import errors
+except ImportError as missing:
+    raise ConfigError("A postgresql sink needs psycopg: pip install 'oncelog[postgresql]'") from missing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+BATCHES = "oncelog_batches"
+STAGED = "oncelog_staged_"
+ATTEMPT = "oncelog_attempt"
+_CREATE = """CREATE TABLE IF NOT EXISTS {} (
+    sink text NOT NULL, table_name text NOT NULL, table_id text NOT NULL, query_id text NOT NULL,
+    batch_id bigint NOT NULL, row_count bigint NOT NULL, fingerprint text NOT NULL, planned_at_ms bigint NOT NULL,
+    offsets text NOT NULL, PRIMARY KEY (sink, table_name))"""
+
+
+class PostgresRefused(OncelogError):
+    """The database has refused a statement; the text says which table, and why."""
+
+
+class PostgresTable:
+    """The table is found by its name each time; its id is its oid, which no other table of the name gets."""
+
+    def __init__(self, options: TableOptions) -> None:
+        self._options = options
+        parts = parts_of(options.table)
+        if len(parts) > 2:
+            raise ConfigError(f"Option table of a postgresql sink is {options.table!r}: write schema.name, or a name")
+        self._name = ".".join(map(quoted, parts))
+        self._schema = f"{quoted(parts[0])}." if len(parts) == 2 else ""
+        self._batches = f"{self._schema}{quoted(BATCHES)}"
+        self._batches_in_values = self._batches.replace("%", "%%")
+        digest = hashlib.sha256(options.table.encode()).hexdigest()[:16]
+        self._staged = f"{self._schema}{quoted(STAGED + digest)}"
+        self._columns: tuple[str, ...] = ()
+
+    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+        with self._connected() as connection:
+            _lock(connection, group)
+            return self._look(connection, group)
+
+    def prepare(self, schema: StructType) -> str:
+        wanted = [(field.name, sql_type(field.dataType, Format.POSTGRESQL)) for field in schema.fields]
+        self._columns = tuple(schema.names)
+        with self._connected() as connection:
+            _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS fails if two do it at once
+            if _oid(connection, self._batches) is None:
+                _execute(connection, _CREATE.format(self._batches))
+            oid = _oid(connection, self._name)
+            if oid is None:
+                _execute(connection, f"CREATE TABLE IF NOT EXISTS {self._name} ({self._definition(wanted)})")
+            else:
+                for name, kind in missing_columns(wanted, _columns(connection, oid), self._options):
+                    _execute(connection, f"ALTER TABLE {self._name} ADD COLUMN {quoted(name)} {kind}")
+            if not self._options.driver_writes:
+                self._make_staged(connection, wanted)
+            return str(oid or _oid(connection, self._name))
+
+    def task_writer(self) -> TaskWriter:
+        if self._options.driver_writes:
+            return InlineWriter()
+        return CopyWriter(self._options.url, self._staged, self._columns)
+
+    def commit(self, commit: Commit) -> None:
+        with self._connected() as connection:
+            _lock(connection, commit.group)
+            if self._look(connection, commit.group) != commit.seen:
+                raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+            if commit.mode is Mode.COMPLETE:
+                _execute(connection, f"DELETE FROM {self._name}")
+            self._move(connection, commit)
+            self._identify(connection, commit.group, commit.seen.table_id, commit.marker)
+            connection.commit()
+
+    # --- statements
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[psycopg.Connection]:
+        """One transaction, committed at the end of the block."""
+        try:
+            with psycopg.connect(self._options.url) as connection:
+                yield connection
+        except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+            raise Conflict(f"{self._options} was changed by others at the same time ({_line(error)})") from error
+        except psycopg.OperationalError as error:
+            if isinstance(error, (errors.InsufficientResources, errors.OperatorIntervention)) and not isinstance(
+                error, (errors.AdminShutdown, errors.CrashShutdown)
+            ):
+                raise self._refused(error) from error
+            raise Conflict(f"The connection to {self._options} ended ({_line(error)})") from error
+        except psycopg.Error as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: psycopg.Error) -> PostgresRefused:
+        return PostgresRefused(f"{self._options} cannot be written: {_line(error)}")
+
+    def _look(self, connection: psycopg.Connection, group: str) -> Sighting:
+        oid = _oid(connection, self._name)
+        marker = None
+        if oid is not None and _oid(connection, self._batches) is not None:
+            row = _execute(
+                connection,
+                "SELECT query_id, batch_id, row_count, fingerprint, planned_at_ms, offsets "
+                f"FROM {self._batches_in_values} WHERE sink = %s AND table_name = %s AND table_id = %s",
+                (group, self._name, str(oid)),
+            ).fetchone()
+            marker = None if row is None else Marker(*row)
+        return Sighting("" if oid is None else str(oid), FOR_EVER_MS, marker)
+
+    def _definition(self, wanted: Sequence[tuple[str, str]]) -> str:
+        columns = [f"{quoted(name)} {kind}" for name, kind in wanted]
+        if self._options.key:
+            columns.append(f"PRIMARY KEY ({', '.join(map(quoted, self._options.key))})")
+        return ", ".join(columns)
+
+    def _make_staged(self, connection: psycopg.Connection, wanted: Sequence[tuple[str, str]]) -> None:
+        """The table that tasks copy to, with the columns of these rows; made again if they have changed."""
+        columns = [*wanted, (ATTEMPT, "bigint")]
+        oid = _oid(connection, self._staged)
+        if oid is not None:
+            if _columns(connection, oid) == columns:
+                return
+            _execute(connection, f"DROP TABLE {self._staged}")
+        text = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
+        _execute(connection, f"CREATE UNLOGGED TABLE {self._staged} ({text})")
+
+    def _move(self, connection: psycopg.Connection, commit: Commit) -> None:
+        """Put the rows of all parts into the table: copied there, or from the table that tasks have copied to."""
+        upserts = commit.mode is Mode.UPSERT
+        names = ", ".join(map(quoted, self._columns))
+        inline = inline_rows(commit.parts)
+        staged = [int(pickle.loads(part.written)) for part in commit.parts if part.written is not None]
+        attempts = ", ".join(map(str, staged))
+        if inline and upserts and not staged:
+            check_keys(inline, self._options)
+        if inline and not upserts:
+            _copy(connection, f"COPY {self._name} ({names}) FROM STDIN (FORMAT csv)", inline)
+        elif inline:
+            _execute(
+                connection,
+                f"CREATE TEMPORARY TABLE oncelog_inline ON COMMIT DROP AS SELECT {names} FROM {self._name} LIMIT 0",
+            )
+            _copy(connection, f"COPY pg_temp.oncelog_inline ({names}) FROM STDIN (FORMAT csv)", inline)
+        sources = []
+        if staged:
+            sources.append(f"SELECT {names} FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
+        if inline and upserts:
+            sources.append(f"SELECT {names} FROM pg_temp.oncelog_inline")
+        if not sources:
+            return
+        text = f"INSERT INTO {self._name} ({names}) {' UNION ALL '.join(sources)}"
+        try:
+            moved = _execute(connection, text + self._on_conflict(upserts)).rowcount
+        except errors.CardinalityViolation as error:
+            raise PostgresRefused(
+                f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and which of "
+                "them is the last cannot be known: reduce them to one in the query (max_by, dropDuplicates)"
+            ) from error
+        expected = sum(part.rows for part in commit.parts if upserts or part.written is not None)
+        if moved != expected and (not upserts or set(self._columns) != set(self._options.key)):
+            raise InvariantError(f"{expected} rows were copied for {self._options}, and {moved} are there")
+        if staged:
+            _execute(connection, f"DELETE FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
+
+    def _on_conflict(self, upserts: bool) -> str:
+        if not upserts:
+            return ""
+        key = self._options.key
+        others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in self._columns if name not in key]
+        action = f"UPDATE SET {', '.join(others)}" if others else "NOTHING"
+        return f" ON CONFLICT ({', '.join(map(quoted, key))}) DO {action}"
+
+    def _identify(self, connection: psycopg.Connection, group: str, table_id: str, marker: Marker) -> None:
+        names = ("table_id", "query_id", "batch_id", "row_count", "fingerprint", "planned_at_ms", "offsets")
+        changed = ", ".join(f"{name} = excluded.{name}" for name in names)
+        _execute(
+            connection,
+            f"INSERT INTO {self._batches_in_values} (sink, table_name, {', '.join(names)}) "
+            f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (sink, table_name) DO UPDATE SET {changed}",
+            (
+                group,
+                self._name,
+                table_id,
+                marker.query_id,
+                marker.batch_id,
+                marker.rows,
+                marker.fingerprint,
+                marker.planned_at_ms,
+                marker.offsets,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CopyWriter:
+    """In a task: copies the rows under a number of this attempt; a few rows are left to the driver."""
+
+    url: str
+    table: str
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+        held, complete = first_rows(batches)
+        if complete:
+            if held:
+                yield piece(held)
+            return
+        attempt = uuid.uuid4().int >> 65
+        names = ", ".join([*map(quoted, self.columns), ATTEMPT])
+        rows = size = 0
+        text = _sql(f"COPY {self.table} ({names}) FROM STDIN (FORMAT csv)")
+        with psycopg.connect(self.url) as connection, connection.cursor().copy(text) as copy:
+            for batch in _chain(held, batches):
+                data = csv_of(batch, attempt)
+                copy.write(data)
+                rows += batch.num_rows
+                size += len(data)
+        yield Part(rows, size, written=pickle.dumps(attempt))
+
+
+def _chain(held: list[pa.RecordBatch], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from held
+    held.clear()
+    yield from batches
+
+
+def _copy(connection: psycopg.Connection, text: str, batches: Sequence[pa.RecordBatch]) -> None:
+    with connection.cursor() as cursor, cursor.copy(_sql(text)) as copy:
+        for batch in batches:
+            copy.write(csv_of(batch))
+
+
+def _lock(connection: psycopg.Connection, group: str) -> None:
+    """Held to the end of the transaction, also of one whose connection has died."""
+    _execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (group,))
+
+
+def _oid(connection: psycopg.Connection, name: str) -> int | None:
+    row = _execute(connection, "SELECT to_regclass(%s)::oid::bigint", (name,)).fetchone()
+    return None if row is None or row[0] is None else int(row[0])
+
+
+def _columns(connection: psycopg.Connection, oid: int) -> list[tuple[str, str]]:
+    rows = _execute(
+        connection,
+        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+        "WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        (oid,),
+    ).fetchall()
+    return [(str(name), str(kind)) for name, kind in rows]
+
+
+def _execute(connection: psycopg.Connection, text: str, values: Any = None) -> psycopg.Cursor[Any]:
+    return connection.execute(_sql(text), values)
+
+
+def _sql(text: str) -> bytes:
+    """Text made of fixed words and quoted names."""
+    return text.encode()
+
+
+def _line(error: psycopg.Error) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

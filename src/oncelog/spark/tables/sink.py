@@ -1,0 +1,158 @@
+"""``to_table``: writes the micro-batches of a query into a table, each exactly once.
+
+Called by users and by pipelines' runs, in ``foreachBatch``.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oncelog.errors import ConfigError
+from oncelog.spark.executors.write import Written
+from oncelog.spark.kafka.interface import ClusterFacts
+from oncelog.spark.micro_batches import once, running_query, short_errors, siblings_of
+from oncelog.spark.options import OptionValue, option_texts
+from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, plan_of
+from oncelog.spark.sink.engine import Observer, Outcome, ignore
+from oncelog.spark.sink.marker import Plan
+from oncelog.spark.sink.planning import checkpoint_at, now_ms
+from oncelog.spark.tables.columns import check_columns, prepared
+from oncelog.spark.tables.commit import TableBatch, write_batch
+from oncelog.spark.tables.options import Format, TableOptions, parse_table_options
+from oncelog.spark.tables.store import Part, Sighting, TableStore
+from oncelog.spark.tables.tasks import write_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+logger = logging.getLogger(__name__)
+
+
+def to_table(
+    options: Mapping[str, OptionValue],
+    *,
+    name: str = "",
+    on_written: Callable[[Written], None] | None = None,
+    observe: Observer = ignore,
+) -> Callable[[DataFrame, int], None]:
+    """A function for ``writeStream.foreachBatch`` that writes each micro-batch into a table exactly once.
+
+    ``df.writeStream.foreachBatch(to_table({"format": "delta", "table": "lake/flights"}))``. The identity of each batch
+    is in the commit of its rows, and decides as the marker in a topic does: a batch that is there is skipped, and a
+    checkpoint that is older than the table is refused.
+
+    :param name: tells several sinks of one query with the same table apart; it must stay the same over restarts.
+    :param on_written: called with how each batch was written.
+    :param observe: called at each step, on the driver.
+    """
+    from pyspark.sql.utils import is_remote
+
+    parsed = parse_table_options(option_texts(options, "to_table"))
+    store = open_store(parsed)
+    made_ms = now_ms()
+
+    def write(rows: DataFrame, batch_id: int) -> None:
+        if is_remote():
+            raise ConfigError(
+                "to_table needs a driver of its own, and this session is one of Spark Connect: start the query in a "
+                "session of its own"
+            )
+        run = running_query(rows, batch_id, parsed.checkpoint_location)
+        with once((run.run_id, "table", parsed.destination, name), batch_id), short_errors():
+            written = write_table_batch(rows, batch_id, run.checkpoint, parsed, name, store, observe, siblings_of(run))
+        if on_written is not None:
+            planned = checkpoint_at(run.checkpoint).planned(batch_id)
+            on_written(replace(written, replayed=planned is not None and planned.planned_at_ms < made_ms))
+
+    return write
+
+
+def _pause(attempt: int) -> None:
+    """Before another attempt: a server that restarts gets half a minute in all."""
+    time.sleep(random.uniform(0.5, 1.0) * min(0.05 * 2**attempt, 10))
+
+
+def open_store(options: TableOptions) -> TableStore:
+    """The table of the options; nothing is opened yet. Raises ConfigError if its library is missing."""
+    match options.format:
+        case Format.SQLITE:
+            from oncelog.spark.tables.sqlite import SqliteTable
+
+            return SqliteTable(options)
+        case Format.POSTGRESQL:
+            from oncelog.spark.tables.postgresql import PostgresTable
+
+            return PostgresTable(options)
+        case Format.DELTA:
+            from oncelog.spark.tables.delta import DeltaTableStore
+
+            return DeltaTableStore(options)
+        case Format.ICEBERG:
+            from oncelog.spark.tables.iceberg import IcebergTable
+
+            return IcebergTable(options)
+
+
+def table_group(checkpoint: Checkpoint, options: TableOptions, name: str) -> str:
+    """Under which name the table keeps the batches of this query's sink."""
+    return marker_group("", checkpoint.query_id(), options.destination, name)
+
+
+def write_table_batch(
+    rows: DataFrame,
+    batch_id: int,
+    location: str,
+    options: TableOptions,
+    name: str,
+    store: TableStore,
+    observe: Observer,
+    siblings: set[str],
+) -> Written:
+    """Write one micro-batch of the query with the checkpoint at ``location``.
+
+    :param siblings: groups of the query's sinks that this run knows; the one that is written is added.
+    """
+    began = time.monotonic()
+    checkpoint = checkpoint_at(location)
+    group = table_group(checkpoint, options, name)
+    schema = rows.schema
+    check_columns(schema, options)
+
+    def plan(seen: Sighting) -> Plan:
+        facts = ClusterFacts(seen.table_id, seen.retention_ms)
+        found = plan_of(checkpoint, batch_id, group, facts, options.on_missing, tuple(siblings - {group}))
+        return replace(found, table=options.destination)
+
+    def parts() -> Sequence[Part]:
+        return write_parts(prepared(rows, options), store.task_writer(), options.max_batch_bytes)
+
+    numbers = (batch_id, batch_id - 1)
+    plans = [found.fingerprint for found in map(checkpoint.planned, numbers) if found is not None]
+    batch = TableBatch(
+        group=group,
+        plans=plans,
+        mode=options.mode,
+        plan=plan,
+        prepare=lambda: store.prepare(schema),
+        rows=parts,
+        remember=checkpoint.remember,
+    )
+    outcome, written = write_batch(batch, store, observe, logger.warning, now_ms, _pause)
+    siblings.add(group)
+    by_tasks = sum(1 for part in written if part.inline is None)
+    path = "none" if outcome is Outcome.SKIPPED else "executors" if by_tasks else "driver"
+    return Written(
+        batch_id,
+        path,
+        by_tasks,
+        sum(part.rows for part in written),
+        sum(part.size_bytes for part in written),
+        time.monotonic() - began,
+    )

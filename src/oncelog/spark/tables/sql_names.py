@@ -1,0 +1,49 @@
+"""Names of tables and columns in SQL. Pure."""
+
+from __future__ import annotations
+
+from oncelog.errors import ConfigError
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The parts of a name such as ``public.flights`` or ``public."odd.name"``. Raises ConfigError."""
+    found: list[str] = []
+    rest = name
+    while True:
+        if rest.startswith('"'):
+            part, rest = _quoted_part(name, rest)
+        else:
+            end = rest.find(".")
+            part, rest = (rest, "") if end < 0 else (rest[:end], rest[end:])
+            if '"' in part:
+                raise _not_a_name(name)
+        if not part or (rest and not rest.startswith(".")):
+            raise _not_a_name(name)
+        found.append(part)
+        if not rest:
+            return tuple(found)
+        rest = rest[1:]
+
+
+def _quoted_part(name: str, rest: str) -> tuple[str, str]:
+    """The name in quotes at the beginning of ``rest``, and what follows it."""
+    at = 1
+    part = ""
+    while True:
+        end = rest.find('"', at)
+        if end < 0:
+            raise _not_a_name(name)
+        part += rest[at:end]
+        if rest[end + 1 : end + 2] != '"':
+            return part, rest[end + 1 :]
+        part += '"'
+        at = end + 2
+
+
+def _not_a_name(name: str) -> ConfigError:
+    return ConfigError(f'Option table is {name!r}: write a name, or "odd.name" in double quotes, with a dot between')

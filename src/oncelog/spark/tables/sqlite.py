@@ -1,0 +1,219 @@
+"""A table of SQLite: rows and identity in one transaction of the database's file, written by the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.sink.marker import Marker
+from oncelog.spark.tables.columns import missing_columns, sql_type
+from oncelog.spark.tables.inline import InlineWriter
+from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.sql_names import parts_of, quoted
+from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Sighting, TaskWriter, inline_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+LOCK_S = 60.0
+"""How long to wait for another writer of the file."""
+BATCHES = "oncelog_batches"
+_CREATE = f"""CREATE TABLE IF NOT EXISTS {BATCHES} (
+    sink TEXT NOT NULL, table_name TEXT NOT NULL, table_id TEXT NOT NULL, query_id TEXT NOT NULL,
+    batch_id INTEGER NOT NULL, row_count INTEGER NOT NULL, fingerprint TEXT NOT NULL, planned_at_ms INTEGER NOT NULL,
+    offsets TEXT NOT NULL, PRIMARY KEY (sink, table_name))"""
+_ID = "oncelog_table_"
+"""The table's id is in the name of an index that holds no row: it is dropped with the table, and copied with it."""
+
+
+class SqliteTable:
+    """The only writer at a time holds the file's write lock from the look that counts to the commit."""
+
+    def __init__(self, options: TableOptions) -> None:
+        self._options = options
+        parts = parts_of(options.table)
+        if len(parts) > 1:
+            raise ConfigError(f"Option table of a sqlite sink is {options.table!r}: write a name without a schema")
+        self._name = parts[0]
+        self._columns: tuple[str, ...] = ()
+
+    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+        with self._connected() as connection:
+            return self._look(connection, group)
+
+    def prepare(self, schema: StructType) -> str:
+        wanted = [(field.name, sql_type(field.dataType, Format.SQLITE)) for field in schema.fields]
+        self._columns = tuple(schema.names)
+        with self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(_CREATE)
+            table_id = self._id(connection)
+            found = self._found(connection)
+            if not found:
+                columns = [f"{quoted(name)} {kind}" for name, kind in wanted]
+                if self._options.key:
+                    columns.append(f"PRIMARY KEY ({', '.join(map(quoted, self._options.key))})")
+                connection.execute(f"CREATE TABLE {quoted(self._name)} ({', '.join(columns)})")
+            else:
+                for name, kind in missing_columns(wanted, found, self._options):
+                    connection.execute(f"ALTER TABLE {quoted(self._name)} ADD COLUMN {quoted(name)} {kind}")
+            if not table_id:
+                table_id = uuid.uuid4().hex
+                first = quoted(self._found(connection)[0][0])
+                connection.execute(f"CREATE INDEX {quoted(_ID + table_id)} ON {quoted(self._name)} ({first}) WHERE 0")
+            connection.execute("COMMIT")
+            return table_id
+
+    def task_writer(self) -> TaskWriter:
+        return InlineWriter()
+
+    def commit(self, commit: Commit) -> None:
+        with self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if self._look(connection, commit.group) != commit.seen:
+                raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+            if commit.mode is Mode.COMPLETE:
+                connection.execute(f"DELETE FROM {quoted(self._name)}")
+            batches = inline_rows(commit.parts)
+            if commit.mode is Mode.UPSERT:
+                check_keys(batches, self._options)
+            if batches:
+                connection.executemany(self._insert(commit.mode), _values(batches, self._options))
+            self._identify(connection, commit.group, commit.seen.table_id, commit.marker)
+            connection.execute("COMMIT")
+
+    # --- statements
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """Closed, and what is not committed rolled back, when the block ends."""
+        try:
+            with contextlib.closing(
+                sqlite3.connect(self._options.url, timeout=LOCK_S, isolation_level=None, uri=False)
+            ) as connection:
+                connection.execute("PRAGMA synchronous = FULL")
+                yield connection
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise Conflict(f"{self._options} is locked by another writer for {LOCK_S:.0f} s ({error})") from error
+            raise SqliteRefused(self._message(error)) from error
+        except (sqlite3.Error, OverflowError) as error:
+            raise SqliteRefused(self._message(error)) from error
+
+    def _message(self, error: Exception) -> str:
+        return f"{self._options} in {self._options.url} cannot be written: {error}"
+
+    def _look(self, connection: sqlite3.Connection, group: str) -> Sighting:
+        table_id = self._id(connection)
+        marker = None
+        if table_id and _exists(connection, BATCHES):
+            row = connection.execute(
+                f"SELECT query_id, batch_id, row_count, fingerprint, planned_at_ms, offsets FROM {BATCHES} "
+                "WHERE sink = ? AND table_name = ? AND table_id = ?",
+                (group, self._name, table_id),
+            ).fetchone()
+            marker = None if row is None else Marker(*row)
+        return Sighting(table_id, FOR_EVER_MS, marker)
+
+    def _id(self, connection: sqlite3.Connection) -> str:
+        """Empty if there is no such table, or none that a sink has written to."""
+        row = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE AND name GLOB ?",
+            (self._name, f"{_ID}*"),
+        ).fetchone()
+        return "" if row is None else str(row[0]).removeprefix(_ID)
+
+    def _found(self, connection: sqlite3.Connection) -> list[tuple[str, str]]:
+        rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (self._name,)).fetchall()
+        return [(str(name), _affinity(str(kind))) for name, kind in rows]
+
+    def _insert(self, mode: Mode) -> str:
+        names = ", ".join(map(quoted, self._columns))
+        marks = ", ".join("?" * len(self._columns))
+        text = f"INSERT INTO {quoted(self._name)} ({names}) VALUES ({marks})"
+        if mode is not Mode.UPSERT:
+            return text
+        key = self._options.key
+        others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in self._columns if name not in key]
+        action = f"UPDATE SET {', '.join(others)}" if others else "NOTHING"
+        return f"{text} ON CONFLICT ({', '.join(map(quoted, key))}) DO {action}"
+
+    def _identify(self, connection: sqlite3.Connection, group: str, table_id: str, marker: Marker) -> None:
+        connection.execute(
+            f"INSERT OR REPLACE INTO {BATCHES} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                group,
+                self._name,
+                table_id,
+                marker.query_id,
+                marker.batch_id,
+                marker.rows,
+                marker.fingerprint,
+                marker.planned_at_ms,
+                marker.offsets,
+            ),
+        )
+
+
+class SqliteRefused(OncelogError):
+    """SQLite has refused a statement; the text says which table, and why."""
+
+
+def _exists(connection: sqlite3.Connection, name: str) -> bool:
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone()
+    return found is not None
+
+
+def _affinity(kind: str) -> str:
+    """What SQLite makes of a column's declared type (https://sqlite.org/datatype3.html, 3.1)."""
+    upper = kind.upper()
+    rules = (
+        (("INT",), "INTEGER"),
+        (("CHAR", "CLOB", "TEXT"), "TEXT"),
+        (("BLOB",), "BLOB"),
+        (("REAL", "FLOA", "DOUB"), "REAL"),
+    )
+    for words, affinity in rules:
+        if any(word in upper for word in words):
+            return affinity
+    return "NUMERIC" if upper else "BLOB"
+
+
+def _values(batches: Sequence[pa.RecordBatch], options: TableOptions) -> Iterator[tuple[Any, ...]]:
+    for batch in batches:
+        yield from zip(*(_column(batch, number, options) for number in range(batch.num_columns)), strict=True)
+
+
+def _column(batch: pa.RecordBatch, number: int, options: TableOptions) -> list[Any]:
+    """A column as SQLite takes it. Raises SqliteRefused for NaN, which SQLite would take for NULL."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = batch.column(number)
+    kind = column.type
+    if pa.types.is_floating(kind):
+        if pc.any(pc.is_nan(column)).as_py():
+            raise SqliteRefused(
+                f"Column {batch.schema.names[number]} for {options} holds NaN, which SQLite stores as NULL: replace it "
+                "in the query"
+            )
+        return list(column.to_pylist())
+    if pa.types.is_decimal(kind):
+        return _mapped(column, lambda value: format(value, "f"))
+    if pa.types.is_boolean(kind):
+        return _mapped(column, int)
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return list(pc.cast(column.cast(pa.timestamp("us", "UTC")), pa.string()).to_pylist())
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return list(pc.cast(column, pa.string()).to_pylist())
+    return list(column.to_pylist())
+
+
+def _mapped(column: pa.Array, change: Callable[[Any], Any]) -> list[Any]:
+    return [None if value is None else change(value) for value in column.to_pylist()]

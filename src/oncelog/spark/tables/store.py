@@ -1,0 +1,104 @@
+"""What a table is to the code that commits batches: looked at, prepared, written by tasks, committed.
+
+Implemented for each format. The identity of a batch, its :class:`~oncelog.spark.sink.marker.Marker`, is part of the
+commit of its rows, so either both are in the table or neither is. Invariants of every store:
+
+- :meth:`TableStore.commit` takes effect only if nobody has committed under the same group since the
+  :class:`Sighting` it names; else it raises :class:`Conflict` and leaves nothing.
+- A :class:`Sighting` that follows a commit of unknown outcome shows that outcome, and the outcome stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from oncelog.errors import OncelogError
+from oncelog.spark.sink.marker import Marker
+from oncelog.spark.tables.options import Mode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+FOR_EVER_MS = 2**62
+"""The retention of an identity that nothing removes with time."""
+
+
+class Conflict(OncelogError):
+    """Somebody else has changed the table, or the outcome of the commit is not known: look again, then decide again."""
+
+
+class Sighting(NamedTuple):
+    """What a look at the table showed.
+
+    :param table_id: tells the table from another one of the same name; empty if there is none.
+    :param retention_ms: how long identities stay in the table after their commit.
+    :param marker: the last batch of the group that is in the table.
+    """
+
+    table_id: str
+    retention_ms: int
+    marker: Marker | None
+
+
+class Part(NamedTuple):
+    """What a task has made of its rows.
+
+    :param rows: how many.
+    :param size_bytes: their size, as the task wrote them.
+    :param inline: Arrow's stream format, if the task left the rows to the driver.
+    :param written: what the store needs to commit what the task wrote itself.
+    """
+
+    rows: int
+    size_bytes: int
+    inline: bytes | None = None
+    written: bytes | None = None
+
+
+TaskWriter = Callable[["Iterator[pa.RecordBatch]"], Iterator[Part]]
+"""Runs in tasks, so it can be pickled; the same rows may go through it several times, in different processes."""
+
+
+class Commit(NamedTuple):
+    """One batch, to be put into the table.
+
+    :param seen: what the decision to write is based on.
+    """
+
+    group: str
+    marker: Marker
+    seen: Sighting
+    mode: Mode
+    parts: Sequence[Part]
+
+
+class TableStore(Protocol):
+    """One table. Every method may raise OncelogError."""
+
+    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+        """The table now, and the last batch of ``group`` in it.
+
+        :param plans: fingerprints that the batch may have: a table may keep less than a whole one.
+        """
+        ...
+
+    def prepare(self, schema: StructType) -> str:
+        """Create the table for these rows, or compare its columns with theirs and add to them; returns its id."""
+        ...
+
+    def task_writer(self) -> TaskWriter:
+        """What writes the rows of a task. Called after :meth:`prepare`."""
+        ...
+
+    def commit(self, commit: Commit) -> None:
+        """Put the batch and its identity into the table, in one commit. Raises Conflict."""
+        ...
+
+
+def inline_rows(parts: Iterable[Part]) -> list[pa.RecordBatch]:
+    """The rows that tasks left to the driver."""
+    import pyarrow as pa
+
+    return [batch for part in parts if part.inline for batch in pa.ipc.open_stream(part.inline)]

@@ -1,0 +1,64 @@
+"""Lets Spark's tasks write the rows of a batch, and brings their reports to the driver.
+
+Called by :mod:`oncelog.spark.tables.sink`. The reports that count are those of the job's last stage: Spark takes one of
+each partition, however often a task ran. If Spark has recomputed what the rows come from, the batch is made again.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.sink.engine import SinkRefused
+from oncelog.spark.tables.store import Part, TaskWriter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+logger = logging.getLogger(__name__)
+
+REPORT = "part binary"
+ATTEMPTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """The function of ``mapInArrow``: one row for each part."""
+
+    writer: TaskWriter
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for part in self.writer(batch for batch in batches if batch.num_rows):
+            yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(tuple(part))], pa.binary())})
+
+
+def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[Part]:
+    """The parts that tasks have made of the rows. Raises SinkRefused if too much of them is left to the driver."""
+    context = rows.sparkSession.sparkContext
+    for _ in range(ATTEMPTS):
+        parts: list[Part] = []
+        inline = 0
+        with tagged(context) as tag:
+            for row in rows.mapInArrow(Reporter(writer), REPORT).toLocalIterator(prefetchPartitions=True):
+                part = Part(*pickle.loads(row.part))
+                inline += len(part.inline or b"")
+                if inline > max_inline_bytes:
+                    raise SinkRefused(
+                        f"The rows of a batch that go through the driver take more than maxBatchBytes "
+                        f"({max_inline_bytes}), compressed: write less at a time (maxOffsetsPerTrigger), or raise it"
+                    )
+                parts.append(part)
+            if not any_stage_repeated(context, tag):
+                return parts
+        logger.warning("A part of a batch was lost, with executors or on its way: all of it is made and written again")
+    raise SinkRefused(
+        f"Executors, or what they had made, were lost in each of {ATTEMPTS} attempts to write a batch: see Spark's "
+        "logs why; nothing is written"
+    )

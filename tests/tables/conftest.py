@@ -1,0 +1,38 @@
+"""A table in each of the four formats; PostgreSQL is a child of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from oncelog.spark.tables.options import Format
+from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
+from tests.tables.worlds import World, world_of
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    if programs() is None:
+        pytest.skip(WHY_NOT)
+    with Postgres() as started:
+        yield started
+
+
+@pytest.fixture(params=list(Format), ids=lambda form: str(form.value))
+def form(request: pytest.FixtureRequest) -> Format:
+    return Format(request.param)
+
+
+@pytest.fixture
+def new_database(form: Format, request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Starts PostgreSQL only for the tests that use it."""
+    if form is not Format.POSTGRESQL:
+        return str
+    return request.getfixturevalue("postgres").new_database  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def world(form: Format, tmp_path: Path, new_database: Callable[[], str]) -> World:
+    return world_of(form, tmp_path, new_database)

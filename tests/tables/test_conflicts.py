@@ -1,0 +1,124 @@
+"""Others who write at the same time, and commits of which nobody hears: one copy of the batch, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql.types import StructType
+
+from oncelog.spark.sink.engine import Outcome, SinkRefused, Step
+from oncelog.spark.tables.commit import ATTEMPTS
+from oncelog.spark.tables.options import Format
+from oncelog.spark.tables.store import Commit, Conflict, Part, Sighting, TableStore, TaskWriter
+from tests.tables.worlds import Query, World, parts
+
+AT_EACH_STEP = (Step.STARTED, Step.MARKER_READ, Step.PRODUCED, Step.MARKER_ADDED)
+
+
+@pytest.fixture
+def query(world: World) -> Query:
+    query = Query(world.folder / "checkpoint", world.options)
+    query.run(0, [(0, "a")])
+    return query
+
+
+def once_at(step: Step, act: Callable[[], object]) -> Callable[[Step, int | None], None]:
+    """An observer that acts when the step is reached for the first time."""
+    done: list[bool] = []
+
+    def observe(reached: Step, batch_id: int | None) -> None:
+        if reached is step and not done:
+            done.append(True)
+            act()
+
+    return observe
+
+
+@pytest.mark.parametrize("step", AT_EACH_STEP)
+def test_other_writer_at_any_step_costs_no_row(world: World, query: Query, step: Step) -> None:
+    observe = once_at(step, lambda: world.append_as_another((9, "another's")))
+    assert query.run(1, [(1, "b")], observe=observe).outcome is Outcome.WRITTEN
+    assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
+
+
+@pytest.mark.parametrize("step", AT_EACH_STEP)
+def test_two_drivers_with_one_checkpoint_write_one_copy(world: World, query: Query, step: Step) -> None:
+    """A zombie of an earlier run is faster."""
+    zombie = Query(query.root, world.options)
+    observe = once_at(step, lambda: zombie.write(1, [(1, "b")]))
+    query.run(1, [(1, "b")], observe=observe)
+    assert world.read() == [(0, "a"), (1, "b")]
+
+
+@pytest.mark.parametrize("step", AT_EACH_STEP)
+def test_zombie_with_a_later_batch_makes_this_one_refused(world: World, query: Query, step: Step) -> None:
+    copy = query.copied(world.folder / "copy")
+
+    def go_on() -> None:
+        copy.run(1, [(1, "copy")], upto=50)
+        copy.run(2, [(2, "copy")], upto=60)
+
+    with pytest.raises(SinkRefused, match="the table holds batch 2 already"):
+        query.write(1, [(1, "own")], observe=once_at(step, go_on))
+    assert world.read() == [(0, "a"), (1, "copy"), (2, "copy")]
+
+
+class Unheard:
+    """A store whose answer to a commit is lost, as often as said; the commit takes effect or does not."""
+
+    def __init__(self, store: TableStore, times: int, *, takes_effect: bool) -> None:
+        self._store = store
+        self._times = times
+        self._takes_effect = takes_effect
+
+    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+        return self._store.look(group, plans)
+
+    def prepare(self, schema: StructType) -> str:
+        return self._store.prepare(schema)
+
+    def task_writer(self) -> TaskWriter:
+        return self._store.task_writer()
+
+    def commit(self, commit: Commit) -> None:
+        if self._times == 0:
+            return self._store.commit(commit)
+        self._times -= 1
+        if self._takes_effect:
+            self._store.commit(commit)
+        raise Conflict("the connection ended after COMMIT was sent")
+
+
+@pytest.mark.parametrize("takes_effect", [True, False], ids=["committed", "not committed"])
+def test_commit_whose_answer_is_lost_ends_in_one_copy(world: World, query: Query, takes_effect: bool) -> None:
+    made: list[int] = []
+
+    def make() -> Sequence[Part]:
+        made.append(1)
+        return parts([(1, "b")])
+
+    query.store = Unheard(query.store, 2, takes_effect=takes_effect)
+    assert query.run(1, [], made=make).outcome is Outcome.WRITTEN
+    assert (world.read(), len(made)) == ([(0, "a"), (1, "b")], 1)
+    assert query.run(2, [(2, "c")]).outcome is Outcome.WRITTEN
+    assert world.read() == [(0, "a"), (1, "b"), (2, "c")]
+
+
+def test_batch_that_always_comes_second_fails(world: World, query: Query) -> None:
+    query.store = Unheard(query.store, ATTEMPTS, takes_effect=False)
+    with pytest.raises(Conflict, match="COMMIT was sent"):
+        query.write(1, [(1, "b")])
+    query.store = Query(query.root, world.options).store
+    assert query.run(1, [(1, "b")]).outcome is Outcome.WRITTEN
+    assert world.read() == [(0, "a"), (1, "b")]
+
+
+@pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
+@pytest.mark.parametrize("step", AT_EACH_STEP)
+def test_delta_table_that_is_compacted_meanwhile_has_each_row_once(world: World, query: Query, step: Step) -> None:
+    world.append_as_another((9, "another's"))
+    observe = once_at(step, lambda: DeltaTable(world.options.table).optimize.compact())
+    query.run(1, [(1, "b")], observe=observe)
+    assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]

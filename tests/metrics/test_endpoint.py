@@ -139,7 +139,7 @@ def test_a_partition_that_its_disk_stopped_ends_readiness_not_life(
 
 
 def test_a_start_that_takes_long_can_be_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oncelog.broker.log_manager import LogManager
+    from oncelog.broker.storage.log_manager import LogManager
 
     with oncelog.Broker(tmp_path, metrics="127.0.0.1:0") as broker:
         fill(broker, ("a", "b", "c"))

@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 import oncelog
-from oncelog.broker.node import Node
+from oncelog.broker.cluster.node import Node
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

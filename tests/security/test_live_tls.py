@@ -261,4 +261,4 @@ def test_every_setting_of_listeners_that_may_change_has_its_effect_shown() -> No
     listed = {name for section in SECTIONS.values() for name in section} & known.keys()
     live = {name for name in listed if known[name].update is not Update.READ_ONLY}
     shown = EFFECTS.keys() | (REFUSED.keys() & known.keys()) | test_live_listeners.TESTED
-    assert live - properties(BrokerConfig).keys() == shown, "the others: tests/unit/broker/test_live_settings.py"
+    assert live - properties(BrokerConfig).keys() == shown, "the others: test_live_settings.py"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.registry import SERVED
 from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.broker.security import sasl_gate
+from oncelog.broker.login import sasl_gate
 from oncelog.client.blocking import Admin
 from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.errors import OncelogError

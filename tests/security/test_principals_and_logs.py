@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Producer
 
 import oncelog
-from oncelog.broker.security import sasl_gate
+from oncelog.broker.login import sasl_gate
 from oncelog.broker.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
 from oncelog.conformance.batches import batch

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oncelog.broker.cluster import ClusterHost, Replicas
+from oncelog.broker.cluster.cluster import ClusterHost, Replicas
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.server.server import Server
 from oncelog.testing.simulation import Simulation

@@ -214,7 +214,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "readers of committed records read to the high watermark",
-        "broker.apis.fetch_reading:read_partition",
+        "broker.apis.data.fetch_reading:read_partition",
         "bound = partition.readable_to(isolation)",
         "bound = partition.readable_to(IsolationLevel.READ_UNCOMMITTED)",
         scenes=("coordinator",),
@@ -256,7 +256,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "an answer names no aborted transactions",
-        "broker.apis.fetch_reading:read_partition",
+        "broker.apis.data.fetch_reading:read_partition",
         "        if isolation is IsolationLevel.READ_COMMITTED:",
         "        if False:",
         scenes=("coordinator",),
@@ -363,8 +363,8 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a start goes on below the epochs of coordinators that took over",
-        "broker.nodes:BrokerNodes._lead",
-        "self._broker.metadata.leads_with(*topic_partition, epoch)",
+        "broker.administration.nodes:BrokerNodes._lead",
+        "self._ports.metadata.leads_with(*topic_partition, epoch)",
         "pass",
         scenes=("takeovers",),
         one_in=24,
@@ -423,7 +423,7 @@ GROUPS: Sequence[Mutant] = (
 DURABILITY: Sequence[Mutant] = (
     Mutant(
         "acknowledged before the sync",
-        "broker.partition:Partition._appended",
+        "broker.storage.partition:Partition._appended",
         "if not self._sync_before_commit:",
         "if True:",
         scenes=("durability",),
@@ -431,7 +431,7 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a run is acknowledged before the sync",
-        "broker.partition:Partition.append_run",
+        "broker.storage.partition:Partition.append_run",
         "if not self._sync_before_commit:",
         "if True:",
         scenes=("power_losses",),
@@ -439,7 +439,7 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a sync covers what came after it",
-        "broker.partition:Partition.flushed",
+        "broker.storage.partition:Partition.flushed",
         "self._advance(self._written_or_synced)",
         "self._advance(self.log.log_end_offset)",
         scenes=("power_losses",),
@@ -473,7 +473,7 @@ DURABILITY: Sequence[Mutant] = (
 NODES: Sequence[Mutant] = (
     Mutant(
         "the high watermark does not wait for replicas",
-        "broker.cluster:Replicas.committed",
+        "broker.cluster.cluster:Replicas.committed",
         "if not self.stalled:",
         "if True:",
         scenes=("replication",),
@@ -481,7 +481,7 @@ NODES: Sequence[Mutant] = (
     ),
     Mutant(
         "a replica out of sync is elected",
-        "broker.cluster:Cluster._candidates",
+        "broker.cluster.cluster:Cluster._candidates",
         "return clean or (alive if unclean else [])",
         "return alive[::-1]",
         scenes=("elections",),
@@ -497,7 +497,7 @@ NODES: Sequence[Mutant] = (
     ),
     Mutant(
         "a coordinator that moved is not loaded",
-        "broker.coordinators:Coordinators.moved",
+        "broker.coordination.coordinators:Coordinators.moved",
         "if has_leader and target is not None:",
         "if False:",
         scenes=("coordinator",),
@@ -563,7 +563,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "the cleaner's checkpoint outlives its segments",
-        "broker.cleaner:Cleaner._start",
+        "broker.storage.cleaner:Cleaner._start",
         "self._background.run(lambda: self._disk.sync_folder(log.folder), synced)",
         "self._background.run(lambda: None if self._disk and log.folder else None, synced)",
         scenes=("compaction",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.security.session import Channel
+from oncelog.broker.requests.session import Channel
 from oncelog.ports import Buffer
 from oncelog.protocol.framing import encode_request_header
 

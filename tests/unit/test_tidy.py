@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from vulture import Vulture
 
-from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.registry import SERVED
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.internal_records import GROUP_RECORDS
 

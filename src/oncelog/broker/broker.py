@@ -12,32 +12,32 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from oncelog.broker.answer_memory import AnswerMemory
-from oncelog.broker.apis.registry import handler_for, import_handlers, served_apis
+from oncelog.broker.administration.listeners import ListenersAtWork
+from oncelog.broker.administration.nodes import BrokerNodes
+from oncelog.broker.administration.topics import Topics
 from oncelog.broker.appending.large_writes import LargeWrites
 from oncelog.broker.appending.validation_thread import ValidationThread
-from oncelog.broker.commit_order import CommitOrder
-from oncelog.broker.context import RequestContext
-from oncelog.broker.coordinators import Coordinators
-from oncelog.broker.flushing import Flushing
-from oncelog.broker.interception import Interceptor, MarkerGate
-from oncelog.broker.listeners import ListenersAtWork
-from oncelog.broker.log_manager import LogManager
-from oncelog.broker.long_requests import READ_AT_ONCE_BYTES, LongRequests
-from oncelog.broker.metadata_sync import MetadataSync
-from oncelog.broker.node import Node
-from oncelog.broker.nodes import BrokerNodes
-from oncelog.broker.partition import Partition
-from oncelog.broker.purgatory import FetchPurgatory
-from oncelog.broker.recovery import RecoveryProgress
+from oncelog.broker.cluster.node import Node
+from oncelog.broker.coordination.commit_order import CommitOrder
+from oncelog.broker.coordination.coordinators import Coordinators
+from oncelog.broker.fetching.purgatory import FetchPurgatory
+from oncelog.broker.limits.answer_memory import AnswerMemory
+from oncelog.broker.limits.long_requests import READ_AT_ONCE_BYTES, LongRequests
+from oncelog.broker.limits.request_memory import RequestMemory
+from oncelog.broker.registry import handler_for, import_handlers, served_apis
 from oncelog.broker.request_life import Answer, RequestLife
-from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.interception import Interceptor, MarkerGate
+from oncelog.broker.requests.session import Channel
+from oncelog.broker.requests.slices import Slices
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
-from oncelog.broker.security.session import Channel
-from oncelog.broker.slices import Slices
-from oncelog.broker.topics import Topics
+from oncelog.broker.storage.flushing import Flushing
+from oncelog.broker.storage.log_manager import LogManager
+from oncelog.broker.storage.metadata_sync import MetadataSync
+from oncelog.broker.storage.partition import Partition
+from oncelog.broker.storage.recovery import RecoveryProgress
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
     from oncelog.acls import Acl
     from oncelog.broker.appending.pipeline import AppendPipeline
     from oncelog.broker.appending.produce_runs import ProduceRuns
-    from oncelog.broker.fetch_sessions import FetchSessionCache
-    from oncelog.broker.repeated_requests import RepeatedRequests
-    from oncelog.broker.request_metrics import RequestMetrics
-    from oncelog.broker.throttle import Throttle
+    from oncelog.broker.fetching.fetch_sessions import FetchSessionCache
+    from oncelog.broker.limits.throttle import Throttle
+    from oncelog.broker.requests.repeated_requests import RepeatedRequests
+    from oncelog.broker.requests.request_metrics import RequestMetrics
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
@@ -138,7 +138,7 @@ class Broker:
 
     @cached_property
     def fetch_sessions(self) -> FetchSessionCache:
-        from oncelog.broker.fetch_sessions import FetchSessionCache
+        from oncelog.broker.fetching.fetch_sessions import FetchSessionCache
 
         return FetchSessionCache(self.config.max_incremental_fetch_session_cache_slots, self.random)
 
@@ -258,7 +258,7 @@ class Broker:
             header, body = decode_request_header(frame)
             served = self.served.get(header.api_key)
             if served is None or not served.low <= header.api_version <= served.high:
-                from oncelog.broker.apis.api_versions import refuse_version
+                from oncelog.broker.apis.cluster.api_versions import refuse_version
 
                 refuse_version(channel, slot, header)
                 return
@@ -306,10 +306,10 @@ class Broker:
 
             return ProduceRuns(self)
         if api_key == FETCH:
-            from oncelog.broker.repeated_fetches import RepeatedFetches
+            from oncelog.broker.fetching.repeated_fetches import RepeatedFetches
 
             return RepeatedFetches(self)
-        from oncelog.broker.repeated_commits import RepeatedCommits
+        from oncelog.broker.coordination.repeated_commits import RepeatedCommits
 
         return RepeatedCommits(self)
 
@@ -361,7 +361,7 @@ class Broker:
         quotas = self.metadata.client_quotas()
         if self.throttle is None and not quotas:
             return
-        from oncelog.broker.throttle import Throttle
+        from oncelog.broker.limits.throttle import Throttle
 
         throttle = self.throttle if self.throttle is not None else Throttle.by(self.config)
         throttle.update(quotas)

@@ -15,13 +15,13 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.answer_memory import AnswerTooLong
-from oncelog.broker.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
-from oncelog.broker.context import RequestContext, RequestState
-from oncelog.broker.long_requests import MAY_WAIT_LONG
-from oncelog.broker.parking import Steps, carry_out
-from oncelog.broker.security.session import Part
-from oncelog.broker.slices import Slices, Work
+from oncelog.broker.limits.answer_memory import AnswerTooLong
+from oncelog.broker.limits.long_requests import MAY_WAIT_LONG
+from oncelog.broker.requests.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
+from oncelog.broker.requests.context import RequestContext, RequestState
+from oncelog.broker.requests.parking import Steps, carry_out
+from oncelog.broker.requests.session import Part
+from oncelog.broker.requests.slices import Slices, Work
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
@@ -30,12 +30,12 @@ from oncelog.protocol.wire import Message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oncelog.broker.answer_memory import AnswerMemory
-    from oncelog.broker.commit_order import CommitOrder
-    from oncelog.broker.long_requests import LongRequests
-    from oncelog.broker.metadata_sync import MetadataSync
-    from oncelog.broker.request_metrics import RequestMetrics
-    from oncelog.broker.throttle import Throttle
+    from oncelog.broker.coordination.commit_order import CommitOrder
+    from oncelog.broker.limits.answer_memory import AnswerMemory
+    from oncelog.broker.limits.long_requests import LongRequests
+    from oncelog.broker.limits.throttle import Throttle
+    from oncelog.broker.requests.request_metrics import RequestMetrics
+    from oncelog.broker.storage.metadata_sync import MetadataSync
 
 logger = logging.getLogger(__name__)
 

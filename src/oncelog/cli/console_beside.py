@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from oncelog.broker.security.session import SecurityProtocol
+from oncelog.broker.requests.session import SecurityProtocol
 from oncelog.errors import ConfigError
 from oncelog.server.listener_settings import Address, Listener
 

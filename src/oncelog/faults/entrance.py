@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from typing import Final
 
-from oncelog.broker.security.sasl_mechanisms import PLAIN, LoginRefused, Plain
+from oncelog.broker.login.sasl_mechanisms import PLAIN, LoginRefused, Plain
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import ProtocolError

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oncelog.broker.security.session import Channel, Part, Session
+from oncelog.broker.requests.session import Channel, Part, Session
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.faults.answers import refusal, refuse_metadata

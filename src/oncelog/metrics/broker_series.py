@@ -10,10 +10,10 @@ from importlib.metadata import version
 from operator import add
 from typing import TYPE_CHECKING
 
-from oncelog.broker.apis.registry import SERVED
-from oncelog.broker.cluster import Replicas
-from oncelog.broker.durations import Durations
-from oncelog.broker.partition import METERS
+from oncelog.broker.cluster.cluster import Replicas
+from oncelog.broker.registry import SERVED
+from oncelog.broker.requests.durations import Durations
+from oncelog.broker.storage.partition import METERS
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.errors import Error
 from oncelog.log.activity import REFUSALS
@@ -26,8 +26,8 @@ from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-    from oncelog.broker.partition import Partition
-    from oncelog.broker.request_metrics import RequestMetrics
+    from oncelog.broker.requests.request_metrics import RequestMetrics
+    from oncelog.broker.storage.partition import Partition
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 

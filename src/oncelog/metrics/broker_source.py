@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.request_metrics import RequestMetrics
+from oncelog.broker.requests.request_metrics import RequestMetrics
 from oncelog.metrics.broker_series import broker_series, rate_counts
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.endpoint import Unanswerable, Verdict

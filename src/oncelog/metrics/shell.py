@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Protocol
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.durations import Durations
-from oncelog.broker.security.session import Session
+from oncelog.broker.requests.durations import Durations
+from oncelog.broker.requests.session import Session
 
 TICK_S = 0.1
 TICKS_A_SECOND = 10

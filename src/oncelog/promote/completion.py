@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.node import Node
+from oncelog.broker.cluster.node import Node
 from oncelog.config import BrokerConfig
 from oncelog.errors import StorageError
 from oncelog.metadata.opening import open_metadata

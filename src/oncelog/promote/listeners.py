@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from oncelog.broker.security.sasl_mechanisms import OAUTHBEARER, SCRAM_MECHANISMS
-from oncelog.broker.security.session import SecurityProtocol
+from oncelog.broker.login.sasl_mechanisms import OAUTHBEARER, SCRAM_MECHANISMS
+from oncelog.broker.requests.session import SecurityProtocol
 from oncelog.errors import ConfigError
 from oncelog.server.listener_settings import Address, Listener, for_listener, parse_listeners
 from oncelog.server.security.tls import TlsSettings, new_context

@@ -1,6 +1,6 @@
 """Requests that differ from an earlier one of their connection only in one gap and in the correlation id.
 
-Called by ``broker.repeated_fetches`` and ``broker.repeated_commits``, which compare such requests instead of parsing
+Called by ``repeated_fetches`` and ``repeated_commits`` of the broker, which compare such requests instead of parsing
 them again.
 """
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from oncelog.broker.security.session import SecurityProtocol
+from oncelog.broker.requests.session import SecurityProtocol
 from oncelog.errors import ConfigError
 
 _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)://(?P<host>\[[^\]]*\]|[^:]*):(?P<port>-?\d+)")

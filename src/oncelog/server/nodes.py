@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from oncelog.broker.cluster import Cluster, Member
+from oncelog.broker.cluster.cluster import Cluster, Member
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 

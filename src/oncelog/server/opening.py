@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.node import Node
+from oncelog.broker.cluster.node import Node
 from oncelog.config import BrokerConfig, parse_broker
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.metadata.opening import open_metadata

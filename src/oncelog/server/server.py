@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.request_memory import STALLED_S
+from oncelog.broker.limits.request_memory import STALLED_S
 from oncelog.metrics.shell import ShellCounts
 from oncelog.server.connections.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connections.connection_limits import ConnectionLimits

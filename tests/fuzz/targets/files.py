@@ -53,7 +53,7 @@ from oncelog.types import (
 )
 from tests.fuzz.target import Target, one_at_a_time, said
 from tests.fuzz.targets.wire import FAILURES, SETTINGS, LikelySource, likely
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.unit.broker.conftest import NOW_MS, Admin
 from tests.unit.protocol.message_values import MESSAGES, make_message
 
 HOUR_MS = 3_600_000

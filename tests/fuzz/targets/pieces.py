@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from tests.fuzz.target import Target
 from tests.fuzz.targets.wire import NAMES, TOPICS, FuzzChannel, Harness, new_requests, requests
-from tests.unit.broker.apis_admin.conftest import RecordingChannel
+from tests.unit.broker.conftest import RecordingChannel
 
 FREQUENT = 12
 """About how many pieces lie between two disturbances."""
@@ -26,8 +26,8 @@ def smallest_pieces() -> Iterator[None]:
         patch("oncelog.broker.broker.READ_AT_ONCE_BYTES", 0),
         patch("oncelog.protocol.wire.ELEMENTS_IN_A_PIECE", 1),
         patch("oncelog.protocol.wire.LONG", 0),
-        patch("oncelog.broker.slices.AT_ONCE", 1),
-        patch("oncelog.broker.slices.AT_A_TIME", 3),
+        patch("oncelog.broker.requests.slices.AT_ONCE", 1),
+        patch("oncelog.broker.requests.slices.AT_A_TIME", 3),
     ):
         yield
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oncelog.broker.security.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
-from oncelog.broker.security.jaas import parse_jaas
+from oncelog.broker.login.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
+from oncelog.broker.login.jaas import parse_jaas
 from oncelog.config import parse_broker
 from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.errors import ConfigError

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from oncelog.broker.apis.registry import SERVED, served_apis
-from oncelog.broker.security.sasl_gate import Login, SaslGate
-from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
-from oncelog.broker.slices import finished
+from oncelog.broker.login.sasl_gate import Login, SaslGate
+from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
+from oncelog.broker.registry import SERVED, served_apis
+from oncelog.broker.requests.slices import finished
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.generated.metadata_request import MetadataRequest
@@ -25,7 +25,7 @@ from oncelog.scram import credential
 from tests.fuzz.target import Target, one_at_a_time
 from tests.property.broker.test_produce_runs import Frames, Sent, Side
 from tests.support.frames import encode_request
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 from tests.unit.protocol.message_values import RandomSource, any_scalar, make_message
 from tools.codec.schema import Field
 

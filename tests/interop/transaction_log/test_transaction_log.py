@@ -25,12 +25,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oncelog import Broker
-from oncelog.broker.answer_memory import AnswerMemory
-from oncelog.broker.apis.registry import handler_for
-from oncelog.broker.context import RequestContext
-from oncelog.broker.request_memory import RequestMemory
-from oncelog.broker.security.session import Session
-from oncelog.broker.slices import Slices
+from oncelog.broker.limits.answer_memory import AnswerMemory
+from oncelog.broker.limits.request_memory import RequestMemory
+from oncelog.broker.registry import handler_for
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.session import Session
+from oncelog.broker.requests.slices import Slices
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.transaction import records
 from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, Txn

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from oncelog.broker.appending.verification import verify_transaction
 from oncelog.broker.broker import Broker
-from oncelog.broker.node import Node
+from oncelog.broker.cluster.node import Node
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.deferred import Deferred
@@ -25,7 +25,7 @@ from oncelog.records.batch import decode_records
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.support.ports import AtOnce, CountingRandom
-from tests.unit.broker.apis_admin.conftest import NOW_MS
+from tests.unit.broker.conftest import NOW_MS
 from tests.unit.log.batches import batch, roll
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ import pytest
 from oncelog.errors import Error
 from oncelog.testing.simulation.disk import FaultyDisk
 from tests.property.broker.life import PLACES, Life, PowerLost
-from tests.unit.broker.apis_admin.conftest import NOW_MS
+from tests.unit.broker.conftest import NOW_MS
 from tests.unit.log.batches import batch
 
 LIVES = 6

@@ -24,7 +24,7 @@ from oncelog.records.native import compiled
 from oncelog.records.record import Record
 from oncelog.types import MAX_SEQUENCE, TopicPartition
 from tests.support.frames import encode_request
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 TOPICS: dict[str, dict[str, str]] = {
     "plain": {},

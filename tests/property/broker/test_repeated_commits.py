@@ -22,7 +22,7 @@ from oncelog.records.batch import decode_records
 from oncelog.types import TopicPartition
 from tests.property.broker.sides import same_on_both
 from tests.support.frames import encode_request, receive_as_run
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 OFFSETS = TopicPartition("__consumer_offsets", 0)
 MEMBER = "member"

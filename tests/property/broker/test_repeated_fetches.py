@@ -9,9 +9,9 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.broker.partition import Partition
-from oncelog.broker.repeated_fetches import READ_HERE_BYTES
-from oncelog.broker.security.session import Part
+from oncelog.broker.fetching.repeated_fetches import READ_HERE_BYTES
+from oncelog.broker.requests.session import Part
+from oncelog.broker.storage.partition import Partition
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -20,7 +20,7 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.server.disk.memory_disk import MemoryFile
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.support.frames import encode_request, receive_as_run
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 PRODUCER_ID = 7
 

@@ -23,8 +23,8 @@ from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
 from tests.support.frames import encode_request
 from tests.support.work import Ticks
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
-from tests.unit.broker.test_long_requests import Peer
+from tests.unit.broker.conftest import NOW_MS, Admin
+from tests.unit.broker.limits.test_long_requests import Peer
 
 HOUR_MS = 3_600_000
 PARTITIONS = 1000

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.security.session import Part
+from oncelog.broker.requests.session import Part
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
 from oncelog.protocol.framing import decode_response_header
@@ -30,7 +30,7 @@ from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from tests.support.frames import encode_request
 from tests.support.work import calls_of
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 PARTITIONS = 250
 BATCH = bytes(encode_batch([Record(0, NOW_MS, b"k", b"v")]))

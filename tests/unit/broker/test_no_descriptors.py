@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from oncelog.broker.log_manager import FlushJob
+from oncelog.broker.storage.log_manager import FlushJob
 from oncelog.conformance.batches import batch
 from oncelog.errors import Error, NoSpace, OutOfDescriptors, RefusedForNow
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 
 class ScarceDisk(MemoryDisk):

@@ -13,7 +13,7 @@ from oncelog.errors import Error, StorageError
 from oncelog.metadata import store
 from oncelog.server.disk.memory_disk import MemoryDisk
 from tests.support.group_host import GroupClient
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.unit.broker.conftest import NOW_MS, Admin
 
 SESSION_MS = 10_000
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.slices import finished
+from oncelog.broker.requests.slices import finished
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TRANSACTION_STATE_TOPIC
 from tests.support.work import calls_of
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.unit.broker.conftest import NOW_MS, Admin
 
 FEWEST = 200
 SETTINGS = {"transaction.state.log.num.partitions": "5"}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.node import Node
-from oncelog.broker.slices import AT_ONCE, Work
+from oncelog.broker.cluster.node import Node
+from oncelog.broker.requests.slices import AT_ONCE, Work
 from oncelog.config import BrokerConfig, parse
 from oncelog.errors import Error
 from oncelog.metadata.opening import open_metadata
 from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
 from tests.support.ports import AtOnce, CountingRandom
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.unit.broker.conftest import NOW_MS, Admin
 from tests.unit.log.batches import batch
 
 

@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from oncelog.broker import answer_memory
-from oncelog.broker.answer_memory import AnswerMemory
-from oncelog.broker.apis import metadata
+from oncelog.broker.apis.topics import metadata
 from oncelog.broker.broker import Broker
-from oncelog.broker.request_memory import RequestMemory
-from oncelog.broker.security.session import Part
+from oncelog.broker.limits import answer_memory
+from oncelog.broker.limits.answer_memory import AnswerMemory
+from oncelog.broker.limits.request_memory import RequestMemory
+from oncelog.broker.requests.session import Part
 from oncelog.protocol.generated import (
     alter_configs_request,
     describe_topic_partitions_request,
@@ -86,7 +86,7 @@ from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.frames import encode_request
 from tests.support.work import calls_of
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 PARTITIONS = 2000
 NAMES = [f"name-{number:06}" for number in range(5000)]

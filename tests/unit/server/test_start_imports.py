@@ -33,21 +33,21 @@ FOR_A_DATA_FOLDER = [
 FOR_LOGINS = [
     "hashlib",
     "hmac",
-    "oncelog.broker.security.sasl_gate",
-    "oncelog.broker.security.sasl_mechanisms",
+    "oncelog.broker.login.sasl_gate",
+    "oncelog.broker.login.sasl_mechanisms",
     "oncelog.metadata.first_users",
 ]
-FOR_SEVERAL_NODES = ["oncelog.broker.cluster", "oncelog.server.nodes"]
+FOR_SEVERAL_NODES = ["oncelog.broker.cluster.cluster", "oncelog.server.nodes"]
 FOR_FAULTS = ["oncelog.faults"]
 FOR_COORDINATORS = ["oncelog.coordinator.group", "oncelog.coordinator.transaction"]
-FOR_QUOTAS = ["oncelog.broker.throttle"]
-FOR_METRICS = ["http.server", "oncelog.broker.request_metrics", "oncelog.metrics.broker_source"]
+FOR_QUOTAS = ["oncelog.broker.limits.throttle"]
+FOR_METRICS = ["http.server", "oncelog.broker.requests.request_metrics", "oncelog.metrics.broker_source"]
 FOR_TOPICS = [
     "cramjam",
     "oncelog.broker.appending.pipeline",
     "oncelog.broker.appending.produce_runs",
-    "oncelog.broker.fetch_sessions",
-    "oncelog.broker.repeated_requests",
+    "oncelog.broker.fetching.fetch_sessions",
+    "oncelog.broker.requests.repeated_requests",
     "oncelog.log.compaction",
     "oncelog.log.partition_log",
     "oncelog.protocol.fetch_fast",

@@ -29,7 +29,7 @@ from oncelog.server.process.workers import Worker
 from oncelog.server.server import Server
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
-from tests.unit.broker.apis_admin.conftest import RecordingChannel
+from tests.unit.broker.conftest import RecordingChannel
 
 
 def produce(

@@ -7,29 +7,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.config_changes import ConfigChangePorts
+from oncelog.broker.administration.config_changes import ConfigChangePorts
 from oncelog.broker.security.access import AccessPorts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from oncelog.acls import Acl
-    from oncelog.broker.answer_memory import AnswerMemory
+    from oncelog.broker.administration.nodes import BrokerNodes
+    from oncelog.broker.administration.topics import Topics
     from oncelog.broker.appending.pipeline import AppendPipeline
-    from oncelog.broker.cluster import Cluster
-    from oncelog.broker.commit_order import CommitOrder
-    from oncelog.broker.context import RequestContext
-    from oncelog.broker.fetch_sessions import FetchSessionCache
-    from oncelog.broker.log_manager import LogManager
-    from oncelog.broker.long_requests import LongRequests
-    from oncelog.broker.node import Node
-    from oncelog.broker.nodes import BrokerNodes
-    from oncelog.broker.partition import Partition
-    from oncelog.broker.purgatory import FetchPurgatory
+    from oncelog.broker.cluster.cluster import Cluster
+    from oncelog.broker.cluster.node import Node
+    from oncelog.broker.coordination.commit_order import CommitOrder
+    from oncelog.broker.fetching.fetch_sessions import FetchSessionCache
+    from oncelog.broker.fetching.purgatory import FetchPurgatory
+    from oncelog.broker.limits.answer_memory import AnswerMemory
+    from oncelog.broker.limits.long_requests import LongRequests
+    from oncelog.broker.limits.throttle import Throttle
+    from oncelog.broker.requests.context import RequestContext
+    from oncelog.broker.requests.slices import Slices
     from oncelog.broker.security.authorizer import Authorizer
-    from oncelog.broker.slices import Slices
-    from oncelog.broker.throttle import Throttle
-    from oncelog.broker.topics import Topics
+    from oncelog.broker.storage.log_manager import LogManager
+    from oncelog.broker.storage.partition import Partition
     from oncelog.config import BrokerConfig
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator

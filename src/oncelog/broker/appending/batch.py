@@ -16,8 +16,8 @@ from oncelog.protocol.generated.produce_response import (
 )
 
 if TYPE_CHECKING:
-    from oncelog.broker.context import RequestContext
-    from oncelog.broker.partition import Partition
+    from oncelog.broker.requests.context import RequestContext
+    from oncelog.broker.storage.partition import Partition
     from oncelog.log.producers.verification import VerificationGuard
     from oncelog.records.batch import BatchHeader
     from oncelog.records.validation import Checked

@@ -19,14 +19,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from oncelog.broker.parking import Park, ParkReason
+from oncelog.broker.requests.parking import Park, ParkReason
 from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
 
 if TYPE_CHECKING:
     from oncelog.broker.appending.batch import PendingBatch
-    from oncelog.broker.partition import Partition
-    from oncelog.broker.request_memory import RequestMemory
+    from oncelog.broker.limits.request_memory import RequestMemory
+    from oncelog.broker.storage.partition import Partition
     from oncelog.log.long_append import LongAppend
     from oncelog.ports import Background
 

@@ -20,7 +20,7 @@ from oncelog.acls import Operation
 from oncelog.broker.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, refused, result_response
 from oncelog.broker.appending.validation_cost import max_unpacked_bytes, takes_long, validate_briefly
 from oncelog.broker.appending.verification import VerificationPorts, verify_transaction
-from oncelog.broker.parking import Steps, carry_out
+from oncelog.broker.requests.parking import Steps, carry_out
 from oncelog.broker.security.access import TOPIC, AccessPorts, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -37,8 +37,8 @@ from oncelog.types import INTERNAL_TOPICS, ProducerIdAndEpoch, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.appending.large_writes import LargeWrites
     from oncelog.broker.appending.validation_thread import ValidationThread
-    from oncelog.broker.context import RequestContext
-    from oncelog.broker.partition import Partition
+    from oncelog.broker.requests.context import RequestContext
+    from oncelog.broker.storage.partition import Partition
     from oncelog.metadata.store import MetadataStore
     from oncelog.timers import Timers
 

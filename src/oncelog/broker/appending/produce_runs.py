@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from oncelog.acls import Operation
 from oncelog.broker.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, respond
 from oncelog.broker.appending.pipeline import settle_by_deadline
-from oncelog.broker.context import RequestContext
-from oncelog.broker.partition import Partition
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.session import Channel
 from oncelog.broker.security.access import TRANSACTIONAL_ID, AccessPorts, allows
-from oncelog.broker.security.session import Channel
+from oncelog.broker.storage.partition import Partition
 from oncelog.errors import NONE, Error
 from oncelog.log.results import AppendResult
 from oncelog.protocol.api_keys import ApiKey
@@ -35,7 +35,7 @@ from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 if TYPE_CHECKING:
     from oncelog.broker.appending.large_writes import LargeWrites
     from oncelog.broker.appending.pipeline import AppendPipeline
-    from oncelog.broker.request_metrics import RequestMetrics
+    from oncelog.broker.requests.request_metrics import RequestMetrics
     from oncelog.metadata.store import MetadataStore
     from oncelog.timers import Timers
 

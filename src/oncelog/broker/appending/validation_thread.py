@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from oncelog.broker.parking import Park, ParkReason
+from oncelog.broker.requests.parking import Park, ParkReason
 from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
 
 if TYPE_CHECKING:
     from oncelog.broker.appending.batch import PendingBatch
-    from oncelog.broker.request_memory import RequestMemory
+    from oncelog.broker.limits.request_memory import RequestMemory
     from oncelog.ports import Background
     from oncelog.records.validation import Checked
 

@@ -15,7 +15,7 @@ from oncelog.log.producers.verification import TransactionSupportedOperation, Ve
 from oncelog.types import NO_SEQUENCE, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
-    from oncelog.broker.partition import Partition
+    from oncelog.broker.storage.partition import Partition
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
 _NOT_NEEDED = Deferred.of(Verification(NONE))

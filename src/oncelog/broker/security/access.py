@@ -12,7 +12,7 @@ from oncelog.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclResourceType, Op
 from oncelog.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from oncelog.broker.context import RequestContext
+    from oncelog.broker.requests.context import RequestContext
     from oncelog.broker.security.authorizer import Authorizer
     from oncelog.broker.security.security_log import SecurityLog
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from oncelog.metadata.store import MetadataStore
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-ANONYMOUS = "User:ANONYMOUS"
 EVERYBODY = "User:*"
 MOST_REMEMBERED = 100_000
 """Decisions kept; beyond this all are forgotten, so that invented names cannot fill the memory."""

@@ -24,7 +24,7 @@ from oncelog.errors import Error
 from oncelog.protocol.wire import Message
 
 if TYPE_CHECKING:
-    from oncelog.broker.context import RequestContext
+    from oncelog.broker.requests.context import RequestContext
 
 FIRST_ADD_PARTITIONS_FROM_BROKERS = 4
 Right = Callable[[AccessPorts, "RequestContext", Any], Error]

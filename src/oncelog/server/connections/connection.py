@@ -29,7 +29,7 @@ from oncelog.server.connections.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, 
 from oncelog.server.listener_settings import host_text
 
 if TYPE_CHECKING:
-    from oncelog.broker.security.session import Session
+    from oncelog.broker.requests.session import Session
     from oncelog.server.connections.spare_buffers import SpareBuffers
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class ConnectionHost(SendingHost, Protocol):
 
 
 class Connection(Sending, asyncio.BufferedProtocol):
-    """The server's side of one socket; implements ``broker.context.Channel``."""
+    """The server's side of one socket; implements ``broker.requests.context.Channel``."""
 
     __slots__ = (
         "_frame",

@@ -13,8 +13,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from oncelog.broker.buckets import Buckets
-from oncelog.broker.quotas import IP
+from oncelog.broker.limits.buckets import Buckets
+from oncelog.broker.limits.quotas import IP
 from oncelog.config import per_ip_overrides
 from oncelog.kafka_properties import MAX_INT
 from oncelog.server.listener_settings import host_text

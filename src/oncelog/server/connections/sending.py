@@ -19,8 +19,8 @@ from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-    from oncelog.broker.request_memory import RequestMemory
-    from oncelog.broker.security.session import Part
+    from oncelog.broker.limits.request_memory import RequestMemory
+    from oncelog.broker.requests.session import Part
 
 logger = logging.getLogger(__name__)
 

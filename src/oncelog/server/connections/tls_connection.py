@@ -11,13 +11,13 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
-from oncelog.broker.security.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
+from oncelog.broker.login.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
 from oncelog.log.results import FileSlice
 from oncelog.server.connections.connection import Connection, ConnectionHost
 from oncelog.server.security.tls import PIECE_BYTES, TlsStream, refusal
 
 if TYPE_CHECKING:
-    from oncelog.broker.security.session import Session
+    from oncelog.broker.requests.session import Session
 
 
 MOST_UNASKED_BYTES = 16 * 1024

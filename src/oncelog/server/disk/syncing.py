@@ -1,4 +1,4 @@
-"""Decides when syncs of the log begin, and on which threads; ``broker.flushing`` decides what. Called by ``server``.
+"""Decides when syncs of the log begin, and on which threads; ``broker.storage`` decides what. Called by ``server``.
 
 Only one round runs at a time, and what is appended meanwhile waits for the next one, which covers all of it (group
 commit). If a commit waits for it, a round's files are divided among several threads: a file system combines syncs that
@@ -13,7 +13,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.log_manager import FlushJob
+from oncelog.broker.storage.log_manager import FlushJob
 from oncelog.errors import StorageError
 from oncelog.server.process.workers import Worker
 from oncelog.types import TopicPartition

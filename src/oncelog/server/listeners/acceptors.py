@@ -10,16 +10,16 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from oncelog.broker.node import Node
-from oncelog.broker.security.session import SecurityProtocol, Session
+from oncelog.broker.cluster.node import Node
+from oncelog.broker.requests.session import SecurityProtocol, Session
 from oncelog.server.connections.connection import Connection, ConnectionHost
 from oncelog.server.listener_settings import Listener, for_listener
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-    from oncelog.broker.security.distinguished_name import PrincipalMapper
-    from oncelog.broker.security.sasl_gate import Login, SaslGate
-    from oncelog.broker.security.sasl_mechanisms import Mechanism
+    from oncelog.broker.login.distinguished_name import PrincipalMapper
+    from oncelog.broker.login.sasl_gate import Login, SaslGate
+    from oncelog.broker.login.sasl_mechanisms import Mechanism
     from oncelog.server.security.tls import TlsContexts, TlsSettings
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Acceptor:
             self._contexts = TlsContexts(self._tls_settings, clock)
             self._arrivals = memoryview(bytearray(ARRIVAL_BYTES))
         if listener.protocol is SecurityProtocol.SSL:
-            from oncelog.broker.security.distinguished_name import PrincipalMapper
+            from oncelog.broker.login.distinguished_name import PrincipalMapper
 
             self._mapper = PrincipalMapper(settings.get("ssl.principal.mapping.rules", ""))
         if listener.protocol.asks_for_login:
@@ -92,7 +92,7 @@ class Acceptor:
     def _gate(self) -> SaslGate | None:
         if self._login is None:
             return None
-        from oncelog.broker.security.sasl_gate import SaslGate
+        from oncelog.broker.login.sasl_gate import SaslGate
 
         return SaslGate(self._login, self._broker)
 

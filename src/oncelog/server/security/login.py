@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from oncelog.broker.security.jaas import parse_jaas
-from oncelog.broker.security.sasl_gate import Login
-from oncelog.broker.security.sasl_mechanisms import (
+from oncelog.broker.login.jaas import parse_jaas
+from oncelog.broker.login.sasl_gate import Login
+from oncelog.broker.login.sasl_mechanisms import (
     NONCE_BYTES,
     OAUTHBEARER,
     PLAIN,

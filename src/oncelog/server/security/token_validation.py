@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn
+from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn
 from oncelog.errors import ConfigError
 from oncelog.server.listener_settings import Address
 

@@ -19,8 +19,8 @@ from oncelog.records.batch import encode_batch, read_header
 from oncelog.records.record import Record
 from oncelog.server.disk.memory_disk import MemoryFile
 from oncelog.types import TopicPartition
-from tests.unit.broker.apis_admin.conftest import NOW_MS
 from tests.unit.broker.appending.test_validation_thread import Later, Peer, Side
+from tests.unit.broker.conftest import NOW_MS
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from oncelog.broker.apis.produce import PARTITIONS_AT_ONCE
+from oncelog.broker.apis.data.produce import PARTITIONS_AT_ONCE
 from oncelog.broker.appending.batch import PendingBatch
 from oncelog.broker.appending.validation_cost import (
     LONG_BYTES,
@@ -18,8 +18,8 @@ from oncelog.broker.appending.validation_cost import (
     SHORT_UNPACKED_BYTES,
 )
 from oncelog.broker.appending.validation_thread import MAX_IN_VALIDATION_BYTES
-from oncelog.broker.context import RequestContext
-from oncelog.broker.parking import MAX_PARKS, Park
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.parking import MAX_PARKS, Park
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.create_topics_request import (
@@ -41,7 +41,7 @@ from oncelog.records.record import Record
 from oncelog.records.validation import Checked, unpacked_limit
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 TOPICS: dict[str, dict[str, str]] = {"plain": {}, "packed": {"compression.type": "zstd"}}
 RANDOM = Random(1).randbytes(2 * LONG_FOR_QUICK_CODECS_BYTES)

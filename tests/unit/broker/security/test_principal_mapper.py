@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.security.distinguished_name import PrincipalMapper
+from oncelog.broker.login.distinguished_name import PrincipalMapper
 from oncelog.errors import ConfigError
 
 SUBJECT = "CN=Alice,OU=it,O=example"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.registry import SERVED
 from oncelog.broker.security.refusals import MESSAGES, refusal
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey

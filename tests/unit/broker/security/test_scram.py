@@ -8,7 +8,7 @@ from base64 import b64encode
 
 import pytest
 
-from oncelog.broker.security.sasl_mechanisms import LoginRefused, Scram
+from oncelog.broker.login.sasl_mechanisms import LoginRefused, Scram
 from oncelog.scram import credential
 
 SALT, ITERATIONS, PASSWORD = b"salt", 4096, b"alice-secret"

@@ -9,8 +9,8 @@ from unittest import mock
 
 import pytest
 
-from oncelog.broker.log_manager import FlushJob
-from oncelog.broker.partition import Partition
+from oncelog.broker.storage.log_manager import FlushJob
+from oncelog.broker.storage.partition import Partition
 from oncelog.errors import Error, StorageError
 from oncelog.metrics.shell import ShellCounts
 from oncelog.records.batch import Record, encode_batch
@@ -20,7 +20,7 @@ from oncelog.server.disk.syncing import QUICK_SYNC_S, Syncing
 from oncelog.server.process.workers import Worker
 from oncelog.server.server import Server
 from oncelog.types import TopicPartition
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.unit.broker.conftest import NOW_MS, Admin
 
 PARTITIONS = 5
 

@@ -1,0 +1,1 @@
+"""What operators change: topics, where partitions are, settings, log levels, listeners."""

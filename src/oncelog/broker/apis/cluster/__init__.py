@@ -1,0 +1,1 @@
+"""APIs of nodes, and of what holds for all of them."""

@@ -1,0 +1,1 @@
+"""APIs of settings and quotas."""

@@ -1,0 +1,387 @@
+"""Fetch (key 1), versions 4-18: read batches as stored in the log, as far as the isolation level allows.
+
+Version 7 brings incremental sessions (KIP-227), 9 the leader epoch check, 11 a rack, 12 the last fetched epoch
+(flexible), 13 topic ids, 16 node endpoints. The answer waits in the purgatory until ``min_bytes`` are available or
+``max_wait_ms`` is over.
+Records leave as file slices, which the server sends without copying. Sources: Kafka's ``KafkaApis.handleFetchRequest``,
+``ReplicaManager.fetchMessages`` and ``FetchManager``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis.data.fetch_reading import Answer, may_read, partition_of, read_all, read_partition
+from oncelog.broker.fetching.fetch_sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchPosition,
+    FetchSession,
+    PartitionKey,
+)
+from oncelog.broker.fetching.purgatory import ParkedFetch
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.slices import Work, finished, groups_in_parts, in_parts
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.generated.fetch_request import FetchRequest
+from oncelog.protocol.generated.fetch_response import (
+    FetchableTopicResponse,
+    FetchResponse,
+)
+from oncelog.protocol.wire import ZERO_UUID
+from oncelog.types import IsolationLevel, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.apis.ports import FetchPorts
+
+FIRST_WITH_TOPIC_IDS = 13
+PARTITIONS_IN_A_PIECE = 100
+_Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
+"""The session in use, and the partitions to read."""
+ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
+
+
+def handle(
+    ports: FetchPorts, context: RequestContext, request: FetchRequest
+) -> FetchResponse | Deferred[FetchResponse]:
+    """Answers at once if there is enough, something to report, or nothing to wait for; else later."""
+    isolation = ISOLATION_LEVELS.get(request.isolation_level)
+    if isolation is None:
+        return FetchResponse(error_code=Error.INVALID_REQUEST)
+    if _names_many(request):
+        return _WideFetch(ports, context, request, isolation).begin(_positions(ports, context, request))
+    opened = finished(_positions(ports, context, request))
+    if isinstance(opened, Error):
+        return FetchResponse(error_code=opened)
+    session, positions = opened
+    if len(positions) > PARTITIONS_IN_A_PIECE:
+        return _WideFetch(ports, context, request, isolation).begin(_opened(opened))
+    answers = list(read_all(ports, context, request, positions, isolation))
+    if request.max_wait_ms <= 0 or _is_enough(request, answers):
+        context.may_be_repeated = len(answers) == 1 and answers[0].size_bytes > 0
+        return _respond(ports, session, answers)
+    watched = tuple(
+        partition.topic_partition
+        for key in positions
+        if (partition := partition_of(ports, key)) is not None and may_read(ports, context, request, key, log=False)
+    )
+    if not watched:
+        return _respond(ports, session, answers)
+    response: Deferred[FetchResponse] = Deferred()
+    waiting = _Waiting(ports, context, request, positions, isolation, answers)
+
+    def attempt(final: bool, woken: TopicPartition | None) -> bool:
+        try:
+            if woken is not None and not waiting.has_enough(woken):
+                return False
+            return look(final or woken is not None)
+        except Exception as error:  # noqa: BLE001 - this may be the turn of a producer's request
+            response.fail(error)
+            return True
+
+    def look(final: bool) -> bool:
+        answers = list(read_all(ports, context, request, positions, isolation))
+        if not (final or _is_enough(request, answers)):
+            waiting.note(answers)
+            return False
+        response.resolve(_respond(ports, session, answers))
+        return True
+
+    ports.fetches.park(ParkedFetch(context.channel, watched, attempt), ports.now_ms + request.max_wait_ms)
+    if context.is_long:
+        ports.long_requests.answered(context)
+    return response
+
+
+def _names_many(request: FetchRequest) -> bool:
+    topics, forgotten = request.topics, request.forgotten_topics_data
+    if len(topics) + len(forgotten) > PARTITIONS_IN_A_PIECE:
+        return True
+    named = sum([len(topic.partitions) for topic in topics]) + sum([len(topic.partitions) for topic in forgotten])
+    return named > PARTITIONS_IN_A_PIECE
+
+
+def _is_enough(request: FetchRequest, answers: Sequence[Answer]) -> bool:
+    """Whether the answers satisfy the fetch, or contain something to report at once."""
+    size_bytes, at_once = 0, False
+    for answer in answers:
+        size_bytes += answer.size_bytes
+        at_once = at_once or answer.at_once
+    return at_once or size_bytes >= request.min_bytes
+
+
+class _Waiting:
+    """How much a waiting fetch has; when a partition advances, only that one is read again, not all of them."""
+
+    def __init__(
+        self,
+        ports: FetchPorts,
+        context: RequestContext,
+        request: FetchRequest,
+        positions: dict[PartitionKey, FetchPosition],
+        isolation: IsolationLevel,
+        answers: Iterable[Answer] = (),
+    ) -> None:
+        """:param answers: the result of the first read of all partitions."""
+        self._ports = ports
+        self._context = context
+        self._request = request
+        self._positions = positions
+        self._isolation = isolation
+        self._keys: dict[TopicPartition, PartitionKey] = {}
+        self.note(answers)
+
+    def note(self, answers: Iterable[Answer]) -> None:
+        """Record the result of a read of all partitions."""
+        self._sizes = {answer.key: answer.size_bytes for answer in answers if answer.size_bytes}
+        self.total = sum(self._sizes.values())
+
+    def add(self, answer: Answer, topic_partition: TopicPartition) -> None:
+        """Record the result of a read of one more partition."""
+        self._keys[topic_partition] = answer.key
+        if answer.size_bytes:
+            self._sizes[answer.key] = answer.size_bytes
+            self.total += answer.size_bytes
+
+    def has_enough(self, woken: TopicPartition) -> bool:
+        """Whether to answer the fetch now that ``woken`` has changed."""
+        if not self._keys:
+            self._keys = {TopicPartition(key[0], key[2]): key for key in self._positions}
+        key = self._keys[woken]
+        left = min(self._request.max_bytes, self._ports.config.fetch_max_bytes)
+        answer = read_partition(
+            self._ports,
+            self._context,
+            self._request,
+            key,
+            self._positions[key],
+            self._isolation,
+            left,
+            at_least_one_batch=True,
+        )
+        self.total += answer.size_bytes - self._sizes.get(key, 0)
+        self._sizes[key] = answer.size_bytes
+        return answer.at_once or self.total >= self._request.min_bytes
+
+
+class _WideFetch:
+    """A fetch of many partitions, which are read in pieces, with other turns in between."""
+
+    def __init__(
+        self,
+        ports: FetchPorts,
+        context: RequestContext,
+        request: FetchRequest,
+        isolation: IsolationLevel,
+    ) -> None:
+        context.is_wide = True
+        self._response: Deferred[FetchResponse] = Deferred()
+        self._ports = ports
+        self._context = context
+        self._request = request
+        self._session: FetchSession | None = None
+        self._positions: dict[PartitionKey, FetchPosition] = {}
+        self._isolation = isolation
+
+    def begin(self, opening: Work[_Opened | Error]) -> Deferred[FetchResponse]:
+        """:param opening: determines what to read."""
+        self._work(self._look(opening))
+        return self._response
+
+    def _work(self, work: Work[None]) -> None:
+        done = self._ports.slices.begin(work, self._context.channel, owner=self._context)
+        done.then(lambda _: None, self._response.fail)
+
+    def _look(self, opening: Work[_Opened | Error]) -> Work[None]:
+        """Answer with what is available, or wait for more."""
+        opened = yield from opening
+        if isinstance(opened, Error):
+            self._response.resolve(FetchResponse(error_code=opened))
+            return
+        self._session, self._positions = opened
+        self._request.topics, self._request.forgotten_topics_data = [], []  # it may wait for a long time
+        answers = yield from self._read()
+        if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
+            yield from self._answer(answers)
+            return
+        waiting = _Waiting(self._ports, self._context, self._request, self._positions, self._isolation)
+        late: deque[TopicPartition] = deque()
+        is_waiting = is_final = False
+
+        def attempt(final: bool, woken: TopicPartition | None) -> bool:
+            nonlocal is_final
+            if not is_waiting:  # not all partitions have been read yet
+                is_final |= final
+                late.extend([] if woken is None else [woken])
+                return final
+            try:
+                if woken is not None and not waiting.has_enough(woken):
+                    return False
+                self._work(self._answer_now())
+            except Exception as error:  # noqa: BLE001 - this may be the turn of a producer's request
+                self._response.fail(error)
+            return True
+
+        fetches, fetch = self._ports.fetches, ParkedFetch(self._context.channel, (), attempt)
+        while answers:
+            late += self._watch(fetch, waiting, answers[-PARTITIONS_IN_A_PIECE:])
+            del answers[-PARTITIONS_IN_A_PIECE:]
+            yield
+        has_enough = is_final or not fetch.partitions
+        while late and not has_enough:
+            has_enough = any(waiting.has_enough(late.popleft()) for _ in range(min(len(late), PARTITIONS_IN_A_PIECE)))
+            if late:
+                yield
+        if has_enough or is_final:
+            fetches.forget(fetch)
+            yield from self._answer_now()
+            return
+        is_waiting = True
+        fetches.ends_at(fetch, self._ports.now_ms + self._request.max_wait_ms)
+        if self._context.is_long:
+            self._ports.long_requests.answered(self._context)
+
+    def _watch(self, fetch: ParkedFetch, waiting: _Waiting, answers: Sequence[Answer]) -> list[TopicPartition]:
+        """Have the fetch watch these partitions; returns those that have changed since they were read."""
+        late: list[TopicPartition] = []
+        watched: list[TopicPartition] = []
+        for answer in answers:
+            partition = partition_of(self._ports, answer.key)
+            if partition is None or not may_read(self._ports, self._context, self._request, answer.key, log=False):
+                continue
+            data, log, topic_partition = answer.data, partition.log, partition.topic_partition
+            watched.append(topic_partition)
+            waiting.add(answer, topic_partition)
+            if log.high_watermark != data.high_watermark or log.last_stable_offset != data.last_stable_offset:
+                late.append(topic_partition)
+        self._ports.fetches.watch(fetch, watched)
+        return late
+
+    def _read(self) -> Work[list[Answer]]:
+        answers: list[Answer] = []
+        for answer in read_all(self._ports, self._context, self._request, self._positions, self._isolation):
+            answers.append(answer)
+            if len(answers) % PARTITIONS_IN_A_PIECE == 0:
+                yield
+        return answers
+
+    def _answer_now(self) -> Work[None]:
+        yield from self._answer((yield from self._read()))
+
+    def _answer(self, answers: list[Answer]) -> Work[None]:
+        self._response.resolve((yield from _responding(self._ports, self._session, answers)))
+
+
+def _opened(opened: _Opened) -> Work[_Opened | Error]:
+    """Return a result that is already known."""
+    yield from ()
+    return opened
+
+
+def _positions(ports: FetchPorts, context: RequestContext, request: FetchRequest) -> Work[_Opened | Error]:
+    """The session in use (None without one) and what to read, in serving order (``FetchManager.newContext``)."""
+    by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
+    wanted: dict[PartitionKey, FetchPosition] = {}
+    for piece in groups_in_parts(request.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
+        for topic, part in piece:
+            for asked in part:
+                wanted[_key(ports, by_id, topic.topic, topic.topic_id, asked.partition)] = FetchPosition(
+                    asked.fetch_offset,
+                    asked.partition_max_bytes,
+                    asked.current_leader_epoch,
+                    asked.last_fetched_epoch,
+                    asked.log_start_offset,
+                )
+        yield
+    forgotten: dict[PartitionKey, None] = {}
+    for left in groups_in_parts(request.forgotten_topics_data, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
+        for gone, indexes in left:
+            for index in indexes:
+                forgotten[_key(ports, by_id, gone.topic, gone.topic_id, index)] = None
+        yield
+    sessions = ports.fetch_sessions
+    if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        if request.session_id != NO_SESSION:
+            sessions.close(request.session_id)
+        if request.session_epoch == FINAL_EPOCH or context.api_version < 7:
+            return None, wanted
+        return sessions.open(wanted, by_id, ports.now_ms), wanted
+    session = sessions.resume(request.session_id, request.session_epoch, by_id, ports.now_ms)
+    if isinstance(session, Error):
+        return session
+    if not sessions.update(session, wanted, forgotten):
+        return Error.FETCH_SESSION_ID_NOT_FOUND
+    return session, dict(session.partitions)
+
+
+def _key(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes, partition: int) -> PartitionKey:
+    """Name and id of a topic, whichever of them the request gave; an unknown id has an empty name."""
+    if not by_id:
+        return name, b"", partition
+    info = ports.metadata.topic_by_id(topic_id)
+    return (info.name if info else "", topic_id, partition)
+
+
+def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[Answer]) -> FetchResponse:
+    """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
+    return finished(_responding(ports, session, answers))
+
+
+def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[Answer]) -> Work[FetchResponse]:
+    incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
+    response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
+    for part in in_parts(answers, PARTITIONS_IN_A_PIECE):
+        told = [answer for answer in part if session is None or _is_news(session, answer, incremental)]
+        _add_by_topic(response.responses, told)
+        for answer in told:
+            if not answer.size_bytes:
+                continue
+            partition = partition_of(ports, answer.key)
+            if partition is not None:
+                partition.bytes_out += answer.size_bytes
+            if session is not None:
+                session.serve_last(answer.key)
+        if len(answers) > PARTITIONS_IN_A_PIECE:
+            yield
+    return response
+
+
+def _is_news(session: FetchSession, answer: Answer, incremental: bool) -> bool:
+    """Whether the fetcher needs this answer; notes what it is sent. A full answer contains everything."""
+    position = session.partitions.get(answer.key)
+    data = answer.data
+    if position is None:
+        return True
+    failed = data.error_code != Error.NONE
+    news = (
+        not incremental
+        or answer.size_bytes > 0
+        or failed
+        or position.told_error
+        or data.high_watermark != position.told_high_watermark
+        or data.last_stable_offset != position.told_last_stable_offset
+        or data.log_start_offset != position.told_log_start_offset
+        or data.diverging_epoch.epoch >= 0
+    )
+    position.told_high_watermark = data.high_watermark
+    position.told_last_stable_offset = data.last_stable_offset
+    position.told_log_start_offset = data.log_start_offset
+    position.told_error = failed
+    return news
+
+
+def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[Answer]) -> None:
+    """Neighbours of one topic share an entry; the serving order stays."""
+    last = (topics[-1].topic, topics[-1].topic_id) if topics else None
+    for answer in answers:
+        name, topic_id, _ = answer.key
+        if (name, topic_id or ZERO_UUID) != last:
+            topics.append(FetchableTopicResponse(topic=name))
+            if topic_id:
+                topics[-1].topic_id = topic_id
+            last = (name, topic_id or ZERO_UUID)
+        topics[-1].partitions.append(answer.data)

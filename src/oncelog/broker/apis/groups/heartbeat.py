@@ -1,0 +1,20 @@
+"""Heartbeat (key 12), versions 0-4: keeps a member of the classic protocol alive and tells it of rebalances.
+
+Version 3 brings static members; 4 is flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.requests.context import RequestContext
+from oncelog.deferred import Deferred
+from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
+from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.apis.ports import GroupPorts
+
+
+def handle(ports: GroupPorts, context: RequestContext, request: HeartbeatRequest) -> Deferred[HeartbeatResponse]:
+    return ports.groups.heartbeat(request, context.now_ms, context.session.node_id)

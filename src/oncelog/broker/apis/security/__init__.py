@@ -1,0 +1,1 @@
+"""APIs of ACLs, SCRAM users and logins."""

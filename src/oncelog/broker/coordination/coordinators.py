@@ -1,0 +1,456 @@
+"""The host of both coordinators in this broker: their internal topics, their records and the markers they write.
+
+Implements ``TransactionHost`` and ``GroupHost`` for ``broker.Broker``. Invariant: a marker on a ``__consumer_offsets``
+partition reaches the group coordinator in the order of the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oncelog.broker.cluster.node import NO_LEADER
+from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
+from oncelog.deferred import Deferred, gather
+from oncelog.errors import NONE, Error, StorageError
+from oncelog.metadata.store import ResourceType
+from oncelog.types import (
+    CONSUMER_OFFSETS_TOPIC,
+    INTERNAL_TOPICS,
+    NO_PRODUCER,
+    NO_PRODUCER_ID,
+    TRANSACTION_STATE_TOPIC,
+    ProducerIdAndEpoch,
+    TopicPartition,
+    new_tuple,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.cluster.cluster import Cluster
+    from oncelog.broker.requests.interception import MarkerGate
+    from oncelog.broker.requests.request_metrics import RequestMetrics
+    from oncelog.broker.requests.slices import Slices
+    from oncelog.broker.storage.log_manager import LogManager
+    from oncelog.broker.storage.metadata_sync import MetadataSync
+    from oncelog.broker.storage.partition import Partition
+    from oncelog.config import BrokerConfig
+    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+    from oncelog.coordinator.transaction.host import TxnMarker
+    from oncelog.coordinator.transaction.orphans import Held
+    from oncelog.log.partition_log import PartitionLog
+    from oncelog.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
+    from oncelog.metadata.store import MetadataStore
+    from oncelog.ports import Random
+    from oncelog.timers import Timers
+
+logger = logging.getLogger(__name__)
+
+MARKERS_IN_A_PIECE = 50
+_AT_ONCE = Deferred.of(None)
+_GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
+IMPORTED_APART: Mapping[str, Sequence[str]] = {
+    CONSUMER_OFFSETS_TOPIC: (
+        *("oncelog.coordinator.regex", f"{_GROUP}.environment", f"{_GROUP}.classic_group", f"{_GROUP}.consumer_group"),
+        *("oncelog.protocol.generated.join_group_request", "oncelog.protocol.generated.join_group_response"),
+        *("oncelog.protocol.generated.leave_group_request", "oncelog.protocol.generated.offset_commit_request"),
+        *("oncelog.protocol.generated.offset_fetch_request", "oncelog.protocol.generated.offset_fetch_response"),
+        *(
+            "oncelog.protocol.generated.txn_offset_commit_request",
+            "oncelog.protocol.generated.describe_groups_response",
+        ),
+        *("oncelog.protocol.generated.consumer_group_describe_response", f"{_GROUP}.records", f"{_GROUP}.offsets"),
+        *(f"{_GROUP}.classic_rules", f"{_GROUP}.consumer_rules", f"{_GROUP}.classic_protocol"),
+        *(f"{_GROUP}.consumer_protocol", f"{_GROUP}.classic_members", f"{_GROUP}.describe"),
+        *(f"{_GROUP}.offset_requests", f"{_GROUP}.coordinator"),
+    ),
+    TRANSACTION_STATE_TOPIC: (
+        *(f"{_TRANSACTION}.events", f"{_TRANSACTION}.records", f"{_TRANSACTION}.rule_parts", f"{_TRANSACTION}.rules"),
+        *(f"{_TRANSACTION}.shard", f"{_TRANSACTION}.coordinator"),
+    ),
+}
+"""Imports for a coordinator's first use, in pieces: all at once would take as long as 200 produce requests."""
+INTERNAL_REPLICAS = 3
+"""Replicas of the internal topics, if there are that many nodes (Kafka's default)."""
+
+
+class CoordinatorPorts(Protocol):
+    """What the host of both coordinators needs of its broker."""
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def metadata(self) -> MetadataStore: ...
+
+    @property
+    def timers(self) -> Timers: ...
+
+    @property
+    def slices(self) -> Slices: ...
+
+    @property
+    def random(self) -> Random: ...
+
+    @property
+    def logs(self) -> LogManager: ...
+
+    @property
+    def metadata_sync(self) -> MetadataSync: ...
+
+    @property
+    def cluster(self) -> Cluster | None: ...
+
+    @property
+    def requests(self) -> RequestMetrics | None: ...
+
+    @property
+    def transactions(self) -> TransactionCoordinator: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+    def partitions(self) -> Mapping[TopicPartition, Partition]: ...
+
+
+class Coordinators:
+    """The host of both coordinators; each is imported and created when first needed, for a quick start."""
+
+    def __init__(self, ports: CoordinatorPorts) -> None:
+        self._ports = ports
+        self.timers = ports.timers
+        self.marker_gate: MarkerGate | None = None
+        self._made: list[CoordinatorRuntime[Any]] = []
+        self._recovered: list[tuple[CoordinatorRuntime[Any], int]] = []
+
+    @cached_property
+    def transactions(self) -> TransactionCoordinator:
+        from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+
+        coordinator = TransactionCoordinator(self, self._settings, self.topic_partitions(TRANSACTION_STATE_TOPIC))
+        self._serve_by_node(coordinator.runtime)
+        self._made.append(coordinator.runtime)
+        return coordinator
+
+    @cached_property
+    def groups(self) -> GroupCoordinator:
+        from oncelog.coordinator.group.coordinator import GroupCoordinator
+
+        coordinator = GroupCoordinator(
+            self, self._settings, self._ports.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)
+        )
+        self._serve_by_node(coordinator.runtime)
+        self._made.append(coordinator.runtime)
+        return coordinator
+
+    def _serve_by_node(self, runtime: CoordinatorRuntime[Any]) -> None:
+        cluster = self._ports.cluster
+        if cluster is not None:
+            runtime.leads = lambda index, node_id: cluster.leads(TopicPartition(runtime.topic, index), node_id)
+
+    def _settings(self) -> BrokerConfig:
+        return self._ports.config
+
+    def clock_was_set(self, step_ms: int) -> None:
+        if "transactions" in self.__dict__:
+            for shard in self.transactions.runtime.shards():
+                shard.clock_was_set(step_ms)
+
+    def _runtime(self, topic: str) -> CoordinatorRuntime[Any]:
+        return self.transactions.runtime if topic == TRANSACTION_STATE_TOPIC else self.groups.runtime
+
+    def made(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
+        """Both coordinators, or None for one that has not been needed yet."""
+        return self.__dict__.get("transactions"), self.__dict__.get("groups")
+
+    @property
+    def _has_groups(self) -> bool:
+        return "groups" in self.__dict__
+
+    # --- life
+
+    def recover(self) -> None:
+        """Read what exists on disk; groups first, because ending a transaction may commit offsets."""
+        for topic in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+            if self._ports.metadata.topic(topic) is not None:
+                runtime = self._runtime(topic)
+                for partition in self._partitions(topic):
+                    index = partition.topic_partition.partition
+                    if runtime.replay(index, partition.leader_epoch, _replay(partition.log)):
+                        self._recovered.append((runtime, index))
+
+    def start(self, now_ms: int) -> None:
+        """Begin to coordinate what was read."""
+        outrun = [] if self._ports.logs.was_clean else self._abort_orphans(now_ms)
+        for runtime, index in self._recovered:
+            runtime.begin(index, now_ms)
+        self._recovered.clear()
+        for transactional_id in outrun:
+            self.transactions.disown(transactional_id, now_ms)
+
+    def importing(self, topic: str) -> Work[None]:
+        """Import what is needed to coordinate ``topic``, with other turns in between."""
+        for name in IMPORTED_APART[topic]:
+            import_module(name)
+            yield
+
+    def lead(self, topic: str, now_ms: int, indexes: Iterable[int] | None = None) -> None:
+        """Act as the coordinator of an internal topic that was just created; None: of all its partitions."""
+        runtime = self._runtime(topic)
+        runtime.partitions = self.topic_partitions(topic) or runtime.partitions
+        for partition in self._partitions(topic, indexes):
+            runtime.load(partition.topic_partition.partition, partition.leader_epoch, _replay(partition.log), now_ms)
+
+    def _partitions(self, topic: str, indexes: Iterable[int] | None = None) -> Iterator[Partition]:
+        for index in range(self._runtime(topic).partitions) if indexes is None else indexes:
+            partition = self._ports.partition(TopicPartition(topic, index))
+            if partition is not None:
+                yield partition
+
+    def _abort_orphans(self, now_ms: int) -> Sequence[str]:
+        """Abort transactions without an owner, but only if everything that coordinators know has been loaded.
+
+        Without ``__transaction_state`` the partitions came from another cluster, and are left as they are.
+        """
+        count = self.topic_partitions(TRANSACTION_STATE_TOPIC) or 0
+        owners = [self._ports.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
+        if not owners or any(owner is None or owner.failed for owner in owners):
+            return ()
+        if self.transactions.runtime.unreadable:
+            return ()
+        return self.transactions.abort_orphans(self._held(), now_ms)
+
+    def _held(self) -> Iterator[Held]:
+        """What partitions know of every producer."""
+        from oncelog.coordinator.transaction.orphans import Held
+        from oncelog.log.producers.producer_entry import NONE_OPEN
+
+        for topic_partition, partition in self._ports.partitions().items():
+            for entry in () if partition.failed else partition.log.active_producers():
+                stamp = ProducerIdAndEpoch(entry.producer_id, entry.producer_epoch)
+                is_open = entry.current_txn_first_offset != NONE_OPEN
+                yield Held(topic_partition, stamp, entry.coordinator_epoch, is_open)
+
+    def stop(self) -> None:
+        for runtime in self._made:
+            for index in range(runtime.partitions):
+                runtime.unload(index)
+
+    def internal_topic(self, name: str) -> tuple[int, Mapping[str, str]]:
+        """Partition count and settings of an internal topic (``TransactionLog``, ``GroupCoordinatorService``)."""
+        config = self._ports.config
+        if name == TRANSACTION_STATE_TOPIC:
+            return config.transaction_state_log_num_partitions, {
+                "unclean.leader.election.enable": "false",
+                "compression.type": "uncompressed",
+                "cleanup.policy": "compact",
+                "min.insync.replicas": str(config.transaction_state_log_min_isr),
+                "segment.bytes": str(config.transaction_state_log_segment_bytes),
+            }
+        return config.offsets_topic_num_partitions, {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config.offsets_topic_segment_bytes),
+        }
+
+    def partition_for(self, topic: str, key: str) -> TopicPartition:
+        """The internal partition that a group id or transactional id belongs to."""
+        return self._runtime(topic).partition_for(key)
+
+    def replication_factor(self, topic: str) -> int:
+        """How many nodes hold a topic's partitions unless specified; internal topics are on up to three."""
+        config = self._ports.config
+        names = {
+            CONSUMER_OFFSETS_TOPIC: "offsets.topic.replication.factor",
+            TRANSACTION_STATE_TOPIC: "transaction.state.log.replication.factor",
+        }
+        if topic not in names:
+            return config.default_replication_factor
+        told = config.static.get(names[topic])
+        return int(told) if told is not None else INTERNAL_REPLICAS
+
+    def moved(self, partition: TopicPartition, *, has_leader: bool, now_ms: int) -> None:
+        """Another node, or none, leads an internal partition: its state is read from its log again."""
+        if partition.topic not in INTERNAL_TOPICS:
+            return
+        runtime = self._runtime(partition.topic)
+        target = self._ports.partition(partition)
+        runtime.unload(partition.partition)
+        if has_leader and target is not None:
+            runtime.load(partition.partition, target.leader_epoch, _replay(target.log), now_ms)
+
+    def metadata_changed(self) -> None:
+        if self._has_groups:
+            self.groups.on_metadata_change()
+
+    def topic_deleted(self, name: str, now_ms: int) -> None:
+        """A deleted topic's committed offsets are deleted; a deleted internal topic ends its coordinator."""
+        for runtime in self._made:
+            if runtime.topic == name:
+                for index in range(runtime.partitions):
+                    runtime.unload(index)
+        if self._has_groups:
+            self.groups.on_topic_deleted(name, now_ms)
+            self.groups.on_metadata_change()
+
+    # --- CoordinatorHost
+
+    def append_records(
+        self,
+        partition: TopicPartition,
+        records: Sequence[CoordinatorRecord],
+        now_ms: int,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
+    ) -> Appended:
+        target = self._ports.partition(partition)
+        if target is None:
+            return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
+        if target.replicas is not None and target.lacks_replicas:
+            return _not_appended(Error.NOT_ENOUGH_REPLICAS)
+        result = target.append_coordinator(records, now_ms, producer, guard)
+        if result.error is not NONE:
+            return _not_appended(result.error)
+        return new_tuple(Appended, (NONE, result.base_offset, target.when_committed(result.last_offset + 1)))
+
+    def in_pieces(self, work: Work[None]) -> None:
+        self._ports.slices.begin(work).then(lambda _: None, _broken_off)
+
+    # --- TransactionHost
+
+    @property
+    def transaction_version(self) -> int:
+        return self._ports.metadata.transaction_version
+
+    def allocate_producer_id(self) -> int:
+        try:
+            return self._ports.metadata_sync.producer_id()
+        except StorageError as error:
+            logger.error("no producer id can be given out: %s", error)
+            return NO_PRODUCER_ID
+
+    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+        """Write one control record to each partition; resolves with all outcomes once they are known."""
+        requests = self._ports.requests
+        begun_ns = requests.clock() if requests is not None else 0
+
+        def by_partition(errors: list[Error]) -> dict[TopicPartition, Error]:
+            return dict(zip(marker.partitions, errors, strict=True))
+
+        if len(marker.partitions) == 1:
+            (partition,) = marker.partitions
+            outcome = _AT_ONCE.flat_map(lambda _: self._bring_marker(marker, partition, now_ms))
+            written = outcome.map(lambda error: {partition: error})
+        elif len(marker.partitions) <= MARKERS_IN_A_PIECE:
+            bringing = _AT_ONCE.map(
+                lambda _: [self._bring_marker(marker, partition, now_ms) for partition in marker.partitions]
+            )
+            written = bringing.flat_map(gather).map(by_partition)
+        else:
+            bringing = self._ports.slices.begin(self._bring_markers(marker, now_ms))
+            written = bringing.flat_map(gather).map(by_partition)
+        if requests is not None:
+            written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
+        return written
+
+    def _bring_markers(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
+        outcomes: list[Deferred[Error]] = []
+        for part in in_parts(marker.partitions, MARKERS_IN_A_PIECE):
+            outcomes += [self._bring_marker(marker, partition, now_ms) for partition in part]
+            if len(outcomes) < len(marker.partitions):
+                yield
+        return outcomes
+
+    def _bring_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
+        if self.marker_gate is None:
+            return self._append_marker(marker, partition, now_ms)
+        return self.marker_gate.passes(
+            marker, partition, lambda: self._append_marker(marker, partition, now_ms), now_ms
+        )
+
+    def _append_marker(self, marker: TxnMarker, topic_partition: TopicPartition, now_ms: int) -> Deferred[Error]:
+        partition = self._ports.partition(topic_partition)
+        if partition is None:
+            return Deferred.of(Error.UNKNOWN_TOPIC_OR_PARTITION)
+        if partition.replicas is not None and partition.replicas.leader == NO_LEADER:
+            return Deferred.of(Error.NOT_LEADER_OR_FOLLOWER)
+        if partition.lacks_replicas:
+            return Deferred.of(Error.NOT_ENOUGH_REPLICAS)
+        result = partition.append_marker(
+            marker.stamp,
+            commit=marker.commit,
+            coordinator_epoch=marker.coordinator_epoch,
+            transaction_version=marker.transaction_version,
+            now_ms=now_ms,
+        )
+        if result.error is not NONE:
+            return Deferred.of(result.error)
+        if topic_partition.topic == CONSUMER_OFFSETS_TOPIC:
+            logged = LoggedMarker(result.base_offset, marker.stamp, marker.commit)
+            self.groups.runtime.complete_transaction(topic_partition.partition, logged)
+        return partition.when_committed(result.last_offset + 1)
+
+    # --- GroupHost
+
+    def verify_transaction(
+        self,
+        transactional_id: str,
+        stamp: ProducerIdAndEpoch,
+        partition: TopicPartition,
+        operation: TransactionSupportedOperation,
+        now_ms: int,
+    ) -> Deferred[Verification]:
+        from oncelog.broker.appending.verification import verify_transaction
+        from oncelog.log.producers.verification import Verification
+
+        leader = self._ports.partition(partition)
+        if leader is None:
+            return Deferred.of(Verification(Error.NOT_COORDINATOR))
+        return verify_transaction(self._ports, leader, transactional_id, stamp, operation, now_ms)
+
+    def topic_partitions(self, topic: str) -> int | None:
+        info = self._ports.metadata.topic(topic)
+        return info.partitions if info is not None else None
+
+    def topic_id(self, topic: str) -> bytes | None:
+        info = self._ports.metadata.topic(topic)
+        return info.topic_id if info is not None else None
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        info = self._ports.metadata.topic_by_id(topic_id)
+        return info.name if info is not None else None
+
+    def topics(self) -> Sequence[str]:
+        return [info.name for info in self._ports.metadata.topics()]
+
+    def group_settings(self, group_id: str) -> Mapping[str, str]:
+        return self._ports.metadata.dynamic_config(ResourceType.GROUP, group_id)
+
+
+def _broken_off(error: BaseException) -> None:
+    logger.error("a sweep over coordinators' state was broken off, and begins again when it is due", exc_info=error)
+
+
+def _not_appended(error: Error) -> Appended:
+    return Appended(error, -1, Deferred.of(error))
+
+
+def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
+    """Every record of an internal partition and every end of a transaction, in log order."""
+    from oncelog.records.batch import decode_records
+    from oncelog.records.control import parse_control
+
+    for header, batch in log.batches(log.log_start_offset):
+        stamp = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
+        if header.is_control:
+            marker = parse_control(batch)
+            if marker is not None:
+                yield LoggedMarker(header.base_offset, stamp, marker.commit)
+            continue
+        producer = stamp if header.is_transactional else NO_PRODUCER
+        for record in decode_records(batch):
+            if record.key is not None:
+                yield LoggedRecord(record.offset, record.timestamp, producer, record.key, record.value)

@@ -1,0 +1,1 @@
+"""Fetches that wait, incremental sessions, and fetches that repeat the one before."""

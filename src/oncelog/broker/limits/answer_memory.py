@@ -1,0 +1,96 @@
+"""Memory of answers that may be much longer than their requests, from when they are computed until they have been sent.
+
+Called by the handlers of APIs that list what the broker holds, where one request may name the same thing again and
+again, and by ``broker``. Counted in addition to the requests themselves (``request_memory``): an answer that would take
+too much continues when there is room. Of the waiting ones the first continues in any case, so that all of them finish.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oncelog.broker.limits.request_memory import RequestMemory
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.session import Channel
+from oncelog.broker.requests.slices import Work
+from oncelog.deferred import Deferred
+from oncelog.errors import OncelogError
+
+ENTRY_BYTES: Final = 400
+"""About how much an entry of an answer takes as an object, with its names, and once it is encoded."""
+
+LEAST_BYTES: Final = 64 * 1024 * 1024
+"""What one answer may take even if requests may take less: a list of what the broker holds is always answered."""
+
+
+class AnswerTooLong(OncelogError):
+    """An answer exceeds its limit; its connection is closed."""
+
+
+class AnswerMemory:
+    """The answers of all connections, each of which has one at a time."""
+
+    def __init__(self, memory: RequestMemory) -> None:
+        self._memory = memory
+        self._stopping = False
+        self._held: dict[int, int] = {}
+        self._waiting: dict[int, tuple[int, Deferred[None]]] = {}
+        memory.released = self._wake
+
+    def grow(self, context: RequestContext, entries: int, size_bytes: int = 0) -> Work[None]:
+        """Count more entries of the answer, with so many bytes of their own; pauses until there is memory for them.
+
+        :raises AnswerTooLong: the answer exceeds the limit of all requests together, and ``LEAST_BYTES``.
+        """
+        connection_id, more = context.channel.connection_id, entries * ENTRY_BYTES + size_bytes
+        most = max(self._memory.limit_bytes, LEAST_BYTES)
+        if self._held.setdefault(connection_id, 0) + more > most:
+            raise AnswerTooLong(
+                f"the answer would take more than {most} bytes (queued.max.request.bytes, and 64 MB in any case): "
+                "ask for less at once"
+            )
+        while not self._may_take(connection_id, more, self._memory.taken_bytes):
+            turn = Deferred[None]()
+            self._waiting[connection_id] = more, turn
+            self._memory.wanted_by_answers += more
+            yield turn
+            self._held.setdefault(connection_id, 0)  # the connection may have ended meanwhile while the work continues
+        self._held[connection_id] += more
+        self._memory.estimate(more)
+
+    def _may_take(self, connection_id: int, more: int, taken: int) -> bool:
+        return taken + more <= self._memory.limit_bytes or next(iter(self._held)) == connection_id or self._stopping
+
+    def _wake(self) -> None:
+        """Memory was released, or it is another answer's turn to continue anyway: wake those that may."""
+        taken = self._memory.taken_bytes
+        for connection_id, (more, turn) in list(self._waiting.items()):
+            if self._may_take(connection_id, more, taken):
+                taken += more
+                self._stop_waiting(connection_id)
+                turn.resolve(None)
+
+    def _stop_waiting(self, connection_id: int) -> Deferred[None] | None:
+        more, turn = self._waiting.pop(connection_id, (0, None))
+        self._memory.wanted_by_answers -= more
+        return turn
+
+    def stop(self) -> None:
+        """The broker stops: wake all waiters, some of which would wait for others' syncs, which come last."""
+        self._stopping = True
+        self._wake()
+
+    def end(self, channel: Channel) -> None:
+        """The answer has been sent to its connection, or is no longer wanted.
+
+        Work that changes something continues after its connection has ended: what it produces from then on is counted
+        until there is an answer, after which this is called again.
+        """
+        held = self._held.pop(channel.connection_id, 0)
+        turn = self._stop_waiting(channel.connection_id)
+        if held:
+            self._memory.estimate(-held)
+        elif self._waiting:
+            self._wake()
+        if turn is not None:
+            turn.resolve(None)  # to check again, unless the work was dropped

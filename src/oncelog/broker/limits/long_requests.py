@@ -1,0 +1,193 @@
+"""Requests of more than 16 KB: decoded with other turns in between, and only as many at once as memory allows.
+
+Called only by ``broker``. An element of one byte takes hundreds of bytes as an object and in its answer, so the most
+that a request may become is counted while it is read, and what it did become until it is answered, in addition to the
+buffers of requests still being received (``request_memory``).
+
+Invariants
+- A request that would take too much waits in a queue, as bytes only; if none is being worked on, one is read in any
+  case, so the queue advances.
+- A request that was received completely is carried out, even if its connection ends; one without effect is dropped
+  then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import partial
+
+from oncelog.broker.limits.request_memory import RequestMemory
+from oncelog.broker.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.parking import Park, ParkReason
+from oncelog.broker.requests.session import Channel
+from oncelog.broker.requests.slices import Slices, Work
+from oncelog.deferred import Deferred
+from oncelog.errors import InvariantError
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.messages import request_type
+from oncelog.protocol.wire import ELEMENTS_IN_A_PIECE, Message
+
+READ_AT_ONCE_BYTES = 16 * 1024
+"""Requests larger than this are decoded in pieces, except a batch for one partition, which is not decoded."""
+MAY_WAIT_LONG = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+"""They wait for other members, who may never come: meanwhile their memory is not counted, like that of a group."""
+ELEMENT_BYTES = 500
+"""About how much an element takes as an object and in the answer."""
+
+
+class _Phase(Enum):
+    WAITS = auto()
+    IS_READ = auto()
+    WAS_READ = auto()
+    CARRIED_OUT = auto()
+    DROPPED = auto()
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Long:
+    """One request."""
+
+    context: RequestContext
+    frame: memoryview
+    body: int
+    message: Deferred[Message] = field(default_factory=Deferred)
+    phase: _Phase = _Phase.WAITS
+    held_bytes: int = 0
+    has_peer: bool = True
+
+    @property
+    def only_looks(self) -> bool:
+        return self.context.api_key in ONLY_LOOKS
+
+
+class LongRequests:
+    """All long requests of a broker, from the frame to the answer."""
+
+    def __init__(self, slices: Slices, memory: RequestMemory) -> None:
+        self._slices = slices
+        self._memory = memory
+        self._line: deque[_Long] = deque()
+        self._at_work = 0
+        self._is_reading = False
+        self._of_connection: dict[int, dict[_Long, None]] = {}
+
+    def __len__(self) -> int:
+        """How many are not yet answered."""
+        return sum(map(len, self._of_connection.values()))
+
+    def read(self, context: RequestContext, frame: memoryview, body: int) -> Deferred[Message] | Park[Message]:
+        """The request, known now or later; until then the next ones of its connection wait: batches must not overtake
+        each other. Fails with ``MalformedMessage`` if it cannot be read.
+
+        Its memory is counted until :meth:`answered`, or if its connection ends before, until it is carried out.
+        """
+        context.is_long = True
+        long = _Long(context, frame, body)
+        self._of_connection.setdefault(context.channel.connection_id, {})[long] = None
+        self._count(long, len(frame))
+        self._line.append(long)
+        self._read_next()
+        return long.message if long.message.done else Park(context, ParkReason.MEMORY, long.message)
+
+    def carried_out(self, context: RequestContext) -> bool:
+        """The request has been carried out; returns whether its connection still waits for the answer."""
+        of_connection = self._of_connection.get(context.channel.connection_id, {})
+        for long in [long for long in of_connection if long.context is context]:
+            long.phase = _Phase.CARRIED_OUT
+            if not long.has_peer:
+                self._forget(long)
+                self._read_next()
+                return False
+        return True
+
+    def answered(self, context: RequestContext) -> None:
+        """The request needs no memory any more, or waits for something that may never happen."""
+        of_connection = self._of_connection.get(context.channel.connection_id)
+        if of_connection:
+            for long in [long for long in of_connection if long.context is context]:
+                self._forget(long)
+            self._read_next()
+
+    def disconnected(self, channel: Channel) -> None:
+        """The connection ended, nothing waits for the answers; requests that change something are done all the same."""
+        if channel.connection_id not in self._of_connection:
+            return
+        for long in list(self._of_connection[channel.connection_id]):
+            long.has_peer = False
+            if long.phase is _Phase.CARRIED_OUT or long.only_looks:
+                if long.phase is _Phase.WAITS:
+                    self._line.remove(long)
+                self._forget(long)
+                long.phase = _Phase.DROPPED
+        self._read_next()
+
+    def _read_next(self) -> None:
+        """Read requests for which there is memory, in the order in which they arrived."""
+        if self._is_reading:  # a request was read, or even answered, at once; the outer call continues with the next
+            return
+        self._is_reading = True
+        try:
+            while self._line:
+                first = self._line[0]
+                at_most = min(len(first.frame), SERVED[first.context.api_key].most_elements) * ELEMENT_BYTES
+                if self._at_work and self._memory.taken_bytes + at_most > self._memory.limit_bytes:
+                    return
+                self._count(self._line[0], at_most)
+                self._begin(self._line.popleft())
+        finally:
+            self._is_reading = False
+
+    def _begin(self, long: _Long) -> None:
+        self._at_work += 1
+        long.phase = _Phase.IS_READ
+        channel = long.context.channel if long.only_looks else None
+        self._slices.begin(self._take_apart(long), channel, owner=long.context).then(
+            lambda message: self._read(long, partial(long.message.resolve, message)),
+            lambda error: self._read(long, partial(self._unreadable, long, error)),
+        )
+
+    def _unreadable(self, long: _Long, error: Exception) -> None:
+        self._forget(long)
+        long.message.fail(error)
+
+    def _take_apart(self, long: _Long) -> Work[Message]:
+        context = long.context
+        most = SERVED[context.api_key].most_elements
+        kind = request_type(context.api_key)
+        reading = kind.decode_prefix_in_pieces(long.frame, context.api_version, long.body, most)
+        size_bytes, elements = len(long.frame), ELEMENTS_IN_A_PIECE
+        long.frame = memoryview(b"")
+        while long.phase is _Phase.IS_READ:
+            try:
+                elements += next(reading)
+            except StopIteration as end:
+                self._count(long, size_bytes + elements * ELEMENT_BYTES - long.held_bytes)
+                message: Message = end.value[0]
+                return message
+            yield
+        raise InvariantError("a request was dropped and is still read")
+
+    def _read(self, long: _Long, tell: Callable[[], None]) -> None:
+        if long.phase is _Phase.DROPPED:
+            return
+        long.phase = _Phase.WAS_READ
+        tell()
+        self._read_next()
+
+    def _count(self, long: _Long, size_bytes: int) -> None:
+        long.held_bytes += size_bytes
+        self._memory.estimate(size_bytes)
+
+    def _forget(self, long: _Long) -> None:
+        connection_id = long.context.channel.connection_id
+        of_connection = self._of_connection.get(connection_id, {})
+        if long in of_connection:
+            del of_connection[long]
+            self._at_work -= long.phase is not _Phase.WAITS
+        if not of_connection:
+            self._of_connection.pop(connection_id, None)
+        self._count(long, -long.held_bytes)

@@ -1,0 +1,87 @@
+"""What an API handler knows about a request besides its body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from oncelog.broker.requests.session import Channel, Session
+from oncelog.deferred import Deferred
+from oncelog.errors import InvariantError
+
+if TYPE_CHECKING:
+    from oncelog.broker.requests.commit_queue import Place
+
+
+class RequestState(Enum):
+    """Where a request is on its way (``request_life``). In RECEIVED, READ and HANDLED it may be parked."""
+
+    RECEIVED = "its frame has arrived, and may wait for memory to be read"
+    READ = "it is a message; its rights are checked and its API handles it"
+    HANDLED = "its answer is known, and may wait until what it promises is on stable storage"
+    ANSWERED = "its answer is on its way"
+    DROPPED = "it gets no answer: its connection ended, or is ended"
+
+
+NEXT_STATES: Final = {
+    RequestState.RECEIVED: frozenset({RequestState.READ, RequestState.DROPPED}),
+    RequestState.READ: frozenset({RequestState.HANDLED, RequestState.DROPPED}),
+    RequestState.HANDLED: frozenset({RequestState.ANSWERED, RequestState.DROPPED}),
+    RequestState.ANSWERED: frozenset({RequestState.DROPPED}),
+    RequestState.DROPPED: frozenset(),
+}
+"""DROPPED behind ANSWERED: the answer could not be handed to the connection."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RequestContext:
+    """One request of one connection."""
+
+    channel: Channel
+    slot: int
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str
+    now_ms: int
+    state: RequestState = RequestState.RECEIVED
+    may_be_repeated: bool = False
+    """The next requests may be like it. Set by Produce (an uncompressed batch was appended), Fetch (answered at once,
+    with records), OffsetCommit (the offset of one partition was committed at once) and EndTxn (carried out at once)."""
+    is_wide: bool = False
+    """It names many partitions, so its answer is written in pieces. Set by Produce and Fetch, whose answers are not
+    examined."""
+    is_long: bool = False
+    """Set by ``long_requests``, which counts its memory until it is answered."""
+    mutation_wait_ms: int = 0
+    """How long the caller must wait after what it has created or deleted (``broker.limits.mutations``)."""
+    parks: int = 0
+    """How many waits keep its connection from starting other requests (``broker.requests.parking``)."""
+    park_capacity: Deferred[None] | None = None
+    """For a request with the most parks allowed: resolves when there may be another."""
+    place: Place | None = None
+    """Place in the queue of its group, for a long commit and for those that arrived after one."""
+    request_bytes: int = 0
+    work_ns: int = 0
+    begun_ns: int = 0
+    local_ns: int = 0
+    """For metrics: when it arrived, and how long it was worked on."""
+
+    def enter(self, state: RequestState) -> None:
+        """:raises InvariantError: no request in its present state may get there."""
+        if state not in NEXT_STATES[self.state]:
+            raise InvariantError(f"a request that is {self.state.name} cannot become {state.name}")
+        self.state = state
+
+    @property
+    def session(self) -> Session:
+        return self.channel.session
+
+    @property
+    def principal(self) -> str:
+        return self.channel.session.principal
+
+    @property
+    def client_host(self) -> str:
+        return self.channel.client_host

@@ -1,0 +1,106 @@
+"""How a request waits: straight-line code yields what it waits for, and the request is parked meanwhile.
+
+Called by the broker, its handlers and the append pipeline. Code that may have to wait is a generator of type ``Steps``:
+it yields a ``Deferred`` and continues with its value. To yield a :class:`Park` instead keeps the connection of the
+request from starting another one, so that nothing overtakes the request.
+
+Invariants
+- A park ends once its request has continued: the next request of the connection never sees a state in which the
+  waiting is over and the step behind it is not yet done.
+- A step that continues into the next park does not let others go ahead in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from oncelog.deferred import Deferred
+
+if TYPE_CHECKING:
+    from oncelog.broker.requests.context import RequestContext
+
+T = TypeVar("T")
+Steps = Generator[Any, Any, T]
+"""Yields a ``Deferred`` or a ``Park``, is sent the value, and returns a ``T``."""
+
+MAX_PARKS = 64
+"""Batches of one request that may be parked at once: each takes some memory besides its bytes."""
+
+
+class ParkReason(Enum):
+    """What a parked request waits for."""
+
+    MEMORY = "memory to be read, and its turn to be"
+    VALIDATION = "a worker thread validates a batch"
+    WRITE = "a worker thread writes a large batch"
+    LARGE_WRITES = "its turn among the large batches of a partition"
+
+
+class Park(Generic[T]):
+    """One wait of a request, during which its connection starts no other request."""
+
+    __slots__ = ("_request", "reason", "until")
+
+    def __init__(self, request: RequestContext, reason: ParkReason, until: Deferred[T]) -> None:
+        self._request = request
+        self.reason = reason
+        self.until = until
+        request.parks += 1
+        request.channel.hold()
+
+    def end(self) -> None:
+        """The request has continued. The last park that ends lets the connection start further requests."""
+        request = self._request
+        request.parks -= 1
+        if not request.parks and not request.is_wide:
+            request.channel.go_on(request.slot)
+        capacity, request.park_capacity = request.park_capacity, None
+        if capacity is not None:
+            capacity.resolve(None)
+
+
+def capacity_to_park(request: RequestContext) -> Steps[None]:
+    """Wait while the request has as many parks as it may."""
+    while request.parks >= MAX_PARKS:
+        request.park_capacity = Deferred()
+        yield request.park_capacity
+
+
+def carry_out(steps: Steps[T]) -> Deferred[T]:
+    """Do the steps; the result is known at once if none of them has to wait."""
+    try:
+        waits_for = next(steps)
+    except StopIteration as end:
+        return Deferred.of(end.value)
+    except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+        return Deferred.of_failure(error)
+    result: Deferred[T] = Deferred()
+    _wait(steps, result, waits_for)
+    return result
+
+
+def _wait(steps: Steps[T], result: Deferred[T], waits_for: Deferred[Any] | Park[Any]) -> None:
+    park = waits_for if isinstance(waits_for, Park) else None
+    until = waits_for.until if isinstance(waits_for, Park) else waits_for
+    until.then(
+        lambda value: _continue(partial(steps.send, value), steps, result, park),
+        lambda error: _continue(partial(steps.throw, error), steps, result, park),
+    )
+
+
+def _continue(step: Callable[[], Any], steps: Steps[T], result: Deferred[T], park: Park[Any] | None) -> None:
+    then: Callable[[], None]
+    try:
+        waits_for = step()
+    except StopIteration as end:
+        then = partial(result.resolve, end.value)
+    except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+        then = partial(result.fail, error)
+    else:
+        then = partial(_wait, steps, result, waits_for)
+    if park is not None:
+        park.end()
+    then()

@@ -1,0 +1,97 @@
+"""Requests of one API that differ from an earlier one of their connection only in a gap and the correlation id.
+
+The base of :class:`~oncelog.broker.fetching.repeated_fetches.RepeatedFetches` and
+:class:`~oncelog.broker.coordination.repeated_commits.RepeatedCommits`, which ``Broker`` calls for
+complete requests in a connection's buffer. A request accepted on the general path is learned: its bytes and its answer.
+A request like it is compared instead of parsed. Any other request is left to the general path, which sees it from its
+first byte. What was learned is forgotten when anything it was learned from changes (``Broker.forget_routes``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.session import Channel, Part
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.repeated import RequestPattern
+
+if TYPE_CHECKING:
+    from oncelog.broker.requests.request_metrics import RequestMetrics
+
+LEARNED_IN_VAIN: Final = 8
+"""After this many requests in a row unlike the one before, nothing more is learned from their connection."""
+
+
+class Learned(Protocol):
+    """What is known of a request, besides what its API needs for the answer."""
+
+    @property
+    def pattern(self) -> RequestPattern: ...
+
+    @property
+    def version(self) -> int: ...
+
+
+class MeasurePorts(Protocol):
+    """Where requests are measured."""
+
+    @property
+    def requests(self) -> RequestMetrics | None: ...
+
+
+LearnedT = TypeVar("LearnedT", bound=Learned)
+
+
+class RepeatedRequests(Generic[LearnedT]):
+    """What is remembered for all connections of one broker: the last such request of each."""
+
+    def __init__(self, ports: MeasurePorts, api_key: ApiKey) -> None:
+        self._ports = ports
+        self._api_key = api_key
+        self._known: dict[Channel, LearnedT] = {}
+        self._in_vain: dict[Channel, int] = {}
+
+    def forget(self, channel: Channel | None = None) -> None:
+        """Forget learned requests: that of ``channel``, or all."""
+        if channel is None:
+            self._known.clear()
+            self._in_vain.clear()
+        else:
+            self._known.pop(channel, None)
+            self._in_vain.pop(channel, None)
+
+    def learn(self, context: RequestContext, request: Any, frame: memoryview, body: int) -> None:
+        """Remember a request that the general path has just accepted, if the next one may be like it."""
+        raise NotImplementedError
+
+    def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+        """Answer the request at ``buffer[start:end]``; returns its end, ``start`` if it is for the general path."""
+        known = self._known.get(channel)
+        if known is None:
+            return start
+        after = known.pattern.end(buffer, start, end)
+        if after == start:
+            return start
+        requests = self._ports.requests
+        begun_ns = requests.clock() if requests is not None else 0
+        parts = self._answer(known, buffer, start, now_ms)
+        if parts is None:
+            return start
+        self._in_vain[channel] = 0
+        if requests is not None:
+            requests.handled_and_answered(self._api_key, known.version, requests.clock() - begun_ns, None)
+        channel.reply(slot, parts)
+        return after
+
+    def _answer(self, known: LearnedT, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
+        """Carry out the request at ``buffer[start]``, which is like ``known``; None leaves it to the general path."""
+        raise NotImplementedError
+
+    def _may_learn(self, channel: Channel) -> bool:
+        """Whether another request is worth learning; counts it as learned in vain until a similar one arrives."""
+        in_vain = self._in_vain.get(channel, 0)
+        if in_vain >= LEARNED_IN_VAIN:
+            return False
+        self._in_vain[channel] = in_vain + 1
+        return True

@@ -1,0 +1,275 @@
+"""Works on requests that may take long piece by piece, with all other turns in between.
+
+A handler whose work grows with what a request names, or with everything the broker holds, is a generator that yields
+between pieces of a quarter of a millisecond at most. Work of a few pieces is finished in its own turn; the rest waits
+in a queue with others of its kind, and the server calls ``step`` when there is nothing else to do, for a short while at
+a time. All works that are begun before the server does so share the time that one may take in its own turn: otherwise
+requests of many connections would delay everyone together. Work that yields a ``Deferred`` gets no turn before that is
+resolved. The time of the pieces counts as their request's (quotas).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.session import Channel
+from oncelog.deferred import Deferred
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+Work = Generator[Any, None, T]
+"""Yields None, or a ``Deferred[None]`` to wait for; ``Any``, because mypy otherwise rejects a ``yield`` without a
+value."""
+
+AT_ONCE = 20
+AT_ONCE_NS = 250_000
+"""Work in the request's own turn after which no further piece is begun in it."""
+AT_A_TIME = 64
+"""How many works of a kind run concurrently, because their intermediate results take memory; later ones wait."""
+SHORT = 100
+"""After this many pieces a work counts as long; long ones get half of the turns, so that short ones need not wait."""
+GIVE_WAY = 1000
+"""Once in this many steps, a work of each kind goes to the end of its queue: it may wait for what a later one does."""
+AT_ONCE_IN_A_CROWD = 2
+"""Pieces done in the request's own turn if many works are under way: most requests need no more."""
+
+
+class _Piece:
+    __slots__ = ("channel", "clock", "done", "owner", "result", "waits_for", "work")
+
+    def __init__(
+        self, work: Work[Any], channel: Channel | None, owner: RequestContext | None, clock: Callable[[], int]
+    ) -> None:
+        self.work = work
+        self.channel = channel
+        self.owner = owner
+        self.clock = clock
+        self.result: Deferred[Any] = Deferred()
+        self.done = 0
+        self.waits_for: Deferred[None] | None = None
+
+    def advance(self) -> bool:
+        """Do one more piece; returns True if it was the last one."""
+        self.done += 1
+        value: Any = None
+        try:
+            until = next(self.work) if self.owner is None else self._next_for(self.owner)
+            self.waits_for = None if until is None or until.done else until
+        except StopIteration as end:
+            value = end.value
+        except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+            self.result.fail(error)
+            return True
+        else:
+            return False
+        self.result.resolve(value)  # not above: a failure there would be logged with the value, which may be a request
+        return True
+
+    def _next_for(self, owner: RequestContext) -> Deferred[None] | None:
+        begun_ns = self.clock()
+        try:
+            return next(self.work)  # type: ignore[no-any-return]
+        finally:
+            owner.work_ns += self.clock() - begun_ns
+
+
+class _Room:
+    """Works of one kind: those running concurrently, and the queue in front of them."""
+
+    def __init__(self) -> None:
+        self.line: deque[_Piece] = deque()
+        self.at_work: deque[_Piece] = deque()
+
+    def __len__(self) -> int:
+        return len(self.line) + len(self.at_work)
+
+    def admit(self) -> None:
+        """Start the next works in the queue, as far as there is room."""
+        while self.line and len(self.at_work) < AT_A_TIME:
+            self.at_work.append(self.line.popleft())
+
+    def drop(self, channel: Channel) -> None:
+        self.line = deque(piece for piece in self.line if piece.channel is not channel)
+        self.at_work = deque(piece for piece in self.at_work if piece.channel is not channel)
+        self.admit()
+
+
+class Slices:
+    """Works under way, taking turns, and the queues of those waiting.
+
+    :param work_clock: nanoseconds that this thread has worked.
+    """
+
+    def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
+        self._short, self._long = _Room(), _Room()
+        self._waiting: dict[_Piece, None] = {}
+        self.wanted: Callable[[], None] = lambda: None
+        """Called when a work that waited can continue, whichever turn that happens in."""
+        self.worked_at_once: Callable[[], object] = lambda: None
+        """Called when the first work after :meth:`new_round` is begun."""
+        self._at_once_ns = 0
+        self._steps_now = False
+        self._steps = 0
+        self._work_clock = work_clock
+
+    def __len__(self) -> int:
+        """How many works can continue."""
+        return len(self._short) + len(self._long)
+
+    def begins_for(self, owner: RequestContext) -> int:
+        """Start counting work for a request, until :meth:`ends_for` is called with this result."""
+        return self._work_clock() - owner.work_ns
+
+    def ends_for(self, owner: RequestContext, begun_ns: int | None) -> None:
+        if begun_ns is not None:
+            owner.work_ns = self._work_clock() - begun_ns
+
+    def begin(
+        self,
+        work: Work[T],
+        channel: Channel | None = None,
+        *,
+        owner: RequestContext | None = None,
+        continues: bool = False,
+    ) -> Deferred[T]:
+        """:param channel: its end makes the work pointless; None: the work changes something and is done in any case.
+
+        :param owner: the request that the work belongs to: it counts for its quota.
+        :param continues: it is the second half of another work whose results take memory: it does not wait in a queue.
+        """
+        piece = _Piece(work, channel, owner, self._work_clock)
+        begun_ns = self._work_clock()
+        try:
+            if self._at_once(piece, begun_ns):
+                return piece.result
+        finally:
+            if not self._at_once_ns:
+                self.worked_at_once()
+            self._at_once_ns += self._work_clock() - begun_ns
+        if continues:
+            self._short.at_work.append(piece)
+        else:
+            self._short.line.append(piece)
+            self._short.admit()
+        return piece.result
+
+    def _at_once(self, piece: _Piece, begun_ns: int) -> bool:
+        """Do as much of a new work as may be done in its own turn; True if it is finished or waits."""
+        most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
+        if self._steps_now:  # this is another work's turn, which must not get longer
+            most = 1
+        enough = begun_ns + AT_ONCE_NS - self._at_once_ns
+        while not piece.done or (piece.done < most and self._work_clock() <= enough):
+            if piece.advance():
+                return True
+            if piece.waits_for is not None:
+                self._wait(piece, piece.waits_for)
+                return True
+        return False
+
+    def new_round(self) -> None:
+        """Everything else that there was to do has had its turn."""
+        self._at_once_ns = 0
+
+    def step(self) -> None:
+        """Do one piece of the work whose turn it is."""
+        self._steps_now = True
+        try:
+            self._step()
+        finally:
+            self._steps_now = False
+
+    def _step(self) -> None:
+        self._steps += 1
+        short, long = self._short, self._long
+        room = short if short.at_work and (self._steps % 2 or not long.at_work) else long
+        piece = room.at_work.popleft()
+        if not piece.advance():
+            if piece.waits_for is not None:
+                self._wait(piece, piece.waits_for)
+            elif room is short and piece.done >= SHORT:
+                long.line.append(piece)
+            elif self._steps % GIVE_WAY > 1:
+                room.at_work.append(piece)
+            else:
+                room.line.append(piece)
+        short.admit()
+        long.admit()
+
+    def _wait(self, piece: _Piece, until: Deferred[None]) -> None:
+        """Give up its place meanwhile: it may be waiting for a work behind it in the queue."""
+        self._waiting[piece] = None
+        until.then(lambda _: self._continue(piece))
+
+    def _continue(self, piece: _Piece) -> None:
+        if piece in self._waiting:
+            del self._waiting[piece]
+            room = self._long if piece.done >= SHORT else self._short
+            room.line.append(piece)
+            room.admit()
+            self.wanted()
+
+    def drop(self, channel: Channel) -> None:
+        """The connection ended: its answers are not needed."""
+        for piece in [piece for piece in self._waiting if piece.channel is channel]:
+            del self._waiting[piece]
+        if self:
+            self._short.drop(channel)
+            self._long.drop(channel)
+
+    def finish(self) -> None:
+        """Finish everything: the broker stops."""
+        while self:
+            self.step()
+
+
+def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def groups_in_parts(
+    groups: Iterable[T], elements: Callable[[T], Sequence[U]], size: int
+) -> Iterator[list[tuple[T, Sequence[U]]]]:
+    """Groups with their elements, about ``size`` elements at a time; an empty group counts like an element."""
+    part: list[tuple[T, Sequence[U]]] = []
+    count = 0
+    for group in groups:
+        for some in list(in_parts(elements(group), size)) or [()]:
+            part.append((group, some))
+            count += len(some) or 1
+            if count >= size:
+                yield part
+                part, count = [], 0
+    if part:
+        yield part
+
+
+def each_in_pieces(
+    groups: Iterable[T], elements: Callable[[T], Sequence[U]], answer: Callable[[T, U], V], size: int
+) -> Work[list[tuple[T, list[V]]]]:
+    """Groups with the answers for their elements; ``size`` elements are a piece."""
+    found: list[tuple[T, list[V]]] = []
+    last: T | None = None
+    for part in groups_in_parts(groups, elements, size):
+        for group, some in part:
+            if group is not last:
+                last = group
+                found.append((group, []))
+            found[-1][1].extend([answer(group, element) for element in some])
+        yield
+    return found
+
+
+def finished(work: Work[T]) -> T:
+    """Do all of the work in this turn."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result

@@ -1,0 +1,122 @@
+"""Parked fetches are woken by their partitions, by time, and forgotten with their connection."""
+
+from dataclasses import dataclass
+
+from oncelog.broker.fetching.purgatory import LOOKED_AT_IN_A_PIECE, MOST_WATCHED, FetchPurgatory, ParkedFetch
+from oncelog.broker.requests.slices import AT_ONCE, Slices
+from oncelog.timers import Timers
+from oncelog.types import TopicPartition
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@dataclass
+class FakeChannel:
+    connection_id: int = 1
+    client_host: str = "h"
+
+    def reply(self, slot: int, parts: object) -> None: ...
+
+    def close(self, reason: str) -> None: ...
+
+
+class Fetch:
+    """Counts its attempts; satisfied once ``enough`` is set."""
+
+    def __init__(self, purgatory: FetchPurgatory, channel: FakeChannel, *partitions: TopicPartition) -> None:
+        self.enough = False
+        self.attempts: list[bool] = []
+        purgatory.park(ParkedFetch(channel, partitions, self.attempt), deadline_ms=100)
+
+    def attempt(self, final: bool, woken: TopicPartition | None) -> bool:
+        self.attempts.append(final)
+        return final or self.enough
+
+
+def test_fetch_stays_until_there_is_enough() -> None:
+    purgatory = FetchPurgatory(Timers(), Slices())
+    fetch = Fetch(purgatory, FakeChannel(), A, B)
+    purgatory.wake(A)
+    assert len(purgatory) == 1
+    fetch.enough = True
+    purgatory.wake(B)
+    purgatory.wake(A)
+    assert fetch.attempts == [False, False]
+    assert len(purgatory) == 0
+
+
+def test_fetch_is_answered_at_its_deadline_once() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers, Slices())
+    fetch = Fetch(purgatory, FakeChannel(), A)
+    timers.fire(99)
+    assert fetch.attempts == []
+    timers.fire(100)
+    purgatory.wake(A)
+    assert fetch.attempts == [True]
+
+
+def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers, Slices())
+    gone, stays = FakeChannel(1), FakeChannel(2)
+    dropped, kept = Fetch(purgatory, gone, A), Fetch(purgatory, stays, A)
+    purgatory.drop(gone)
+    purgatory.wake(A)
+    timers.fire(1000)
+    assert dropped.attempts == []
+    assert kept.attempts == [False, True]
+
+
+def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
+    purgatory = FetchPurgatory(Timers(), Slices())
+    woken: list[TopicPartition | None] = []
+
+    def attempt(final: bool, partition: TopicPartition | None) -> bool:
+        woken.append(partition)
+        return final
+
+    purgatory.park(ParkedFetch(FakeChannel(), (A, B), attempt), deadline_ms=100)
+    purgatory.wake(B)
+    purgatory.expire_all()
+    assert woken == [B, None]
+
+
+def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many() -> None:
+    purgatory = FetchPurgatory(Timers(), Slices())
+    few = Fetch(purgatory, FakeChannel(1), A, B)
+    half = tuple(TopicPartition("wide", index) for index in range(MOST_WATCHED // 2))
+    wide = Fetch(purgatory, FakeChannel(2), *half)
+    assert (few.attempts, wide.attempts) == ([], [])
+    wider = Fetch(purgatory, FakeChannel(3), *half, TopicPartition("wide", MOST_WATCHED))
+    assert (few.attempts, wide.attempts, wider.attempts) == ([], [], [True])
+    purgatory.drop(FakeChannel(2))
+    again = Fetch(purgatory, FakeChannel(4), *half)
+    assert (again.attempts, len(purgatory)) == ([], 2)
+
+
+def test_those_that_wait_in_vain_are_woken_in_pieces_and_nobody_waits_for_them() -> None:
+    slices = Slices()
+    purgatory = FetchPurgatory(Timers(), slices)
+    greedy = [Fetch(purgatory, FakeChannel(number), A) for number in range(1000)]
+    purgatory.wake(A)
+    assert {len(fetch.attempts) for fetch in greedy} == {1}
+    other = Fetch(purgatory, FakeChannel(1000), A)
+    other.enough = True
+    purgatory.wake(A)
+    assert (len(other.attempts), len(purgatory)) == (1, 1000)
+    assert slices
+    assert sum(len(fetch.attempts) > 1 for fetch in greedy) <= AT_ONCE * LOOKED_AT_IN_A_PIECE
+
+    greedy[0].enough = greedy[999].enough = True
+    purgatory.wake(A)  # some of them have been looked at, and are looked at once more
+    slices.finish()
+    assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
+    assert len(purgatory) == 998
+
+    for number in range(1, 999):
+        purgatory.drop(FakeChannel(number))
+    purgatory.wake(A)
+    slices.finish()
+    assert len(purgatory) == 0
+    assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}

@@ -1,0 +1,108 @@
+"""Straight-line code that waits: who may start meanwhile, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.parking import MAX_PARKS, Park, ParkReason, Steps, capacity_to_park, carry_out
+from oncelog.deferred import Deferred
+from tests.unit.broker.appending.test_validation_thread import Peer
+
+
+@pytest.fixture
+def request_of() -> Callable[[Peer], RequestContext]:
+    return lambda peer: RequestContext(peer, 0, 0, 9, 1, "test", 0)
+
+
+def test_steps_that_wait_for_nothing_end_at_once() -> None:
+    def steps() -> Steps[int]:
+        return 7
+        yield
+
+    assert carry_out(steps()).value == 7
+
+
+def test_a_value_that_is_known_is_sent_at_once_and_a_later_one_when_it_is_known() -> None:
+    later: Deferred[int] = Deferred()
+
+    def steps() -> Steps[int]:
+        return (yield Deferred.of(2)) * (yield later)
+
+    result = carry_out(steps())
+    assert not result.done
+    later.resolve(21)
+    assert result.value == 42
+
+
+def test_a_failure_is_raised_where_the_steps_wait_and_one_that_is_not_handled_fails_the_result() -> None:
+    first: Deferred[None] = Deferred()
+    second: Deferred[None] = Deferred()
+    seen: list[str] = []
+
+    def steps() -> Steps[None]:
+        try:
+            yield first
+        except ValueError as error:
+            seen.append(str(error))
+        yield second
+
+    result = carry_out(steps())
+    first.fail(ValueError("expected"))
+    assert (seen, result.done) == (["expected"], False)
+    second.fail(KeyError("not expected"))
+    with pytest.raises(KeyError):
+        assert result.value
+
+
+def test_a_park_holds_the_connection_until_the_request_has_continued(
+    request_of: Callable[[Peer], RequestContext],
+) -> None:
+    peer, until = Peer(), Deferred[None]()
+    context, held_after = request_of(peer), []
+
+    def steps() -> Steps[None]:
+        yield Park(context, ParkReason.WRITE, until)
+        held_after.append(peer.held)
+
+    carry_out(steps())
+    assert (peer.held, context.parks) == (1, 1)
+    until.resolve(None)
+    assert held_after == [1], "the step behind the park comes first"
+    assert (peer.held, context.parks) == (0, 0)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_between_two_parks_no_other_request_is_started(
+    request_of: Callable[[Peer], RequestContext], fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer, first, second = Peer(), Deferred[None](), Deferred[None]()
+    context = request_of(peer)
+    released: list[int] = []
+
+    def steps() -> Steps[None]:
+        yield Park(context, ParkReason.VALIDATION, first)
+        yield Park(context, ParkReason.WRITE, second)
+
+    result = carry_out(steps())
+    monkeypatch.setattr(peer, "go_on", released.append)
+    first.resolve(None)
+    assert released == []
+    if fails:
+        second.fail(ValueError("the disk"))
+    else:
+        second.resolve(None)
+    assert result.done
+    assert released == [0]
+
+
+def test_a_request_parks_only_so_often_at_once(request_of: Callable[[Peer], RequestContext]) -> None:
+    context = request_of(Peer())
+    waits = [Deferred[None]() for _ in range(MAX_PARKS)]
+    parks = [Park(context, ParkReason.VALIDATION, until) for until in waits]
+    capacity = carry_out(capacity_to_park(context))
+    assert not capacity.done
+    parks[0].end()
+    assert capacity.done

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, Seconds, cluster_options, text
-from oncelog.cli.output import counted, progress, remark, show_json
-from oncelog.errors import ConfigError, OncelogError
+from oncelog.cli.output import counted, progress
+from oncelog.cli.properties import given_properties
+from oncelog.cli.verify_report import says_when_it_cannot_tell, show
+from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
+    from oncelog.verify.copy.rows import Transform
+    from oncelog.verify.copy.topics import Copy
     from oncelog.verify.findings import Report
     from oncelog.verify.log_topics import Wanted
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-COULD_NOT_TELL = 2
 
 
 @click.group("verify")
@@ -35,22 +36,6 @@ def command() -> None:
     Example:
       oncelog verify log orders payments
     """
-
-
-def _says_when_it_cannot_tell(function: Function) -> Function:
-    """End with status 2 after a sentence if the check cannot be carried out."""
-
-    @wraps(function)
-    def wrapped(*args: Any, **options: Any) -> Any:
-        try:
-            return function(*args, **options)
-        except ConfigError:
-            raise
-        except OncelogError as error:
-            click.echo(f"oncelog: could not tell: {error}", err=True)
-            raise click.exceptions.Exit(COULD_NOT_TELL) from error
-
-    return wrapped  # type: ignore[return-value]
 
 
 @command.command("log")
@@ -79,7 +64,7 @@ def _says_when_it_cannot_tell(function: Function) -> Function:
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
 @click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
 @cluster_options
-@_says_when_it_cannot_tell
+@says_when_it_cannot_tell
 def log(
     cluster: Cluster,
     topics: tuple[str, ...],
@@ -115,7 +100,13 @@ def log(
     else:
         wanted = Wanted(decodes=not headers_only, reads=not no_reader, compacted=compacted)
         asyncio.run(_check_topics(report, cluster, topics, wanted))
-    _show(report, cluster.as_json, strict, shows_all)
+    totals = report.totals
+    looked = (
+        f"{counted(totals.partitions, 'partition')}, {counted(totals.records, 'record')}, "
+        f"{counted(totals.producers, 'producer')}, {counted(totals.transactions, 'transaction')} "
+        f"({totals.aborted} aborted)"
+    )
+    show(report, looked, as_json=cluster.as_json, strict=strict, shows_all=shows_all)
 
 
 async def _check_topics(report: Report, cluster: Cluster, topics: tuple[str, ...], wanted: Wanted) -> None:
@@ -153,64 +144,113 @@ def _check_folder(
         verify_folder(disk, folders, expected, report, decodes=not headers_only, tell=advance)
 
 
-def _show(report: Report, as_json: bool, strict: bool, shows_all: bool) -> None:
-    """Print a report, and end with its status."""
-    from oncelog.verify.findings import Verdict
+@command.command("copy")
+@click.argument("source", type=text, shell_complete=complete_topics)
+@click.argument("dest", type=text)
+@click.option("--dest-bootstrap-server", metavar="HOST:PORT", help="The cluster of DEST.  [default: that of SOURCE]")
+@click.option(
+    "--dest-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A properties file of a client of DEST's cluster.",
+)
+@click.option(
+    "--by",
+    default="content",
+    show_default=True,
+    metavar="WAY",
+    help="What makes two records the same: content (key and value), key, header:NAME, mirror:NAME (the offset map of "
+    "oncelog mirror), or offsets:PARTITION_HEADER,OFFSET_HEADER (headers of DEST with the place in SOURCE).",
+)
+@click.option(
+    "--transform",
+    metavar="MODULE:FUNCTION",
+    help="What DEST is to have of each record: the function takes it and returns None, (key, value), (key, value, "
+    "headers) or a list of these.",
+)
+@click.option("--allow-extra", is_flag=True, help="DEST may have records that are not from SOURCE.")
+@click.option("--allow-lag", is_flag=True, help="DEST may end before SOURCE does.")
+@click.option(
+    "--work-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where sorted records are kept, 37 to 69 bytes for each. The same command continues there after an "
+    "interruption.  [default: a temporary folder]",
+)
+@click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
+@click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
+@cluster_options
+@says_when_it_cannot_tell
+def copy(
+    cluster: Cluster,
+    source: str,
+    dest: str,
+    dest_bootstrap_server: str | None,
+    dest_config: Path | None,
+    by: str,
+    transform: str | None,
+    allow_extra: bool,
+    allow_lag: bool,
+    work_dir: Path | None,
+    strict: bool,
+    shows_all: bool,
+) -> None:
+    """Check that each committed record of SOURCE is in DEST once, in its key's order.
 
-    status = report.status(strict=strict)
-    if as_json:
-        show_json(
-            {
-                "status": status.name.lower(),
-                "looked_at": vars(report.totals),
-                "counts": dict(report.counts),
-                "findings": [found.as_json() for found in report.findings()],
-            }
-        )
-    else:
-        for line in _lines(report, shows_all or strict):
-            click.echo(line)
-        remark(_summary(report))
-        if allowed := report.count(Verdict.ALLOWED):
-            remark(
-                f"{counted(allowed, 'unusual thing')} that Kafka allows" + ("" if shows_all else "; --all shows them")
-            )
-    sys.stdout.flush()
-    raise click.exceptions.Exit(status.value)
+    Both topics are read up to their last stable offsets of the moment, sorted on disk and compared: memory does not
+    grow with them.
 
+    \b
+    Examples:
+      oncelog verify copy orders orders-copy
+      oncelog verify copy orders invoices --by header:order-id --transform billing:invoice
+      oncelog verify copy orders orders --dest-bootstrap-server 127.0.0.1:9192 --by mirror:default
+    """
+    from oncelog.verify.copy.topics import Copy
+    from oncelog.verify.findings import Report
 
-def _lines(report: Report, shows_all: bool) -> Iterator[str]:
-    from oncelog.verify.findings import KINDS, Verdict
-
-    shown = list(report.findings(*(Verdict if shows_all else (Verdict.FOUND, Verdict.UNKNOWN))))
-    told: set[str] = set()
-    for found in shown:
-        offsets = "" if found.first_offset < 0 else f" {found.first_offset}"
-        if found.last_offset > found.first_offset:
-            offsets += f"-{found.last_offset}"
-        who = "" if found.producer_id < 0 else f", producer {found.producer_id} epoch {found.producer_epoch}"
-        if found.transactional_id is not None:
-            who += f" ({found.transactional_id})"
-        place = "cluster" if found.where is None else str(found.where)
-        yield f"{found.kind}: {place}{offsets}{who}: {found.detail}"
-    for found in shown:
-        if found.kind not in told:
-            told.add(found.kind)
-            kind = KINDS[found.kind]
-            more = report.counts[found.kind] - sum(other.kind == found.kind for other in shown)
-            rest = f" ({more} more)" if more else ""
-            yield f"\n{found.kind}{rest}: {kind.means} What to do: {kind.todo}."
-
-
-def _summary(report: Report) -> str:
-    from oncelog.verify.findings import Verdict
-
+    report = Report()
+    function = None if transform is None else _function(transform)
+    wanted = Copy(source, dest, by, function, transform or "", allow_extra, allow_lag)
+    target = cluster
+    if dest_bootstrap_server is not None or dest_config is not None:
+        own = given_properties(dest_config, ())
+        address = {} if dest_bootstrap_server is None else {"bootstrap.servers": dest_bootstrap_server}
+        target = Cluster({**_same_logins(cluster, dest_config), **own, **address}, cluster.as_json)
+    asyncio.run(_compare(report, cluster, target, wanted, work_dir))
     totals = report.totals
-    looked = (
-        f"{counted(totals.partitions, 'partition')}, {counted(totals.records, 'record')}, "
-        f"{counted(totals.producers, 'producer')}, {counted(totals.transactions, 'transaction')} "
-        f"({totals.aborted} aborted)"
-    )
-    found, unknown = report.count(Verdict.FOUND), report.count(Verdict.UNKNOWN)
-    said = counted(found, "finding") if found else "nothing found"
-    return f"{looked}: {said}" + (f", {unknown} could not be told" if unknown else "")
+    looked = f"{counted(totals.records, 'record')} on both sides, {totals.matched} of {source} found in {dest}"
+    show(report, looked, as_json=cluster.as_json, strict=strict, shows_all=shows_all)
+
+
+def _same_logins(cluster: Cluster, dest_config: Path | None) -> Mapping[str, str]:
+    """The source's properties for the destination, unless it has a file of its own."""
+    return {} if dest_config is not None else dict(cluster.properties)
+
+
+def _function(name: str) -> Transform:
+    """The function that ``--transform`` names, also in a module of the current folder."""
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise ConfigError(f"--transform takes MODULE:FUNCTION, not {name!r}")
+    sys.path.insert(0, "")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"--transform {name}: {error}") from error
+    if not callable(found):
+        raise ConfigError(f"--transform {name}: this is no function")
+    chosen: Transform = found
+    return chosen
+
+
+async def _compare(report: Report, source: Cluster, dest: Cluster, wanted: Copy, work_dir: Path | None) -> None:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.verify.copy.topics import count_steps, verify_copy, work_folder
+
+    with work_folder(work_dir) as folder:
+        async with (
+            Admin(config=source.admin_settings()) as first,
+            Admin(config=dest.admin_settings()) as second,
+        ):
+            with progress("records", await count_steps(first, second, wanted)) as advance:
+                await verify_copy(first, second, wanted, folder, report, advance)

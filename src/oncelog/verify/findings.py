@@ -74,6 +74,8 @@ class Totals:
     transactions: int = 0
     committed: int = 0
     aborted: int = 0
+    matched: int = 0
+    """Records of a source that were found in its copy."""
     shown: int = 0
     """Records that a read_committed reader was given, and that were compared with the log."""
 

@@ -219,4 +219,41 @@ _LOG_ALLOWED = _table(
     ),
 )
 
-KINDS: Final = {kind.name: kind for kind in [*_LOG_FOUND, *_LOG_UNKNOWN, *_LOG_ALLOWED]}
+_COPY = [
+    *_table(
+        Verdict.FOUND,
+        ("copy-missing", "A committed record of the source is not in the destination.", "copy it again"),
+        (
+            "copy-doubled",
+            "A record of the source is in the destination more than once.",
+            "remove the second one downstream, or compare with --by if the source has equal records on purpose",
+        ),
+        (
+            "copy-extra",
+            "A committed record of the destination has no source.",
+            "find out who else writes there; --allow-extra if that is as it should be",
+        ),
+        (
+            "copy-out-of-order",
+            "Records of one key are in another order than in their partition of the source.",
+            "find out what sends them in parallel, or repeats a failed one after later ones",
+        ),
+    ),
+    *_table(
+        Verdict.ALLOWED,
+        ("copy-behind", "The copy has not got to these records yet (--allow-lag).", _AGAIN + " when it has caught up"),
+        (
+            "copy-extra-allowed",
+            "A record of the destination has no source: that is allowed, or retention or compaction has removed it.",
+            "nothing",
+        ),
+        ("copy-missing-compacted", "A record is missing in a destination that is compacted.", "nothing"),
+        (
+            "copy-key-scattered",
+            "Records of one key are in several partitions of the destination, which have no order among each other.",
+            "use the same partitioner on both sides if their order matters",
+        ),
+    ),
+]
+
+KINDS: Final = {kind.name: kind for kind in [*_LOG_FOUND, *_LOG_UNKNOWN, *_LOG_ALLOWED, *_COPY]}

@@ -1,0 +1,198 @@
+"""What makes two records the same, and the rows in which records are sorted. Pure.
+
+A row of the first sort has the record's identity, its side, its place, and a hash of its key; one of the second sort,
+of records that have found each other, the key's hash and both places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from struct import Struct
+from typing import Any, NamedTuple, TypeAlias
+
+from oncelog.errors import ConfigError
+from oncelog.records.record import Headers
+
+SOURCE, DEST = 0, 1
+IDENTITY_BYTES = 16
+NO_KEY = bytes(8)
+"""In the place of the hash of a key: records without a key have no order among each other."""
+
+Made: TypeAlias = tuple[bytes | None, bytes | None, Headers]
+"""Key, value and headers."""
+
+_SEEN = Struct(">16sBiq8s")
+_PAIR = Struct(">8siqiq")
+SEEN_BYTES, PAIR_BYTES = _SEEN.size, _PAIR.size
+pack_seen, unpack_seen = _SEEN.pack, _SEEN.unpack
+pack_pair, unpack_pair = _PAIR.pack, _PAIR.unpack
+
+
+class SourceRecord(NamedTuple):
+    """A record of the source as a transform gets it; ``timestamp`` in ms."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+Identify: TypeAlias = Callable[[int, int, bytes | None, bytes | None, Headers], bytes]
+"""The identity of a record, of 16 bytes: from its source's partition and offset, its key, value and headers."""
+
+
+class CannotIdentify(Exception):
+    """A record lacks what it is to be recognised by."""
+
+
+def digest(*parts: bytes | None) -> bytes:
+    """A hash of parts, any of which may be None."""
+    hashed = blake2b(digest_size=IDENTITY_BYTES)
+    for part in parts:
+        hashed.update(b"\xff" if part is None else len(part).to_bytes(4, "big"))
+        hashed.update(part or b"")
+    return hashed.digest()
+
+
+def key_hash(key: bytes | None) -> bytes:
+    return NO_KEY if key is None else blake2b(key, digest_size=8).digest()
+
+
+def header_of(headers: Headers, name: str) -> bytes | None:
+    """The value of the last header of this name."""
+    return next((value for found, value in reversed(headers) if found == name), None)
+
+
+def _by_content(partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
+    return digest(key, value)
+
+
+def _by_key(partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
+    if key is None:
+        raise CannotIdentify("it has no key")
+    return digest(key)
+
+
+def _by_header(name: str) -> Identify:
+    def identify(partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
+        found = header_of(headers, name)
+        if found is None:
+            raise CannotIdentify(f"it has no header {name}")
+        return digest(found)
+
+    return identify
+
+
+def by_place(partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
+    """The identity of a record of the source by its place."""
+    return partition.to_bytes(8, "big") + offset.to_bytes(8, "big")
+
+
+def _by_written_offsets(partition_header: str, offset_header: str) -> Identify:
+    def identify(partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
+        from_partition, from_offset = _number(headers, partition_header), _number(headers, offset_header)
+        return by_place(from_partition, from_offset, key, value, headers)
+
+    return identify
+
+
+def _number(headers: Headers, name: str) -> int:
+    """A number that a sink wrote into a header: digits, or 4 or 8 bytes with the highest first."""
+    found = header_of(headers, name)
+    if found is None:
+        raise CannotIdentify(f"it has no header {name}")
+    if found.isdigit():
+        return int(found)
+    if len(found) in (4, 8) and found[0] < 0x80:
+        return int.from_bytes(found, "big")
+    raise CannotIdentify(f"its header {name} is no number: {found!r}")
+
+
+class By(NamedTuple):
+    """How records are recognised on each side."""
+
+    source: Identify
+    dest: Identify
+
+
+WAYS = "content, key, header:NAME, offsets:PARTITION_HEADER,OFFSET_HEADER or mirror:NAME"
+
+
+def parse_by(text: str) -> By:
+    """What ``--by`` says, except for ``mirror``.
+
+    :raises ConfigError: it is none of the ways.
+    """
+    way, _, rest = text.partition(":")
+    if way == "content" and not rest:
+        return By(_by_content, _by_content)
+    if way == "key" and not rest:
+        return By(_by_key, _by_key)
+    if way == "header" and rest:
+        return By(_by_header(rest), _by_header(rest))
+    names = rest.split(",")
+    if way == "offsets" and len(names) == 2 and all(names):
+        return By(by_place, _by_written_offsets(*names))
+    raise ConfigError(f"--by takes {WAYS}, not {text!r}")
+
+
+Transform: TypeAlias = Callable[[SourceRecord], Any]
+
+
+def made_by(transform: Transform, record: SourceRecord) -> list[Made]:
+    """What a transform makes of a record: None for nothing, a pair of key and value, a triple with headers, or a list
+    of these.
+
+    :raises ConfigError: it returns something else.
+    """
+    result = transform(record)
+    if result is None:
+        return []
+    return [_made(one, record) for one in (result if isinstance(result, list) else [result])]
+
+
+def _made(result: Any, record: SourceRecord) -> Made:
+    if isinstance(result, SourceRecord):
+        return result.key, result.value, result.headers
+    is_tuple = isinstance(result, tuple) and len(result) in (2, 3)
+    if is_tuple and all(part is None or isinstance(part, bytes) for part in result[:2]):
+        return result[0], result[1], tuple(result[2]) if len(result) == 3 else ()
+    raise ConfigError(
+        f"--transform returned {result!r} for offset {record.offset} of {record.topic}-{record.partition}: it takes a "
+        "record, and returns None, (key, value), (key, value, headers) or a list of these, with bytes or None"
+    )
+
+
+def source_rows(records: Iterable[SourceRecord], identify: Identify, transform: Transform | None) -> list[bytes]:
+    """The rows of the records that the destination is to have.
+
+    :raises CannotIdentify: one of them lacks what it is to be recognised by.
+    """
+    rows = []
+    for record in records:
+        made: Sequence[Made] = (
+            [(record.key, record.value, record.headers)] if transform is None else made_by(transform, record)
+        )
+        for key, value, headers in made:
+            identity = identify(record.partition, record.offset, key, value, headers)
+            rows.append(pack_seen(identity, SOURCE, record.partition, record.offset, key_hash(key)))
+    return rows
+
+
+def dest_rows(
+    partition: int,
+    columns: tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes | None], Sequence[Headers]],
+    identify: Identify,
+) -> list[bytes]:
+    """The rows of records of the destination: offsets, keys, values and headers.
+
+    :raises CannotIdentify: one of them lacks what it is to be recognised by.
+    """
+    return [
+        pack_seen(identify(partition, offset, key, value, headers), DEST, partition, offset, key_hash(key))
+        for offset, key, value, headers in zip(*columns, strict=True)
+    ]

@@ -1,0 +1,235 @@
+"""Reads both topics, sorts what was read on disk, and compares; continues where it was interrupted.
+
+Called by the command line. What is read is bounded at the start: the last stable offsets of that moment. Memory is that
+of one run of rows (:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 37 bytes for each
+record of either side, and 32 for each that has a key.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.mirror.reading import committed_batches
+from oncelog.records.batch import BatchHeader, decode_records, record_columns
+from oncelog.types import TopicPartition
+from oncelog.verify.copy.by_mirror import by_mirror
+from oncelog.verify.copy.comparing import Sides, Tell, judge_missing, judge_order, match
+from oncelog.verify.copy.rows import (
+    PAIR_BYTES,
+    SEEN_BYTES,
+    By,
+    CannotIdentify,
+    SourceRecord,
+    Transform,
+    dest_rows,
+    parse_by,
+    source_rows,
+)
+from oncelog.verify.copy.sorting import RUN_ROWS, Runs
+from oncelog.verify.findings import Report
+
+MANIFEST = "verify-copy.json"
+_STATE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What to compare, and how.
+
+    :param transform_name: as the user names it; work that was begun with another one is not continued.
+    """
+
+    source: str
+    dest: str
+    by: str = "content"
+    transform: Transform | None = None
+    transform_name: str = ""
+    allows_extra: bool = False
+    allows_lag: bool = False
+    run_rows: int = RUN_ROWS
+
+
+class Range(NamedTuple):
+    """What of a partition is read."""
+
+    start: int
+    end: int
+
+
+class _Work:
+    """The folder of one comparison: sorted runs, and how far both topics have been read."""
+
+    def __init__(self, folder: Path, copy: Copy, ranges: Mapping[str, Mapping[int, Range]]) -> None:
+        self.folder = folder
+        self._settings = [_STATE_VERSION, copy.source, copy.dest, copy.by, copy.transform_name]
+        self.ranges = {side: dict(found) for side, found in ranges.items()}
+        self.positions = {side: {number: one.start for number, one in found.items()} for side, found in ranges.items()}
+        files = self._continued()
+        self.runs = Runs(folder, "seen", SEEN_BYTES, run_rows=copy.run_rows, files=files)
+
+    def _continued(self) -> list[str]:
+        """The runs of work that was begun before, whose ranges and positions are taken over.
+
+        :raises ConfigError: it was begun for another comparison.
+        """
+        path = self.folder / MANIFEST
+        if not path.exists():
+            return []
+        found: dict[str, Any] = json.loads(path.read_text())
+        if found["settings"] != self._settings:
+            raise ConfigError(
+                f"--work-dir {self.folder} was begun for another comparison ({found['settings'][1:]}): name another "
+                "folder, or remove this one"
+            )
+        for side in self.ranges:
+            self.ranges[side] = {int(number): Range(*one) for number, one in found["ranges"][side].items()}
+            self.positions[side] = {int(number): offset for number, offset in found["positions"][side].items()}
+        return [str(name) for name in found["files"]]
+
+    def save(self) -> None:
+        """Write what is in memory as a run, and then how far it goes."""
+        self.runs.flush()
+        state = {
+            "settings": self._settings,
+            "ranges": self.ranges,
+            "positions": self.positions,
+            "files": self.runs.files,
+        }
+        partial = self.folder / f"{MANIFEST}.partial"
+        with partial.open("w") as file:
+            json.dump(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self.folder / MANIFEST)
+
+    def remove(self) -> None:
+        """Remove everything that was written."""
+        self.runs.remove()
+        (self.folder / MANIFEST).unlink(missing_ok=True)
+
+
+@contextmanager
+def work_folder(named: Path | None) -> Iterator[Path]:
+    """The named folder, made if it does not exist, or a temporary one that is removed."""
+    if named is not None:
+        named.mkdir(parents=True, exist_ok=True)
+        yield named
+        return
+    with TemporaryDirectory(prefix="oncelog-verify-") as folder:
+        yield Path(folder)
+
+
+async def verify_copy(
+    source: Admin,
+    dest: Admin,
+    copy: Copy,
+    folder: Path,
+    report: Report,
+    tell: Tell,
+) -> None:
+    """Compare two topics, which may be on two clusters.
+
+    :param folder: where runs are kept; work that was interrupted there is continued.
+    :param tell: called with the number of records that were read or compared, and what is done.
+    :raises ConfigError: a record cannot be recognised as ``copy`` says, or the folder is another comparison's.
+    """
+    way, _, name = copy.by.partition(":")
+    by = await by_mirror(dest, copy.dest, name) if way == "mirror" and name else parse_by(copy.by)
+    admins = {"source": (source, copy.source), "dest": (dest, copy.dest)}
+    ranges = {side: await _ranges(admin, topic) for side, (admin, topic) in admins.items()}
+    work = _Work(folder, copy, ranges)
+    for side, (admin, topic) in admins.items():
+        for number in sorted(work.ranges[side]):
+            await _read(admin, TopicPartition(topic, number), side, copy, by, work, report, tell)
+    work.save()
+    sides = Sides(
+        copy.source,
+        copy.dest,
+        {number: one.start for number, one in work.ranges["source"].items()},
+        await _is_compacted(source, copy.source),
+        await _is_compacted(dest, copy.dest),
+        copy.allows_extra,
+        copy.allows_lag,
+    )
+    pairs = Runs(folder, "pairs", PAIR_BYTES, run_rows=copy.run_rows)
+    missing = Runs(folder, "missing", PAIR_BYTES, run_rows=copy.run_rows)
+    try:
+        counts = match(work.runs.merged(), pairs, missing, sides, report, tell)
+        report.totals.matched = counts.matched
+        judge_missing(missing, counts, sides, report)
+        judge_order(pairs, sides, report)
+    finally:
+        pairs.remove()
+        missing.remove()
+    work.remove()
+
+
+async def count_steps(source: Admin, dest: Admin, copy: Copy) -> int:
+    """About how much will be told in all: each record is read and compared."""
+    found = [*(await _ranges(source, copy.source)).values(), *(await _ranges(dest, copy.dest)).values()]
+    return 2 * sum(one.end - one.start for one in found)
+
+
+async def _ranges(admin: Admin, topic: str) -> dict[int, Range]:
+    (described,) = await admin.describe_topics([topic])
+    names = [TopicPartition(topic, item.partition) for item in described.partitions]
+    lone = [str(name) for name, item in zip(names, described.partitions, strict=True) if item.leader < 0]
+    if lone:
+        raise OncelogError(f"without a leader, and so not to be read: {', '.join(lone)}")
+    first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
+    end = await admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
+    return {name.partition: Range(first[name].offset, end[name].offset) for name in names}
+
+
+async def _is_compacted(admin: Admin, topic: str) -> bool:
+    resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+    entries = (await admin.describe_configs([resource], names=["cleanup.policy"]))[resource]
+    return "compact" in (entries["cleanup.policy"].value or "")
+
+
+async def _read(
+    admin: Admin, where: TopicPartition, side: str, copy: Copy, by: By, work: _Work, report: Report, tell: Tell
+) -> None:
+    position, end = work.positions[side][where.partition], work.ranges[side][where.partition].end
+    report.totals.partitions += 1
+    async for header, data in committed_batches(admin, where, position, end):
+        rows = _rows(where, header, data, Range(position, end), side, copy, by)
+        report.totals.records += len(rows)
+        work.runs.extend(rows)
+        tell(header.next_offset - position, str(where))
+        position = work.positions[side][where.partition] = header.next_offset
+        if work.runs.is_full:
+            work.save()
+    tell(max(0, end - position), str(where))
+    work.positions[side][where.partition] = max(position, end)
+
+
+def _rows(
+    where: TopicPartition, header: BatchHeader, data: memoryview, wanted: Range, side: str, copy: Copy, by: By
+) -> list[bytes]:
+    try:
+        if side == "dest":
+            offsets, _, keys, values, headers = record_columns(data, 0, header, first_offset=wanted.start)
+            return dest_rows(where.partition, (offsets, keys, values, headers), by.dest)
+        records = (
+            SourceRecord(*where, one.offset, one.timestamp, one.key, one.value, one.headers)
+            for one in decode_records(data)
+            if wanted.start <= one.offset < wanted.end
+        )
+        return source_rows(records, by.source, copy.transform)
+    except CannotIdentify as error:
+        raise ConfigError(
+            f"--by {copy.by} does not fit {where}: of the batch at offset {header.base_offset} one record cannot "
+            f"be recognised: {error}"
+        ) from None

@@ -1,0 +1,180 @@
+"""What is missing, doubled, extra or out of order, in rows made by hand; and that runs on disk change nothing."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from oncelog.errors import ConfigError
+from oncelog.mirror.offset_map import Run
+from oncelog.verify.copy.by_mirror import Mapped
+from oncelog.verify.copy.comparing import Sides, judge_missing, judge_order, match
+from oncelog.verify.copy.rows import (
+    PAIR_BYTES,
+    SEEN_BYTES,
+    CannotIdentify,
+    SourceRecord,
+    by_place,
+    dest_rows,
+    key_hash,
+    made_by,
+    parse_by,
+    source_rows,
+)
+from oncelog.verify.copy.sorting import Runs
+from oncelog.verify.findings import Report
+from tests.support.made_logs import Judged, judged
+
+Rows = list[tuple[int, int, bytes | None, bytes | None]]
+"""Partition, offset, key and value of records."""
+BY = parse_by("content")
+
+
+def compare(folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3) -> Judged:
+    report = Report()
+    seen, pairs, missing = (
+        Runs(folder, name, size, run_rows=run_rows)
+        for name, size in (("seen", SEEN_BYTES), ("pairs", PAIR_BYTES), ("missing", PAIR_BYTES))
+    )
+    records = [SourceRecord("a", partition, offset, 0, key, value, ()) for partition, offset, key, value in source]
+    rows = source_rows(records, BY.source, None)
+    for partition, offset, key, value in dest:
+        rows += dest_rows(partition, ([offset], [key], [value], [()]), BY.dest)
+    for row in rows:
+        seen.extend([row])
+        if seen.is_full:
+            seen.flush()
+    wanted = sides or Sides("a", "b", {0: 0, 1: 0})
+    counts = match(seen.merged(), pairs, missing, wanted, report, lambda amount, text: None)
+    judge_missing(missing, counts, wanted, report)
+    judge_order(pairs, wanted, report)
+    report.totals.matched = counts.matched
+    return judged(report)
+
+
+A, B, C, D = ((b"k", b"a"), (b"k", b"b"), (b"k", b"c"), (b"l", b"d"))
+SOURCE: Rows = [(0, 0, *A), (0, 1, *B), (0, 2, *C), (0, 3, *D)]
+
+CASES: dict[str, tuple[list[str], Rows]] = {
+    "same": ([], SOURCE),
+    "other offsets": ([], [(0, 5, *A), (0, 7, *B), (0, 8, *C), (0, 20, *D)]),
+    "keys are apart": ([], [(0, 0, *D), (0, 1, *A), (0, 2, *B), (0, 3, *C)]),
+    "missing": (["copy-missing"], [(0, 0, *A), (0, 1, *C), (0, 2, *D)]),
+    "missing at the end": (["copy-missing"], [(0, 0, *A), (0, 1, *B), (0, 2, *C)]),
+    "doubled": (["copy-doubled"], [*SOURCE, (0, 4, *D)]),
+    "extra": (["copy-extra"], [*SOURCE, (0, 4, b"x", b"x")]),
+    "out of order": (["copy-out-of-order"], [(0, 0, *B), (0, 1, *A), (0, 2, *C), (0, 3, *D)]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fault_of_a_copy_is_found_under_its_name(tmp_path: Path, name: str) -> None:
+    wanted, dest = CASES[name]
+    found = compare(tmp_path, SOURCE, dest)
+    assert (found.found, found.unknown, found.allowed) == (wanted, [], [])
+
+
+def test_equal_records_of_the_source_are_as_often_in_the_copy(tmp_path: Path) -> None:
+    twice: Rows = [(0, 0, *A), (0, 1, *A)]
+    assert compare(tmp_path, twice, twice).found == []
+    assert compare(tmp_path, twice, twice[:1]).found == ["copy-missing"]
+    assert compare(tmp_path, twice, [*twice, (0, 2, *A)]).found == ["copy-doubled"]
+
+
+def test_none_is_not_empty(tmp_path: Path) -> None:
+    found = compare(tmp_path, [(0, 0, b"k", None), (0, 1, None, b"")], [(0, 0, b"k", b""), (0, 1, b"", b"")])
+    assert set(found.found) == {"copy-missing", "copy-extra"}
+    assert found.report.counts == {"copy-missing": 2, "copy-extra": 2}
+
+
+def test_what_is_allowed_is_told_as_such(tmp_path: Path) -> None:
+    short, more = SOURCE[:2], [*SOURCE, (0, 4, b"x", b"x")]
+    lag = Sides("a", "b", {0: 0}, allows_lag=True)
+    assert compare(tmp_path, SOURCE, short, lag)[:3] == ([], [], ["copy-behind"])
+    assert compare(tmp_path, SOURCE, [SOURCE[0], SOURCE[3]], lag).found == ["copy-missing"]
+    for sides in (
+        Sides("a", "b", {0: 0}, allows_extra=True),
+        Sides("a", "b", {0: 7}),
+        Sides("a", "b", {0: 0}, source_compacted=True),
+    ):
+        assert compare(tmp_path, SOURCE, more, sides)[:3] == ([], [], ["copy-extra-allowed"])
+    compacted = Sides("a", "b", {0: 0}, dest_compacted=True)
+    assert compare(tmp_path, SOURCE, SOURCE[2:], compacted)[:3] == ([], [], ["copy-missing-compacted"])
+    spread: Rows = [(0, 0, *A), (1, 0, *B), (0, 1, *C), (0, 2, *D)]
+    assert compare(tmp_path, SOURCE, spread)[:3] == ([], [], ["copy-key-scattered"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_size_of_runs_changes_nothing(tmp_path: Path, seed: int) -> None:
+    """Compared with a naive model, on random faults."""
+    rng = random.Random(seed)
+    source: Rows = [
+        (number % 2, number // 2, b"k%d" % rng.randrange(4), b"v%d" % rng.randrange(30)) for number in range(80)
+    ]
+    copied = [row for row in source for _ in range(rng.choice([1, 1, 1, 1, 0, 2]))]
+    rng.shuffle(copied)
+    dest: Rows = [(0, number, row[2], row[3]) for number, row in enumerate(copied)]
+    wanted = Counter(row[2:] for row in source)
+    got = Counter(row[2:] for row in dest)
+    for run_rows in (2, 7, 1000):
+        counts = compare(tmp_path, source, dest, run_rows=run_rows).report.counts
+        assert counts["copy-missing"] == (wanted - got).total()
+        surplus = got - wanted
+        assert counts["copy-doubled"] == sum(many for row, many in surplus.items() if row in wanted)
+        assert counts["copy-extra"] == 0
+
+
+def test_records_are_recognised_as_the_user_says() -> None:
+    def same(way: str, source: SourceRecord, *dest: object) -> bool:
+        by = parse_by(way)
+        identity = by.source(source.partition, source.offset, source.key, source.value, source.headers)
+        return identity == by.dest(*dest)  # type: ignore[arg-type]
+
+    record = SourceRecord("a", 3, 17, 0, b"k", b"v", (("id", b"9"),))
+    assert same("content", record, 0, 0, b"k", b"v", ())
+    assert not same("content", record, 0, 0, b"k", b"other", ())
+    assert same("key", record, 0, 0, b"k", b"other", ())
+    assert same("header:id", record, 0, 0, None, b"other", (("id", b"1"), ("id", b"9")))
+    for partition, offset in ((b"3", b"17"), ((3).to_bytes(4, "big"), (17).to_bytes(8, "big"))):
+        assert same("offsets:p,o", record, 0, 0, None, None, (("p", partition), ("o", offset)))
+    assert not same("offsets:p,o", record, 0, 0, None, None, (("p", b"3"), ("o", b"18")))
+    for way, dest in (("key", (None, b"v", ())), ("header:id", (b"k", b"v", ())), ("offsets:p,o", (b"k", b"v", ()))):
+        with pytest.raises(CannotIdentify):
+            parse_by(way).dest(0, 0, *dest)
+    with pytest.raises(CannotIdentify, match="is no number"):
+        parse_by("offsets:p,o").dest(0, 0, None, None, (("p", b"x"), ("o", b"1")))
+    for wrong in ("", "contents", "header:", "offsets:p", "key:x"):
+        with pytest.raises(ConfigError, match="--by takes content, key, header:NAME"):
+            parse_by(wrong)
+
+
+def test_mirrored_record_is_recognised_by_the_map() -> None:
+    mapped = Mapped({0: [Run(10, 0, 5), Run(20, 7, 2)]})
+    for offset, source in ((0, 10), (4, 14), (7, 20), (8, 21)):
+        assert mapped.identify(0, offset, None, None, ()) == by_place(0, source, None, None, ())
+    no_source = {mapped.identify(partition, offset, None, None, ()) for partition, offset in ((0, 5), (0, 9), (1, 0))}
+    assert len(no_source) == 3
+    assert by_place(0, 5, None, None, ()) not in no_source
+
+
+def test_transform_may_return_nothing_one_or_several() -> None:
+    record = SourceRecord("a", 0, 1, 0, b"k", b"v", (("h", b"1"),))
+    assert made_by(lambda one: None, record) == []
+    assert made_by(lambda one: one, record) == [(b"k", b"v", (("h", b"1"),))]
+    assert made_by(lambda one: (one.key, b"w"), record) == [(b"k", b"w", ())]
+    assert made_by(lambda one: [(b"a", None), (b"b", b"2", [("x", b"y")])], record) == [
+        (b"a", None, ()),
+        (b"b", b"2", (("x", b"y"),)),
+    ]
+    for wrong in ("text", ("k", "v"), b"v", [("k",)]):
+        with pytest.raises(ConfigError, match=r"--transform returned .* for offset 1 of a-0"):
+            made_by(lambda one: wrong, record)  # noqa: B023 - called at once
+
+
+def test_records_without_a_key_have_no_order(tmp_path: Path) -> None:
+    source: Rows = [(0, 0, None, b"a"), (0, 1, None, b"b")]
+    assert compare(tmp_path, source, [(0, 0, None, b"b"), (0, 1, None, b"a")])[:3] == ([], [], [])
+    assert key_hash(b"") != key_hash(None)

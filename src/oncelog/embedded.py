@@ -1,14 +1,15 @@
-"""``oncelog.Broker``: the embedded broker, with faults on request.
+"""``oncelog.Broker``: the embedded broker, with faults and a schema registry on request.
 
-The broker itself is in ``oncelog.server.embedded``; this module adds the faults that tests inject. None of their code
-is loaded, or costs anything, until :attr:`Broker.faults` is first used.
+The broker itself is in ``oncelog.server.embedded``; this module adds the faults that tests inject, and the registry.
+None of their code is loaded, or costs anything, until :attr:`Broker.faults` is first used or a registry is wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from oncelog.errors import ConfigError, OncelogError
 from oncelog.server import embedded
 from oncelog.server.embedded import ANY_PORT, ClusterNode
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from oncelog.faults.embedded import BrokerFaults
     from oncelog.ports import Disk
+    from oncelog.schema_registry.serving import RegistryThread
+    from oncelog.server.listener_settings import Address
     from oncelog.server.server import Server
 
 __all__ = ["Broker", "ClusterNode"]
@@ -26,6 +29,8 @@ class Broker(embedded.Broker):
     __doc__ = f"""{embedded.Broker.__doc__}
     :param faults: put a simulated disk between the broker and its own, which can be full, slow or failing, and whose
         power can be cut (:meth:`BrokerFaults.power_loss`). The other faults work without this.
+    :param schema_registry: also run a schema registry on this machine, at :attr:`schema_registry_url`; its first
+        listener must neither encrypt nor ask for a login. Needs ``pip install 'oncelog[schemas]'``.
     """
 
     def __init__(
@@ -38,9 +43,13 @@ class Broker(embedded.Broker):
         nodes: int = 1,
         metrics: str | None = None,
         faults: bool = False,
+        schema_registry: bool = False,
     ) -> None:
         super().__init__(data, listen=listen, settings=settings, first_users=first_users, nodes=nodes, metrics=metrics)
         self._faults: BrokerFaults | None = None
+        self._wants_registry = schema_registry
+        self._registry: RegistryThread | None = None
+        self._registry_address: Address | None = None
         if faults:
             self.faults.has_disk = True
 
@@ -54,6 +63,50 @@ class Broker(embedded.Broker):
             if self._server is not None:
                 self.run_nodes(lambda nodes: self._started(nodes.server))
         return self._faults
+
+    def start(self) -> Self:
+        """Start and return once clients can connect; the registry, if there is one, takes requests and answers them as
+        soon as it is loaded."""
+        super().start()
+        if self._wants_registry:
+            try:
+                self._start_registry()
+            except BaseException:
+                self.stop()
+                raise
+        return self
+
+    def _start_registry(self) -> None:
+        from oncelog.schema_registry.serving import RegistryThread
+        from oncelog.schema_registry.settings import RegistrySettings
+        from oncelog.server.listener_settings import Address
+
+        listener = self._bound[0]
+        if listener.protocol.value != "PLAINTEXT":
+            raise ConfigError(
+                f"schema_registry=True needs a first listener without TLS and login, not {listener.protocol.value}: "
+                "run oncelog schema-registry with a properties file"
+            )
+        settings = RegistrySettings({"bootstrap.servers": self.bootstrap_servers})
+        address = self._registry_address or Address("127.0.0.1", 0)
+        self._registry = RegistryThread(settings, address).start()
+        self._registry_address = self._registry.address
+
+    @property
+    def schema_registry_url(self) -> str:
+        """The schema registry's URL, for the clients' setting ``schema.registry.url``; the same after a restart."""
+        if self._registry is None:
+            raise OncelogError("the broker has no schema registry: start it with schema_registry=True")
+        return self._registry.url
+
+    def stop(self) -> None:
+        """Stop the registry, if there is one, and the broker."""
+        registry, self._registry = self._registry, None
+        if registry is not None:
+            registry.stop()
+        super().stop()
+
+    stop.__doc__ = embedded.Broker.stop.__doc__
 
     def _disk(self) -> Callable[[Disk], Disk] | None:
         return self._faults.disk if self._faults is not None and self._faults.has_disk else None

@@ -159,6 +159,18 @@ def oncelog_faults(oncelog_broker: Embedded | ExistingCluster, request: pytest.F
         yield cast("Faults", _Outside(proxy.faults))
 
 
+@pytest.fixture
+def oncelog_schema_registry(oncelog_broker: Embedded | ExistingCluster) -> Iterator[str]:
+    """The URL of a schema registry in front of ``oncelog_broker``, empty at the beginning of each test.
+
+    On an existing cluster it keeps its schemas in a topic of its own, which is deleted after the test.
+    """
+    from oncelog.testing.registries import registry_of
+
+    with registry_of(oncelog_broker) as url:
+        yield url
+
+
 class _Outside:
     """Faults in front of an existing cluster; a test that needs one inside a broker is skipped."""
 

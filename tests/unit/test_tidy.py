@@ -61,6 +61,7 @@ PUBLIC = {
     "spark/session_metrics.py": "called by users; docs/how-to/monitor.md",
     "console/pages/*": "templates read its properties",
     "console/*": "templates read its properties",
+    "embedded.py": "what a program gets that embeds a broker",
     "errors.py": "invalid_metadata is an attribute of aiokafka's errors",
 }
 """Files whose public definitions are used from outside of the package."""

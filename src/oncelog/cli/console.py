@@ -103,11 +103,11 @@ async def _serve(
     loop = asyncio.get_running_loop()
     on_stop_signals(loop, ended.set)
     if with_parent:
-        threading.Thread(target=_await_parent, args=(loop, ended), daemon=True).start()
+        threading.Thread(target=await_parent, args=(loop, ended), daemon=True).start()
     await serve(settings, host, port, announce, ended)
 
 
-def _await_parent(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+def await_parent(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
     """Wait for the end of standard input, a pipe from the broker's process, which closes however that process ends.
 
     It is read past its buffer, whose lock this thread would still hold when Python ends for another reason.

@@ -1,6 +1,7 @@
-"""The console of ``oncelog serve --console``: a separate process, so that using it costs the broker no time.
+"""The console of ``oncelog serve --console``, and the registry of ``--schema-registry``: processes of their own.
 
-It ends with the broker, however that ends: its standard input is a pipe that only the broker holds open.
+Using them costs the broker no time. They end with the broker, however that ends: their standard input is a pipe that
+only the broker holds open.
 """
 
 from __future__ import annotations
@@ -28,18 +29,37 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
 
     need_packages()
     Address.parse(console)
-    _client_properties(listeners, settings)
+    _client_properties("console", listeners, settings)
+
+
+def check_registry(registry: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> None:
+    """Refuse, before the broker starts, a schema registry that could not reach it, or would ask nobody for a login.
+
+    :raises ConfigError: no address of this machine alone, or every listener encrypts or asks for a login.
+    :raises OncelogError: packages are missing.
+    """
+    from oncelog.schema_registry.formats.parsing import need_packages
+
+    need_packages()
+    address = Address.parse(registry)
+    properties = _client_properties("schema-registry", listeners, settings)
+    if not address.is_loopback or properties["security.protocol"] != SecurityProtocol.PLAINTEXT.value:
+        raise ConfigError(
+            "--schema-registry listens on this machine alone, and needs a listener that neither encrypts nor asks for "
+            "a login; otherwise start oncelog schema-registry separately, with a properties file and --login kafka"
+        )
 
 
 @contextmanager
-def console_beside(
-    console: str, listeners: Sequence[Listener], settings: Mapping[str, str], options: Sequence[str]
+def beside(
+    command: str, address: str, listeners: Sequence[Listener], settings: Mapping[str, str], options: Sequence[str]
 ) -> Iterator[None]:
-    """Run a console with these ``options`` too during the block; it prints its own address."""
-    command = [sys.executable, "-m", "oncelog", "console", "--listen", console, "--with-parent"]
-    for name, value in _client_properties(listeners, settings).items():
-        command += ["--set", f"{name}={value}"]
-    process = subprocess.Popen([*command, *options], stdin=subprocess.PIPE)
+    """Run ``oncelog console`` or ``oncelog schema-registry`` with these ``options`` too during the block; it prints its
+    own address."""
+    words = [sys.executable, "-m", "oncelog", command, "--listen", address, "--with-parent"]
+    for name, value in _client_properties(command, listeners, settings).items():
+        words += ["--set", f"{name}={value}"]
+    process = subprocess.Popen([*words, *options], stdin=subprocess.PIPE)
     try:
         yield
     finally:
@@ -52,7 +72,7 @@ def console_beside(
             process.wait()
 
 
-def _client_properties(listeners: Sequence[Listener], settings: Mapping[str, str]) -> dict[str, str]:
+def _client_properties(command: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> dict[str, str]:
     """How a client on this machine connects to the broker: through a plain listener if there is one, else with a
     login."""
     for wanted in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT):
@@ -65,8 +85,8 @@ def _client_properties(listeners: Sequence[Listener], settings: Mapping[str, str
                 found["sasl.mechanism"] = _mechanism(listener, settings)
             return found
     raise ConfigError(
-        "--console needs a listener that does not encrypt; start oncelog console separately, with a properties file "
-        "that names the certificates to trust"
+        f"--{command} needs a listener that does not encrypt; start oncelog {command} separately, with a properties "
+        "file that names the certificates to trust"
     )
 
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "transactions": "Transactions: which are open, what holds readers back, and how to end it.",
     "dump-log": "Show the contents of log files.",
     "console": "The cluster in a browser: records with their fates, transactions, groups, pipelines.",
+    "schema-registry": "A schema registry with Confluent's REST API, on any cluster.",
     "pipeline": "Run a data pipeline on Spark.",
     "proxy": "A proxy that injects faults in front of any broker, for tests.",
     "lab": "Run, explain and draw flows that show exactly-once on the wire.",

@@ -6,12 +6,12 @@ import contextlib
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.console_beside import check_console, console_beside
+from oncelog.cli.console_beside import beside, check_console, check_registry
 from oncelog.cli.parameters import PathParameter
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
@@ -56,6 +56,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Allow the console to change things; without it, the console only reads.",
 )
+@click.option(
+    "--schema-registry",
+    metavar="HOST:PORT",
+    help="Also run a schema registry at this address of this machine, in a process of its own.",
+)
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics (Prometheus, OpenMetrics) and health over HTTP.")
 @click.option(
     "--faults",
@@ -75,6 +80,7 @@ def command(
     faults: str | None,
     console: str | None,
     console_allow_changes: bool,
+    schema_registry: str | None,
     metrics: str | None,
     as_json: bool,
     log_level: str,
@@ -89,7 +95,7 @@ def command(
     Examples:
       oncelog serve --data ./data
       oncelog serve --listen 127.0.0.1:0 --data ./data --set num.partitions=6
-      oncelog serve --data ./data --console 127.0.0.1:8080
+      oncelog serve --data ./data --console 127.0.0.1:8080 --schema-registry 127.0.0.1:8081
     """
     in_json = log_format == "json"
     log_to_stderr(log_level, as_json=in_json)
@@ -117,28 +123,28 @@ def command(
             line += f", faults at http://{faulty.address}/faults" if faulty is not None else ""
         click.echo(json_line(logging.INFO, line) if in_json and not as_json else line)
         sys.stdout.flush()
+        options = [*["--json"] * as_json, "--log-format", log_format]
         if console is not None:
-            options = [*["--allow-changes"] * console_allow_changes, *["--json"] * as_json, "--log-format", log_format]
-            consoles.enter_context(console_beside(console, listeners, settings, options))
+            more = [*["--allow-changes"] * console_allow_changes, *options]
+            others.enter_context(beside("console", console, listeners, settings, more))
+        if schema_registry is not None:
+            others.enter_context(beside("schema-registry", schema_registry, listeners, settings, options))
 
     listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
     data = data_folder(data, settings)
     served = Address.parse(metrics) if metrics is not None else None
-    if console is not None:
-        check_console(console, listeners, settings)
-    elif console_allow_changes:
-        raise ConfigError("--console-allow-changes needs --console HOST:PORT: it says what that console may do")
+    _check_beside(console, console_allow_changes, schema_registry, listeners, settings)
 
     def reread() -> dict[str, str]:
         return given_properties(config, assignments)
 
     faulty = None
-    with contextlib.ExitStack() as consoles:
+    with contextlib.ExitStack() as others:
         if faults is not None:
             from oncelog.faults.served import ServedFaults
 
             faulty = ServedFaults(Address.parse(faults), data)
-            consoles.callback(faulty.stop)
+            others.callback(faulty.stop)
         serve(
             listeners,
             data,
@@ -150,6 +156,22 @@ def command(
             reread,
             faulty,
         )
+
+
+def _check_beside(
+    console: str | None,
+    console_allow_changes: bool,
+    schema_registry: str | None,
+    listeners: Sequence[Listener],
+    settings: Mapping[str, str],
+) -> None:
+    """:raises ConfigError: what is to run beside the broker could not."""
+    if console is not None:
+        check_console(console, listeners, settings)
+    elif console_allow_changes:
+        raise ConfigError("--console-allow-changes needs --console HOST:PORT: it says what that console may do")
+    if schema_registry is not None:
+        check_registry(schema_registry, listeners, settings)
 
 
 def _from_file(text: str) -> str:

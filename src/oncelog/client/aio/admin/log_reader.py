@@ -111,16 +111,26 @@ class Stored(NamedTuple):
 
 
 async def fetch_stored(
-    admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, max_bytes: int = MAX_BYTES
+    admin: Admin,
+    name: TopicPartition,
+    offset: int,
+    isolation: IsolationLevel,
+    max_bytes: int = MAX_BYTES,
+    *,
+    wait_ms: int = 0,
+    channel: int = 0,
 ) -> Stored:
     """Batches of one partition as stored and compressed, starting with the one that holds ``offset``.
 
+    :param wait_ms: how long the broker may wait for records, if there are none.
+    :param channel: which of the connections to the leader to use: while the broker waits, no other request is answered
+        there.
     :raises KafkaError: the partition does not exist, or the offset is out of its range.
     """
     cluster = admin.cluster
     wanted = FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
-        max_wait_ms=0,
+        max_wait_ms=wait_ms,
         min_bytes=1,
         max_bytes=max_bytes,
         isolation_level=isolation,
@@ -129,7 +139,7 @@ async def fetch_stored(
     )
 
     async def ask(node: int) -> Stored:
-        answer = await cluster.ask(node, FETCH, request)
+        answer = await cluster.ask(node, FETCH, request, channel=channel)
         check(answer.error_code, f"{name} cannot be read")
         if not answer.responses:  # how a quota is signalled; the broker delays the next request
             raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back reading {name}")

@@ -18,7 +18,7 @@ from oncelog.types import IsolationLevel, TopicPartition
 
 
 class Throttled:
-    async def ask(self, *_: Any) -> FetchResponse:
+    async def ask(self, *_: Any, channel: int) -> FetchResponse:
         return FetchResponse(throttle_time_ms=100)
 
     async def at_leader(self, what: str, name: TopicPartition, ask: Callable[[int], Awaitable[Stored]]) -> Stored:

@@ -1,0 +1,124 @@
+"""Who may use the registry: everyone on this machine, or users of the cluster with their rights on the topic.
+
+Called by the routes. With a login, name and password are the cluster's: they are tried there, and the cluster says
+what the user may do with the topic (READ: look, WRITE: change). Both are remembered for a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import ipaddress
+import time
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.connection.cluster_access import check
+from oncelog.client.core.connection.wire import Api
+from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.schema_registry import errors
+from oncelog.schema_registry.errors import Refused
+from oncelog.schema_registry.settings import Login, RegistrySettings
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+REMEMBERED_SECONDS = 60.0
+MAX_REMEMBERED = 1000
+_METADATA = Api(ApiKey.METADATA, 8, 12)
+_NO_ANSWER = -(2**31)
+
+
+class Right(Enum):
+    """What a request needs; the values are Kafka's operations."""
+
+    READ = 3
+    WRITE = 4
+
+
+class Access:
+    """Decides on each request."""
+
+    def __init__(self, settings: RegistrySettings) -> None:
+        self._settings = settings
+        self._known: dict[bytes, tuple[float, int]] = {}
+        """For a user's credentials, hashed: until when, and the operations as bits."""
+        self._asking = asyncio.Lock()
+
+    async def enter(self, request: Request) -> int | None:
+        """The operations of the user; None if everyone may do everything.
+
+        :raises Refused: no or wrong credentials, or a browser was led here under another site's name.
+        """
+        if self._settings.login is Login.NONE:
+            _check_host(request.headers.get("host", ""))
+            return None
+        user, password = _credentials(request.headers.get("authorization", ""))
+        key = hashlib.sha256(f"{len(user)}:{user}{password}".encode()).digest()
+        async with self._asking:
+            known = self._known.get(key)
+            if known is None or known[0] < time.monotonic():
+                operations = await self._operations(user, password)
+                if len(self._known) >= MAX_REMEMBERED:
+                    self._known.clear()
+                self._known[key] = known = (time.monotonic() + REMEMBERED_SECONDS, operations)
+        return known[1]
+
+    async def check(self, operations: int | None, right: Right) -> None:
+        """:raises Refused: the user lacks the right."""
+        if operations is not None and not operations & (1 << right.value):
+            name = right.name
+            raise Refused(403, 40301, f"User is denied operation {name} on the topic {self._settings.topic}")
+
+    async def _operations(self, user: str, password: str) -> int:
+        wanted = MetadataRequest(
+            topics=[MetadataRequestTopic(name=self._settings.topic)],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=True,
+        )
+        try:
+            async with Admin(config=self._settings.user_config(user, password)) as admin:
+                answer = await admin.cluster.ask_any(_METADATA, wanted)
+        except (KafkaConnectionError, KafkaTimeoutError) as error:
+            raise errors.store_failed(str(error)) from error
+        except KafkaError as error:
+            if error.error is Error.SASL_AUTHENTICATION_FAILED:
+                raise Refused(401, 40101, "the cluster does not know this user with this password") from None
+            raise
+        (topic,) = answer.topics
+        if topic.error_code == Error.TOPIC_AUTHORIZATION_FAILED:
+            return 0
+        if topic.error_code != Error.UNKNOWN_TOPIC_OR_PARTITION:
+            check(topic.error_code, f"the rights on {self._settings.topic}")
+        found = int(topic.topic_authorized_operations)
+        return found if found != _NO_ANSWER else 0
+
+
+def _credentials(header: str) -> tuple[str, str]:
+    kind, _, coded = header.partition(" ")
+    try:
+        user, colon, password = base64.b64decode(coded, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        colon = ""
+    if kind.lower() != "basic" or not colon or not user:
+        raise Refused(401, 40101, "this registry asks for a user of the cluster, by basic authentication")
+    return user, password
+
+
+def _check_host(host: str) -> None:
+    """A page of another site may give its own name this machine's address, and then read what is here."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    if not name or name.lower() in ("localhost", "host.docker.internal"):
+        return
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        raise Refused(
+            421, 42100, f"without a login, this registry answers under an address or localhost, not {name!r}"
+        ) from None

@@ -1,0 +1,132 @@
+"""What the registry answers to questions, from the state alone. Pure. Called by the routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oncelog.schema_registry import errors
+from oncelog.schema_registry.compatibility import Checks, find_version, problems
+from oncelog.schema_registry.errors import InvalidSchema, Refused
+from oncelog.schema_registry.formats.parsing import MODULES
+from oncelog.schema_registry.requests import LATEST, Submitted
+from oncelog.schema_registry.rules import check_subject
+from oncelog.schema_registry.state import Content, State, Version
+
+
+def subjects(state: State, prefix: str, *, deleted: bool, deleted_only: bool) -> list[str]:
+    """The subjects that begin with ``prefix``, sorted."""
+    found = []
+    for name in sorted(state.subjects):
+        if name.startswith(prefix):
+            live = bool(state.versions(name))
+            if (not live) if deleted_only else (live or deleted):
+                found.append(name)
+    return found
+
+
+def versions(state: State, subject: str, *, deleted: bool, deleted_only: bool) -> list[int]:
+    """The numbers of a subject's versions."""
+    every = state.versions(subject, deleted=deleted or deleted_only)
+    if not every:
+        raise errors.subject_not_found(subject)
+    return [one.version for one in every if one.deleted or not deleted_only]
+
+
+def version(state: State, subject: str, number: int, *, deleted: bool) -> Version:
+    """One version, the last one for LATEST."""
+    every = state.versions(subject, deleted=deleted)
+    if not every:
+        raise errors.subject_not_found(subject)
+    if number == LATEST:
+        return every[-1]
+    for one in every:
+        if one.version == number:
+            return one
+    raise errors.version_not_found(number)
+
+
+def shown(state: State, checks: Checks, found: Version, form: str) -> dict[str, Any]:
+    """A version as answers show it."""
+    content = found.content._replace(schema=text(state, checks, found.content, form))
+    return {"subject": found.subject, "version": found.version, "id": found.id, **content.shown()}
+
+
+def text(state: State, checks: Checks, content: Content, form: str) -> str:
+    """A schema's text, as it is stored or in another form."""
+    if not form:
+        return content.schema
+    try:
+        return checks.parsed(state, content).formatted(form)
+    except InvalidSchema as error:
+        raise errors.invalid_schema(str(error)) from error
+
+
+def by_id(state: State, schema_id: int) -> Content:
+    """What an id stands for; soft-deleted versions count, for their data may still be there."""
+    content = state.contents.get(schema_id)
+    if content is None:
+        raise errors.schema_not_found(schema_id)
+    return content
+
+
+def places(state: State, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:
+    """The subjects and versions that have an id."""
+    if schema_id not in state.contents:
+        raise errors.schema_not_found()
+    every = list(state.places.get(schema_id, {}))
+    return [(name, number) for name, number in every if deleted or not state.subjects[name][number].deleted]
+
+
+def lookup(state: State, checks: Checks, subject: str, submitted: Submitted, *, deleted: bool) -> Version:
+    """The version of a subject that has this schema."""
+    check_subject(subject)
+    every = state.versions(subject, deleted=deleted)
+    if not every:
+        raise errors.subject_not_found(subject)
+    content, _ = checks.content(state, subject, submitted)
+    found = find_version(checks, state, content, every)
+    if found is None:
+        raise errors.schema_not_found()
+    return found
+
+
+def check(
+    state: State, checks: Checks, subject: str, submitted: Submitted, number: int | None, *, verbose: bool
+) -> dict[str, Any]:
+    """Whether a schema may follow one version, or all that a registration compares it with (``number`` is None)."""
+    check_subject(subject)
+    live = state.versions(subject)
+    if number is not None and not (number == LATEST and not live):
+        live = [version(state, subject, number, deleted=False)]
+    try:
+        content, parsed = checks.content(state, subject, submitted)
+        why = problems(state, checks, subject, parsed, content, live)
+    except Refused as error:
+        if not verbose or error.code != 42201:
+            raise
+        why = [str(error)]
+    return {"is_compatible": not why, "messages": why} if verbose else {"is_compatible": not why}
+
+
+def config(state: State, subject: str | None, *, default: bool) -> dict[str, Any]:
+    """A subject's configuration, or what holds for all."""
+    own = state.configs.get(subject)
+    if own is None and subject is not None and not default:
+        raise errors.no_level_of_its_own(subject)
+    found = {**state.configs.get(None, {}), **(own or {}), "compatibilityLevel": state.level(subject)}
+    if own is not None and subject is not None and not default:
+        found = dict(own)
+    found.pop("subject", None)
+    return found
+
+
+def mode(state: State, subject: str | None, *, default: bool) -> dict[str, Any]:
+    """A subject's mode, or what holds for all."""
+    if subject is not None and subject not in state.modes and not default:
+        raise errors.no_mode_of_its_own(subject)
+    return {"mode": state.mode(subject) if default or subject is None else state.modes[subject]}
+
+
+def types() -> list[str]:
+    """The types of schemas, as Confluent's registry lists them."""
+    return sorted(MODULES, key=lambda name: ("JSON", "PROTOBUF", "AVRO").index(name))

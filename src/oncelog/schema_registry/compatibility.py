@@ -1,0 +1,188 @@
+"""Which versions a schema is compared with, and how schemas are found that are equal once they are parsed. Pure.
+
+Called by the rules and the answers. A subject with a setting that this registry does not know takes no new version:
+it cannot know what the setting would refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from oncelog.schema_registry import errors
+from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry.formats.parsed import Dependency
+from oncelog.schema_registry.requests import LATEST, Submitted
+from oncelog.schema_registry.state import Content, Reference, State, Version
+
+if TYPE_CHECKING:
+    from oncelog.schema_registry.formats.parsed import Parsed
+
+MAX_DEPENDENCIES = 1000
+MAX_COMPARED = 500
+UNKNOWN_SETTINGS = (
+    "alias",
+    "compatibilityGroup",
+    "compatibilityPolicy",
+    "defaultMetadata",
+    "defaultRuleSet",
+    "overrideMetadata",
+    "overrideRuleSet",
+)
+"""Settings of Confluent's registry that change what may be registered, and how."""
+_ALLOWED = {"compatibilityPolicy": "STRICT"}
+
+
+class Parses(Protocol):
+    """Makes a schema of a text."""
+
+    def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
+        """:raises InvalidSchema: it is none."""
+
+
+class Checks:
+    """What the rules need to look into schemas."""
+
+    def __init__(self, parser: Parses) -> None:
+        self._parser = parser
+        self._compared: dict[tuple[Parsed, Parsed], list[str]] = {}
+
+    def content(self, state: State, subject: str, submitted: Submitted) -> tuple[Content, Parsed]:
+        """What was sent, as it is stored.
+
+        :raises Refused: it is no schema, or refers to something that is not there.
+        """
+        references = tuple(_located(state, reference) for reference in submitted.references)
+        try:
+            parsed = self._parse(state, submitted.schema_type, submitted.schema, references)
+        except InvalidSchema as error:
+            raise errors.invalid_schema(str(error)) from error
+        normalize = submitted.normalize or state.setting(subject, "normalize") is True
+        text = parsed.normalized() if normalize else parsed.text
+        return Content(submitted.schema_type, text, references, submitted.extra), parsed
+
+    def parsed(self, state: State, content: Content) -> Parsed:
+        """:raises InvalidSchema: what is stored is no schema for this registry."""
+        return self._parse(state, content.schema_type, content.schema, content.references)
+
+    def problems_reading(self, reader: Parsed, writer: Parsed) -> list[str]:
+        """What the format says; remembered, because a comparison may take seconds."""
+        known = self._compared.get((reader, writer))
+        if known is None:
+            known = reader.problems_reading(writer)
+            if len(self._compared) >= MAX_COMPARED:
+                self._compared.clear()
+            self._compared[reader, writer] = known
+        return known
+
+    def _parse(self, state: State, schema_type: str, text: str, references: Sequence[Reference]) -> Parsed:
+        return self._parser.parse(schema_type, text, dependencies(state, references))
+
+
+def _located(state: State, reference: Reference) -> Reference:
+    """With its version's number in place of ``latest``."""
+    versions = state.subjects.get(reference.subject, {})
+    if reference.version == LATEST:
+        live = state.versions(reference.subject)
+        if live:
+            return reference._replace(version=live[-1].version)
+    elif reference.version in versions:
+        return reference
+    raise errors.invalid_schema(
+        f'No schema reference found for subject "{reference.subject}" and version {reference.version}'
+    )
+
+
+def dependencies(state: State, references: Sequence[Reference]) -> tuple[Dependency, ...]:
+    """The schemas that are referred to, also by each other, each after its own.
+
+    :raises InvalidSchema: one is missing, there are too many, or they refer to each other in a circle.
+    """
+    found: dict[str, Dependency] = {}
+    under_way: set[tuple[str, int]] = set()
+    waiting: list[tuple[Reference, bool]] = [(one, False) for one in reversed(references)]
+    while waiting:
+        reference, its_own_are_there = waiting.pop()
+        place = (reference.subject, reference.version)
+        version = state.subjects.get(reference.subject, {}).get(reference.version)
+        if version is None:
+            raise InvalidSchema(f'it refers to version {place[1]} of the subject "{place[0]}", which is not there')
+        if its_own_are_there:
+            under_way.discard(place)
+            found[reference.name] = Dependency(reference.name, version.content.schema)
+            continue
+        if place in under_way:
+            raise InvalidSchema(f'its references form a circle through version {place[1]} of "{place[0]}"')
+        if reference.name in found:
+            continue
+        if len(found) + len(under_way) >= MAX_DEPENDENCIES:
+            raise InvalidSchema(f"it refers to more than {MAX_DEPENDENCIES} schemas")
+        under_way.add(place)
+        waiting.append((reference, True))
+        waiting += [(one, False) for one in reversed(version.content.references)]
+    return tuple(found.values())
+
+
+def find_version(checks: Checks, state: State, content: Content, versions: Sequence[Version]) -> Version | None:
+    """The last of ``versions`` with this content; texts that another registry wrote differently are parsed."""
+    for version in reversed(versions):
+        if version.content == content:
+            return version
+    for version in reversed(versions):
+        other = version.content
+        if other.schema_type == content.schema_type and other[2:] == content[2:]:
+            try:
+                if checks.parsed(state, other).text == content.schema:
+                    return version
+            except InvalidSchema:  # it is not equal to one that is valid
+                continue
+    return None
+
+
+def problems(
+    state: State, checks: Checks, subject: str, parsed: Parsed, content: Content, live: Sequence[Version]
+) -> list[str]:
+    """Why the schema may not follow these versions of the subject; empty if it may."""
+    _check_settings(state, subject)
+    level = state.level(subject)
+    if level == "NONE" or not live:
+        return []
+    direction, _, transitive = level.partition("_")
+    found: list[str] = []
+    for version in reversed(live if transitive else live[-1:]):
+        found = _compared(state, checks, direction, parsed, content, version)
+        if found:
+            return [
+                *found,
+                f"{{oldSchemaVersion: {version.version}}}",
+                f"{{oldSchema: '{version.content.schema}'}}",
+                f"{{compatibility: '{level}'}}",
+            ]
+    return found
+
+
+def _check_settings(state: State, subject: str) -> None:
+    for name in UNKNOWN_SETTINGS:
+        value = state.setting(subject, name)
+        if value is not None and value != _ALLOWED.get(name):
+            raise errors.not_permitted(
+                f"the configuration of subject {subject} has {name}, which this registry does not know"
+            )
+
+
+def _compared(
+    state: State, checks: Checks, direction: str, parsed: Parsed, content: Content, earlier: Version
+) -> list[str]:
+    if earlier.content.schema_type != content.schema_type:
+        return [
+            "{errorType:'SCHEMA_TYPE_CHANGED', description:'Incompatible because of different schema type: "
+            f"{content.schema_type} after {earlier.content.schema_type}'}}"
+        ]
+    try:
+        before = checks.parsed(state, earlier.content)
+    except InvalidSchema as error:
+        return [f"{{errorType:'EARLIER_SCHEMA_INVALID', description:'version {earlier.version}: {error}'}}"]
+    found = checks.problems_reading(parsed, before) if direction in ("BACKWARD", "FULL") else []
+    if direction in ("FORWARD", "FULL"):
+        found = found + checks.problems_reading(before, parsed)
+    return found

@@ -1,0 +1,76 @@
+"""Parses schemas, and remembers what it has parsed. Called by the rules, in one of several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from oncelog.errors import OncelogError
+from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry.state import AVRO, JSON, PROTOBUF
+
+if TYPE_CHECKING:
+    from oncelog.schema_registry.formats.parsed import Dependency, Format, Parsed
+
+MODULES = {AVRO: "avro", JSON: "json_schema", PROTOBUF: "protobuf"}
+NEEDED = ("avro", "jsonschema", "grpc_tools", "google.protobuf")
+MAX_REMEMBERED_CHARACTERS = 32 * 1024 * 1024
+"""Texts of parsed schemas that are kept; what they are parsed into takes a few times as much."""
+
+
+def need_packages() -> None:
+    """:raises OncelogError: the extra is not installed."""
+    missing = [name for name in ("starlette", "uvicorn", *NEEDED) if not _is_there(name)]
+    if missing:
+        raise OncelogError(
+            f"the schema registry needs {', '.join(missing)}: install it with pip install 'oncelog[schemas]'"
+        )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the package that contains it
+        return False
+
+
+class Parser:
+    """Parses texts; those used last are remembered."""
+
+    def __init__(self) -> None:
+        self._parsed: OrderedDict[tuple[str, str, tuple[Dependency, ...]], Parsed] = OrderedDict()
+        self._characters = 0
+        self._lock = threading.Lock()
+
+    def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
+        """:raises InvalidSchema: there is no such type, or the text is no schema of it."""
+        key = (schema_type, text, tuple(dependencies))
+        with self._lock:
+            known = self._parsed.get(key)
+            if known is not None:
+                self._parsed.move_to_end(key)
+                return known
+        module = MODULES.get(schema_type)
+        if module is None:
+            raise InvalidSchema(f"there is no schema type {schema_type!r}; the types are {', '.join(MODULES)}")
+        format_: Format = import_module(f"oncelog.schema_registry.formats.{module}")
+        parsed = format_.parse(text, dependencies)
+        return self._remember(key, parsed)
+
+    def _remember(self, key: tuple[str, str, tuple[Dependency, ...]], parsed: Parsed) -> Parsed:
+        """The schema as it is remembered: of two threads that parsed the same text, the first one's."""
+        with self._lock:
+            if key not in self._parsed:
+                self._characters += len(key[1])
+            found = self._parsed.setdefault(key, parsed)
+            while self._characters > MAX_REMEMBERED_CHARACTERS:
+                (_, forgotten, _), _ = self._parsed.popitem(last=False)
+                self._characters -= len(forgotten)
+        return found
+
+
+__all__ = ["MODULES", "Parser", "need_packages"]

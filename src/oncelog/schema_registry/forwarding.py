@@ -1,0 +1,87 @@
+"""Sends a change to the registry that writes, and asks whether there is one at an address. Called by the routes."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import ssl
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from oncelog.schema_registry import errors
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+FORWARDED = "x-forward"
+"""The header of a request that a registry sends on, as Confluent's: it is not sent on again."""
+CONNECT_SECONDS = 3.0
+ANSWER_SECONDS = 40.0
+_KEPT = ("content-type", "accept", "authorization")
+_MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+
+class Answer(NamedTuple):
+    """What the other registry answered."""
+
+    status: int
+    body: bytes
+
+
+class Forwarder:
+    """The way to other registries; ``certificate`` is a PEM file that their certificates are checked with."""
+
+    def __init__(self, certificate: str | None = None) -> None:
+        self._trusted = ssl.create_default_context(cafile=certificate) if certificate is not None else None
+
+    async def forward(self, url: str, request: Request, body: bytes) -> Answer | None:
+        """What the registry at ``url`` answers; None if it cannot be reached.
+
+        :raises Refused: it does not answer, and may have done what was asked.
+        """
+        headers = {name: request.headers[name] for name in _KEPT if name in request.headers}
+        target = request.scope["raw_path"].decode("latin-1").partition("?")[0]
+        query = request.scope["query_string"].decode("latin-1")
+        target = f"{target}?{query}" if query else target
+        return await asyncio.to_thread(self._send, url, request.method, target, body, headers)
+
+    async def answers(self, url: str) -> bool:
+        """Whether a registry answers there."""
+        try:
+            answer = await asyncio.to_thread(self._send, url, "GET", "/contexts", b"", {}, CONNECT_SECONDS)
+        except errors.Refused:
+            return False
+        return answer is not None
+
+    def _send(
+        self,
+        url: str,
+        method: str,
+        target: str,
+        body: bytes,
+        headers: dict[str, str],
+        seconds: float = ANSWER_SECONDS,
+    ) -> Answer | None:
+        connection = self._connection(url)
+        try:
+            try:
+                connection.connect()
+            except (OSError, ValueError):
+                return None
+            if connection.sock is not None:
+                connection.sock.settimeout(seconds)
+            try:
+                connection.request(method, target, body or None, {**headers, FORWARDED: "true"})
+                response = connection.getresponse()
+                return Answer(response.status, response.read(_MAX_ANSWER_BYTES))
+            except (OSError, http.client.HTTPException) as error:
+                raise errors.forwarding_failed(f"{url}: {error or type(error).__name__}") from error
+        finally:
+            connection.close()
+
+    def _connection(self, url: str) -> http.client.HTTPConnection:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(host, port, timeout=CONNECT_SECONDS, context=self._trusted)
+        return http.client.HTTPConnection(host, port, timeout=CONNECT_SECONDS)

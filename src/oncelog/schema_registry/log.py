@@ -1,0 +1,143 @@
+"""The topic ``_schemas``: read up to the last stable offset, written in transactions. Called by the service.
+
+Every decision is one batch in one transaction. The transactional id is the same for all registries of a topic, so that
+who initializes it fences who wrote before, and ends what that one left open: what is read after it is all there is.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from oncelog.client.aio.admin.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.aio.admin.log_reader import fetch_stored
+from oncelog.client.aio.offset_lookups import LATEST
+from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
+from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
+from oncelog.client.core.errors import TopicAlreadyExistsError
+from oncelog.errors import OncelogError
+from oncelog.records.batch import BatchBuilder, decode_records, iter_headers
+from oncelog.schema_registry.records import DamagedRecord, Key, Value, Write, decode_key, decode_value, encode_key
+from oncelog.schema_registry.records import encode_value as encoded
+from oncelog.types import IsolationLevel, TopicPartition
+
+log = logging.getLogger(__name__)
+
+TRANSACTION_TIMEOUT_MS = 15_000
+"""How long a registry that died in the middle of a write holds back readers, unless another one takes over first."""
+DELIVERY_MS = 10_000
+WAIT_MS = 500
+_READING_CHANNEL = 2
+"""A connection of its own: the broker answers nothing else there while it waits for records."""
+
+
+class TopicRefused(OncelogError):
+    """The topic is not as a registry needs it."""
+
+
+class Entry(NamedTuple):
+    """A record of the topic. ``aborted``: its transaction was; a reader that does not ask for that has seen it."""
+
+    key: Key
+    value: Value | None
+    aborted: bool
+
+
+class Read(NamedTuple):
+    """What a read found, and where the next one begins."""
+
+    entries: list[Entry]
+    position: int
+
+
+class SchemasLog:
+    """The topic's one partition."""
+
+    def __init__(self, admin: Admin, topic: str, transactional_id: str) -> None:
+        self._admin = admin
+        self.partition = TopicPartition(topic, 0)
+        self._transactions = BatchTransactions(
+            admin.cluster,
+            transactional_id,
+            TRANSACTION_TIMEOUT_MS,
+            delivery_ms=DELIVERY_MS,
+            delivery_setting="a registry's patience",
+        )
+
+    async def create(self) -> None:
+        """Create the topic if it is not there.
+
+        :raises TopicRefused: it is there with several partitions, or without compaction, which would lose schemas.
+        """
+        topic = self.partition.topic
+        if topic not in await self._admin.list_topics(internal=True):
+            with suppress(TopicAlreadyExistsError):  # another registry was faster
+                await self._admin.create_topics([NewTopic(topic, 1, -1, {}, {"cleanup.policy": "compact"})])
+                return
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+        settings = (await self._admin.describe_configs([resource], names=["cleanup.policy"]))[resource]
+        if settings["cleanup.policy"].value != "compact" or len(await self._admin.partitions(topic)) != 1:
+            raise TopicRefused(
+                f"the topic {topic!r} must have one partition and cleanup.policy=compact: otherwise schemas would be "
+                "lost or out of order; correct it, or name another one"
+            )
+
+    async def end(self) -> int:
+        """The last stable offset."""
+        return (await self._admin.list_offsets({self.partition: LATEST}))[self.partition].offset
+
+    async def read(self, position: int, *, wait_ms: int = 0) -> Read:
+        """The next records whose transactions are over, none if there are none within ``wait_ms``."""
+        stored = await fetch_stored(
+            self._admin,
+            self.partition,
+            position,
+            IsolationLevel.READ_COMMITTED,
+            wait_ms=wait_ms,
+            channel=_READING_CHANNEL,
+        )
+        transactions = AbortedFilter(stored.aborted)
+        view = memoryview(stored.records)
+        entries: list[Entry] = []
+        begin = position
+        for at, header in iter_headers(view):
+            kept = transactions.keeps(header, control_type_of(view, at) if header.is_control else None)
+            if header.next_offset <= position:
+                continue
+            position = header.next_offset
+            if not header.is_control:
+                data = view[at : at + header.size_bytes]
+                records = [one for one in decode_records(data) if one.offset >= begin]
+                entries += [one for record in records for one in _entries(record.key, record.value, aborted=not kept)]
+        return Read(entries, max(position, begin))
+
+    async def fence(self) -> None:
+        """End what another registry does there, and become the one that may write."""
+        await self._transactions.init()
+
+    async def write(self, writes: Sequence[Write]) -> int:
+        """Write records in one transaction; returns an offset that is past them.
+
+        :raises KafkaError: perhaps they are stored, perhaps not: :meth:`fence` and read.
+        """
+        builder = BatchBuilder()
+        now_ms = time.time_ns() // 1_000_000
+        for key, value in writes:
+            builder.append(now_ms, encode_key(key), encoded(value))
+        batch = ReadyBatch(builder.count, builder.build())
+        base = (await self._transactions.append({self.partition: batch}))[self.partition]
+        await self._transactions.end(commit=True)
+        return base + batch.records if base >= 0 else await self.end()
+
+
+def _entries(key: bytes | None, value: bytes | None, *, aborted: bool) -> list[Entry]:
+    """The record, or nothing if it is damaged: it is skipped and told, as Confluent's registry does."""
+    try:
+        named = decode_key(key)
+        return [] if named is None else [Entry(named, decode_value(value), aborted)]
+    except DamagedRecord as error:
+        log.error("skipped: %s", error)
+        return []

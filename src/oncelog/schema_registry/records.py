@@ -1,0 +1,98 @@
+"""Keys and values of the topic ``_schemas``, as Confluent's registry writes them. Pure.
+
+Called by the log and the rules.
+
+Keys are JSON with a ``keytype``. The order of their fields matters: compaction compares bytes. A record of a kind that
+is not known here is left alone, as it is there. A NOOP's value, which nobody else reads, tells the other
+registries of ours who writes, and keeps the highest id that was ever given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from oncelog.errors import OncelogError
+
+SCHEMA = "SCHEMA"
+CONFIG = "CONFIG"
+MODE = "MODE"
+DELETE_SUBJECT = "DELETE_SUBJECT"
+CLEAR_SUBJECT = "CLEAR_SUBJECT"
+NOOP = "NOOP"
+
+KNOWN = (SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, NOOP)
+
+
+class DamagedRecord(OncelogError):
+    """A record of ``_schemas`` that is no JSON, or lacks what its kind has."""
+
+
+class Key(NamedTuple):
+    """The key of a record; ``subject`` is None for what holds everywhere, ``version`` for all kinds but SCHEMA."""
+
+    kind: str
+    subject: str | None = None
+    version: int | None = None
+
+
+Value = dict[str, Any]
+Write = tuple[Key, Value | None]
+"""A record to write; None deletes the key's value."""
+
+
+def encode_key(key: Key) -> bytes:
+    """The key's bytes, which compaction compares."""
+    if key.kind == SCHEMA:
+        return compact({"keytype": SCHEMA, "subject": key.subject, "version": key.version, "magic": 1})
+    if key.subject is None:
+        return compact({"keytype": key.kind, "magic": 0})
+    return compact({"keytype": key.kind, "subject": key.subject, "magic": 0})
+
+
+def encode_value(value: Mapping[str, Any] | None) -> bytes | None:
+    return None if value is None else compact(value)
+
+
+def decode_key(data: bytes | None) -> Key | None:
+    """The key of a record, or None for a kind that is not known.
+
+    :raises DamagedRecord: it is no key of a registry.
+    """
+    found = _object(data, "key")
+    kind = found.get("keytype")
+    if kind not in KNOWN:
+        return None
+    subject, version = found.get("subject"), found.get("version")
+    if kind == SCHEMA and not (isinstance(subject, str) and isinstance(version, int)):
+        raise DamagedRecord(f"a record of _schemas has the key {data!r}, which names no subject and version")
+    return Key(kind, subject if isinstance(subject, str) else None, version if isinstance(version, int) else None)
+
+
+def decode_value(data: bytes | None) -> Value | None:
+    """:raises DamagedRecord: it is no JSON object."""
+    return None if data is None else _object(data, "value")
+
+
+def _object(data: bytes | None, what: str) -> Value:
+    try:
+        found = json.loads(data or b"")
+    except (ValueError, RecursionError) as error:
+        raise DamagedRecord(f"a record of _schemas has a {what} that is no JSON: {(data or b'')[:100]!r}") from error
+    if not isinstance(found, dict):
+        raise DamagedRecord(f"a record of _schemas has a {what} that is no JSON object: {(data or b'')[:100]!r}")
+    return found
+
+
+def compact(value: object) -> bytes:
+    """JSON without spaces. A lone surrogate, which JSON allows and UTF-8 does not, stays escaped."""
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def announcement(url: str, highest_id: int) -> Write:
+    """The record that tells who writes, and the highest id given so far."""
+    return Key(NOOP), {"oncelog": {"url": url, "highestId": highest_id}}

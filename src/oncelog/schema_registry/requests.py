@@ -1,0 +1,114 @@
+"""The bodies of requests, checked. Pure. Called by the routes and the rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from oncelog.schema_registry import errors
+from oncelog.schema_registry.errors import Refused
+from oncelog.schema_registry.records import compact
+from oncelog.schema_registry.state import AVRO, Reference
+
+LATEST = -1
+MAX_VERSION = 2**31 - 1
+MAX_REFERENCES = 1000
+
+
+class Submitted(NamedTuple):
+    """A schema as it was sent; ``version`` of a reference may be ``LATEST``."""
+
+    schema: str
+    schema_type: str = AVRO
+    references: tuple[Reference, ...] = ()
+    extra: str = ""
+    version: int | None = None
+    id: int | None = None
+    normalize: bool = False
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """:raises Refused: the body is no JSON object."""
+    try:
+        found = json.loads(body)
+    except RecursionError:
+        raise errors.invalid_schema("the body is nested too deeply") from None
+    except ValueError as error:
+        raise Refused(400, 400, f"the body is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise Refused(422, 422, "the body is no JSON object")
+    return found
+
+
+def submitted(body: bytes, *, normalize: bool) -> Submitted:
+    """The schema in the body of a request.
+
+    :raises Refused: it has none, or something else is not as it must be.
+    """
+    found = json_object(body)
+    schema, kind = found.get("schema"), found.get("schemaType") or AVRO
+    if not isinstance(schema, str) or not schema.strip():
+        raise errors.invalid_schema("Empty schema")
+    if not isinstance(kind, str):
+        raise errors.invalid_schema(f"schemaType is no text: {kind!r}")
+    rules = found.get("ruleSet")
+    if isinstance(rules, dict) and any(rules.values()):
+        raise errors.invalid_rules()
+    metadata = found.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise errors.invalid_schema("metadata is no JSON object")
+    extra = compact({"metadata": metadata}).decode() if metadata else ""
+    version, schema_id = _number(found, "version"), _number(found, "id")
+    return Submitted(
+        schema,
+        kind.upper(),
+        _references(found.get("references")),
+        extra,
+        None if version in (0, LATEST) else version,
+        None if schema_id == -1 else schema_id,
+        normalize,
+    )
+
+
+def _number(found: Mapping[str, Any], name: str) -> int | None:
+    value = found.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value <= MAX_VERSION:
+        raise errors.invalid_schema(f"{name} is no number from 1 to 2^31-1: {value!r}")
+    return value
+
+
+def _references(listed: object) -> tuple[Reference, ...]:
+    if listed is None:
+        return ()
+    if not isinstance(listed, list) or len(listed) > MAX_REFERENCES:
+        raise errors.invalid_schema(f"references is no list of at most {MAX_REFERENCES}")
+    found = []
+    for one in listed:
+        if not isinstance(one, dict):
+            raise errors.invalid_schema(f"a reference is no JSON object: {one!r}")
+        name, subject, version = one.get("name"), one.get("subject"), one.get("version")
+        if not isinstance(name, str) or not isinstance(subject, str) or not name or not subject:
+            raise errors.invalid_schema("a reference needs a name and a subject")
+        if not isinstance(version, int) or isinstance(version, bool) or not (version == LATEST or version > 0):
+            raise errors.invalid_schema(f"the reference {name!r} has no version from 1 on: {version!r}")
+        found.append(Reference(name, subject, version))
+    return tuple(found)
+
+
+def version_of(text: str) -> int:
+    """A version in an address: a number from 1 on, or LATEST.
+
+    :raises Refused: it is neither.
+    """
+    if text.strip().lower() == "latest" or text.strip() == "-1":
+        return LATEST
+    try:
+        number = int(text)
+    except ValueError:
+        raise errors.invalid_version(text) from None
+    if not 0 < number <= MAX_VERSION:
+        raise errors.invalid_version(text)
+    return number

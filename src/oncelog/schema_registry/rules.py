@@ -1,0 +1,201 @@
+"""What a change means for the state: the records to write and the answer, or a refusal. Pure. Called by the service.
+
+A rule changes nothing. The records of one decision are written in one transaction, and :meth:`State.apply` takes them
+in once they are stored. The codes of refusals, and their order, are those of Confluent's registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from oncelog.schema_registry import errors
+from oncelog.schema_registry.compatibility import Checks, find_version, problems
+from oncelog.schema_registry.errors import LEVELS, MODES
+from oncelog.schema_registry.records import CONFIG, MODE, SCHEMA, Key, Write, announcement
+from oncelog.schema_registry.requests import Submitted
+from oncelog.schema_registry.state import Content, State, Version
+
+READ_ONLY = ("READONLY", "READONLY_OVERRIDE")
+LONGEST_SUBJECT = 512
+
+
+class Decision(NamedTuple):
+    """Records to write, none if everything is as asked for, and the answer."""
+
+    writes: list[Write]
+    answer: Any
+
+
+def check_subject(subject: str) -> None:
+    """:raises Refused: it names a context, which this registry does not have, or is no name."""
+    if subject.startswith((":.", ":*:")):
+        raise errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
+    if not subject or len(subject) > LONGEST_SUBJECT or not subject.isprintable():
+        raise errors.invalid_subject(subject[:80], f"it takes 1 to {LONGEST_SUBJECT} printable characters")
+    if subject in ("__GLOBAL", "__EMPTY"):
+        raise errors.invalid_subject(subject, "the name has a meaning of its own")
+
+
+def register(state: State, checks: Checks, subject: str, submitted: Submitted) -> Decision:
+    """A new version of a subject, or the one that is there already."""
+    check_subject(subject)
+    content, parsed = checks.content(state, subject, submitted)
+    live = state.versions(subject)
+    found = find_version(checks, state, content, live)
+    if found is not None and submitted.version in (None, found.version) and submitted.id in (None, found.id):
+        return Decision([], {"id": found.id})
+    mode = _writable(state, subject, with_id=submitted.id is not None)
+    if mode != "IMPORT":
+        why = problems(state, checks, subject, parsed, content, live)
+        if why:
+            raise errors.incompatible(subject, why)
+    number = _next_version(state, subject, submitted.version, mode)
+    schema_id = _id_for(state, content, found, submitted.id)
+    version = Version(subject, number, schema_id, content, deleted=False)
+    writes: list[Write] = [
+        (Key(SCHEMA, subject, old.version), None)
+        for old in state.versions(subject, deleted=True)
+        if old.deleted and old.id == schema_id and old.version < number
+        and not state.referring(subject, old.version, deleted=True)
+    ]  # fmt: skip
+    return Decision([*writes, version.record()], {"id": schema_id})
+
+
+def _writable(state: State, subject: str, *, with_id: bool) -> str:
+    mode = state.mode(subject)
+    if mode in READ_ONLY:
+        raise errors.not_permitted(f"Subject {subject} is in read-only mode")
+    if with_id and mode != "IMPORT":
+        raise errors.not_permitted(f"Subject {subject} is not in import mode: a schema's id is given to it")
+    if not with_id and mode != "READWRITE":
+        raise errors.not_permitted(f"Subject {subject} is not in read-write mode")
+    return mode
+
+
+def _next_version(state: State, subject: str, wanted: int | None, mode: str) -> int:
+    following = max((one.version for one in state.versions(subject, deleted=True)), default=0) + 1
+    if wanted is None or wanted == following or (mode == "IMPORT" and wanted > 0):
+        return wanted or following
+    raise errors.invalid_schema(f"version {wanted} is not one more than the last one, {following - 1}")
+
+
+def _id_for(state: State, content: Content, found: Version | None, wanted: int | None) -> int:
+    if wanted is None:
+        known = state.ids.get(content)
+        if known is not None:
+            return known
+        return found.id if found is not None else state.highest_id + 1
+    there = state.contents.get(wanted)
+    if there is not None and there != content:
+        raise errors.id_does_not_match(wanted)
+    return wanted
+
+
+def delete_version(state: State, subject: str, version: Version, *, permanent: bool, url: str) -> Decision:
+    """Delete a version, which the caller has found, soft or for good."""
+    if version.deleted and not permanent:
+        raise errors.version_soft_deleted(subject, version.version)
+    _check_deletable(state, subject)
+    if state.referring(subject, version.version, deleted=permanent):
+        raise errors.reference_exists(subject, version.version)
+    if permanent and not version.deleted:
+        raise errors.version_not_soft_deleted(subject, version.version)
+    return Decision(_deletion(state, subject, [version], permanent, url), version.version)
+
+
+def delete_subject(state: State, subject: str, *, permanent: bool, url: str) -> Decision:
+    """Delete all versions of a subject."""
+    versions = state.versions(subject, deleted=True)
+    if not versions:
+        raise errors.subject_not_found(subject)
+    live = [one for one in versions if not one.deleted]
+    if not permanent and not live:
+        raise errors.subject_soft_deleted(subject)
+    _check_deletable(state, subject)
+    chosen = versions if permanent else live
+    for one in chosen:
+        if any(other.subject != subject for other in state.referring(subject, one.version, deleted=permanent)):
+            raise errors.reference_exists(subject, one.version)
+    if permanent and live:
+        raise errors.subject_not_soft_deleted(subject)
+    return Decision(_deletion(state, subject, chosen, permanent, url), [one.version for one in chosen])
+
+
+def _check_deletable(state: State, subject: str) -> None:
+    if state.mode(subject) in READ_ONLY:
+        raise errors.not_permitted(f"Subject {subject} is in read-only mode")
+
+
+def _deletion(state: State, subject: str, versions: Sequence[Version], permanent: bool, url: str) -> list[Write]:
+    """Hard deletion takes the settings of a subject with its last version; the highest id outlives compaction."""
+    if not permanent:
+        return [one._replace(deleted=True).record() for one in versions]
+    writes: list[Write] = [(Key(SCHEMA, subject, one.version), None) for one in reversed(versions)]
+    if len(versions) == len(state.versions(subject, deleted=True)):
+        writes += [(Key(MODE, subject), None)] * (subject in state.modes)
+        writes += [(Key(CONFIG, subject), None)] * (subject in state.configs)
+    return [*writes, announcement(url, state.highest_id)]
+
+
+def set_config(state: State, subject: str | None, asked: dict[str, Any]) -> Decision:
+    """Change a subject's compatibility level or what holds for all others."""
+    if subject is not None:
+        check_subject(subject)
+    unknown = sorted(name for name, value in asked.items() if value is not None and name not in _SETTINGS)
+    if unknown:
+        raise errors.not_permitted(f"this registry has no {', '.join(unknown)}: only compatibility and normalize")
+    level, normalize = asked.get("compatibility"), asked.get("normalize")
+    if level is not None and (not isinstance(level, str) or level.upper() not in LEVELS):
+        raise errors.invalid_level(level)
+    if normalize is not None and not isinstance(normalize, bool):
+        raise errors.invalid_level(normalize)
+    value = {name: one for name, one in state.configs.get(subject, {}).items() if name != "subject"}
+    if level is not None:
+        value["compatibilityLevel"] = level.upper()
+    if normalize is not None:
+        value["normalize"] = normalize
+    named = value if subject is None else {"subject": subject, **value}
+    return Decision([(Key(CONFIG, subject), named)], {name: one for name, one in asked.items() if one is not None})
+
+
+_SETTINGS = ("compatibility", "normalize")
+
+
+def delete_config(state: State, subject: str | None) -> Decision:
+    """Return to what holds for all, or to the default; the answer is what was."""
+    before = state.configs.get(subject)
+    if before is None and subject is not None:
+        raise errors.subject_not_found(subject)
+    shown = {name: one for name, one in (before or {}).items() if name != "subject"}
+    shown.setdefault("compatibilityLevel", state.level(subject))
+    return Decision([(Key(CONFIG, subject), None)] if before is not None else [], shown)
+
+
+def set_mode(state: State, subject: str | None, mode: object, *, force: bool) -> Decision:
+    """Change the mode of a subject or of all. IMPORT needs a subject without schemas, unless it is forced."""
+    if subject is not None:
+        check_subject(subject)
+    if not isinstance(mode, str) or mode.upper() not in MODES:
+        raise errors.invalid_mode(mode)
+    wanted = mode.upper()
+    writes: list[Write] = []
+    if wanted == "IMPORT" and state.mode(subject) != "IMPORT" and not force:
+        names = list(state.subjects) if subject is None else [subject]
+        if any(state.versions(name) for name in names):
+            raise errors.not_permitted("Cannot import since found existing subjects")
+        for one in [one for name in names for one in state.versions(name, deleted=True)]:
+            if any(other.subject not in names for other in state.referring(one.subject, one.version, deleted=True)):
+                raise errors.reference_exists(one.subject, one.version)
+            writes.append((Key(SCHEMA, one.subject, one.version), None))
+    value = {"mode": wanted} if subject is None else {"subject": subject, "mode": wanted}
+    return Decision([*writes, (Key(MODE, subject), value)], {"mode": mode})
+
+
+def delete_mode(state: State, subject: str | None) -> Decision:
+    """Return to the mode that holds for all, or to the default; the answer is what was."""
+    before = state.modes.get(subject)
+    if before is None and subject is not None:
+        raise errors.subject_not_found(subject)
+    writes: list[Write] = [(Key(MODE, subject), None)] if before is not None else []
+    return Decision(writes, {"mode": before or state.mode(subject)})

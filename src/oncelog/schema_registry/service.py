@@ -1,0 +1,291 @@
+"""One registry: follows the topic, and writes to it if it is the one of its cluster that writes. Called by the routes.
+
+Invariants
+- The state changes by what was read from the topic alone, and a change is answered when its records were read back.
+- One registry writes. It has fenced every other one before it read the topic to its end, so its decisions
+  know everything that was ever answered. A registry that was fenced decides again.
+- After a takeover, the keys that aborted records would have changed are written again as they are: a reader that does
+  not look at transactions, as Confluent's registry, then sees the same. The ids of such records are not given again.
+- Others forward changes to the one that said last that it writes, and take over if it does not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.schema_registry import errors
+from oncelog.schema_registry.compatibility import Checks
+from oncelog.schema_registry.errors import Refused
+from oncelog.schema_registry.formats.parsing import Parser
+from oncelog.schema_registry.log import WAIT_MS, SchemasLog
+from oncelog.schema_registry.records import NOOP, DamagedRecord, Key, Write, announcement
+from oncelog.schema_registry.rules import Decision
+from oncelog.schema_registry.settings import RegistrySettings
+from oncelog.schema_registry.state import State
+
+log = logging.getLogger(__name__)
+
+CONFLUENTS_GROUP = "schema-registry"
+"""The group in which Confluent's registries elect who writes."""
+READ_BACK_SECONDS = 30.0
+START_SECONDS = 60.0
+_RETRY_SECONDS = 0.5
+_THREADS = 4
+_FENCED = (
+    Error.PRODUCER_FENCED,
+    Error.INVALID_PRODUCER_EPOCH,
+    Error.INVALID_PRODUCER_ID_MAPPING,
+    Error.INVALID_TXN_STATE,
+)
+_GONE = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.OFFSET_OUT_OF_RANGE)
+
+T = TypeVar("T")
+Rule = Callable[[State, Checks], Decision]
+
+
+class Elsewhere(Exception):
+    """Another registry writes; the request goes to its address."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
+class Registry:
+    """The registry of one topic.
+
+    :param url: where this one is reached.
+    :param answers: whether a registry answers at an address.
+    """
+
+    def __init__(self, settings: RegistrySettings, url: str, answers: Callable[[str], Awaitable[bool]]) -> None:
+        self._settings = settings
+        self.url = url
+        self.state = State()
+        self.checks = Checks(Parser())
+        self._answers = answers
+        self._threads = ThreadPoolExecutor(_THREADS, "oncelog-schemas")
+        self._admin: Admin | None = None
+        self._log: SchemasLog | None = None
+        self._position = 0
+        self._read = asyncio.Condition()
+        self._changing = asyncio.Lock()
+        self._writes = False
+        self._aborted: dict[Key, None] = {}
+        """Keys whose last record was aborted."""
+        self._following: asyncio.Task[None] | None = None
+        self._ready = asyncio.Event()
+        self._problem = "it has not read its topic yet"
+
+    async def start(self) -> None:
+        """Begin to follow the topic; :meth:`ready` says when it has caught up."""
+        self._following = asyncio.create_task(self._follow())
+
+    async def close(self) -> None:
+        """Stop. A change that is under way may or may not be stored."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+        await self._disconnect()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether this registry was the one that writes when it looked last."""
+        return self._writes
+
+    # --- following
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await self._catch_up()
+                while True:
+                    await self._read_on(WAIT_MS)
+            except OncelogError as error:
+                if isinstance(error, KafkaError) and error.error in _GONE:
+                    await self._start_over()
+                self._note_problem(str(error))
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    def _note_problem(self, text: str) -> None:
+        if text != self._problem:
+            log.warning("the schema registry cannot read its topic: %s", text)
+        self._problem = text
+
+    async def _catch_up(self) -> None:
+        log_ = await self._connected()
+        await log_.create()
+        end = await log_.end()
+        while self._position < end:
+            if not await self._read_on(0):
+                break
+        self._problem = ""
+        self._ready.set()
+
+    async def _connected(self) -> SchemasLog:
+        if self._log is None:
+            admin = Admin(config=self._settings.admin_config())
+            await admin.start()
+            self._admin = admin
+            self._log = SchemasLog(admin, self._settings.topic, self._settings.transactional_id)
+        return self._log
+
+    async def _disconnect(self) -> None:
+        if self._admin is not None:
+            await self._admin.close()
+        self._admin = self._log = None
+
+    async def _start_over(self) -> None:
+        """The topic was deleted: forget what it said."""
+        async with self._read:
+            self.state, self._position, self._writes = State(), 0, False
+            self._aborted.clear()
+            self._ready.clear()
+            self._read.notify_all()
+
+    async def _read_on(self, wait_ms: int) -> bool:
+        """Take in what comes next; returns whether the position has moved."""
+        log_ = await self._connected()
+        found = await log_.read(self._position, wait_ms=wait_ms)
+        moved = found.position > self._position
+        async with self._read:
+            for key, value, aborted in found.entries:
+                if aborted:
+                    self.state.note(key, value)
+                    self._aborted[key] = None
+                    continue
+                self._aborted.pop(key, None)
+                try:
+                    self.state.apply(key, value)
+                except DamagedRecord as error:
+                    log.error("skipped: %s", error)
+            self._position = found.position
+            self._read.notify_all()
+        return moved
+
+    async def _until_read(self, offset: int) -> None:
+        def is_read() -> bool:
+            return self._position >= offset
+
+        async with self._read:
+            await asyncio.wait_for(self._read.wait_for(is_read), READ_BACK_SECONDS)
+
+    # --- asking
+
+    async def ready(self) -> None:
+        """Wait until the topic has been read to the end that it had at the start.
+
+        :raises Refused: it cannot be read.
+        """
+        if self._ready.is_set():
+            return
+        try:
+            await asyncio.wait_for(self._ready.wait(), START_SECONDS)
+        except TimeoutError:
+            raise errors.store_failed(self._problem) from None
+
+    async def ask(self, question: Callable[[], T]) -> T:
+        """Answer something that may take long, in another thread."""
+        await self.ready()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, question)
+
+    # --- changing
+
+    async def change(self, rule: Rule) -> object:
+        """Carry out what a rule decides on the newest state, and answer when it is stored and read back.
+
+        :raises Refused: by the rule, or because it could not be stored.
+        :raises Elsewhere: another registry writes.
+        """
+        if self._writes:  # what takes long is done before the others wait, and remembered
+            await self.ask(partial(rule, self.state, self.checks))
+        await self.ready()
+        async with self._changing:
+            try:
+                for _ in range(2):
+                    await self._become_writer()
+                    decision = await self.ask(partial(rule, self.state, self.checks))
+                    if not decision.writes or await self._write(decision.writes):
+                        return decision.answer
+            except TimeoutError:
+                self._writes = False
+                raise errors.store_timed_out("what was written could not be read back in time") from None
+            except KafkaError as error:
+                self._writes = False
+                raise _store_error(error) from error
+        raise errors.unknown_leader("another registry has taken over; send the request again")
+
+    async def take_over(self, url: str) -> None:
+        """The registry at ``url``, which should write, could not be reached: become the one that writes, unless it has
+        changed meanwhile."""
+        async with self._changing:
+            if self.state.writer == url and not self._writes:
+                try:
+                    await self._take_over()
+                except KafkaError as error:
+                    raise _store_error(error) from error
+
+    async def _become_writer(self) -> None:
+        if self._writes:
+            return
+        writer = self.state.writer
+        if writer is not None and writer != self.url and await self._answers(writer):
+            raise Elsewhere(writer)
+        await self._take_over()
+
+    async def _take_over(self) -> None:
+        log_ = await self._connected()
+        await self._refuse_beside_confluents()
+        await log_.create()
+        await log_.fence()
+        await self._until_read(await log_.end())
+        writes: list[Write] = [(key, self.state.value_of(key)) for key in self._aborted if key.kind != NOOP]
+        writes.append(announcement(self.url, self.state.highest_id))
+        await self._until_read(await log_.write(writes))
+        self._writes = True
+
+    async def _refuse_beside_confluents(self) -> None:
+        if self._admin is None:
+            return
+        try:
+            (group,) = await self._admin.describe_consumer_groups([CONFLUENTS_GROUP])
+        except KafkaError as error:
+            log.info("whether Confluent's registry runs on this cluster is not known: %s", error)
+            return
+        if group.members:
+            raise errors.unknown_leader(
+                f"a registry of Confluent's writes to this cluster (the group {CONFLUENTS_GROUP} has members); two "
+                "kinds of registries cannot write to one topic: stop the one or the other"
+            )
+
+    async def _write(self, writes: list[Write]) -> bool:
+        """Store records and read them back; False if another registry has taken over and nothing was stored."""
+        log_ = await self._connected()
+        try:
+            offset = await log_.write(writes)
+        except KafkaError as error:
+            self._writes = False
+            if error.error not in _FENCED:
+                raise
+            return False
+        await self._until_read(offset)
+        return True
+
+
+def _store_error(error: KafkaError) -> Refused:
+    if error.error in (Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE):
+        return errors.too_large(str(error))
+    if error.error in (Error.TOPIC_AUTHORIZATION_FAILED, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED):
+        return Refused(403, 40301, f"the registry may not write: {error}")
+    return errors.store_failed(str(error))
+
+
+__all__ = ["Elsewhere", "Registry"]

@@ -1,0 +1,143 @@
+"""Serves a registry over HTTP: in a command's loop, or in a thread of its own. Called by the command line and
+``embedded``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from typing import TYPE_CHECKING, Self
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.schema_registry.settings import Login, RegistrySettings
+from oncelog.server.listener_settings import Address
+from oncelog.server.process.loop_thread import LoopThread
+
+if TYPE_CHECKING:
+    import uvicorn
+
+BACKLOG = 1024
+GRACE_SECONDS = 2
+MAX_CONNECTIONS = 5000
+
+
+def check_listening(settings: RegistrySettings, address: Address) -> None:
+    """:raises ConfigError: others could reach the registry, and it would ask them for nothing."""
+    if (settings.certificate is None) != (settings.key is None):
+        raise ConfigError("TLS needs both a certificate and its private key")
+    if settings.login is Login.NONE and not address.is_loopback:
+        raise ConfigError(
+            f"without a login a schema registry listens on this machine alone, not on {address}: "
+            "use --login kafka, with which users of the cluster have the rights of its ACLs"
+        )
+
+
+def bind(address: Address) -> socket.socket:
+    """A socket that listens.
+
+    :raises OncelogError: the address is taken or is not this machine's.
+    """
+    listening = socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((address.host, address.port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise OncelogError(f"the schema registry cannot listen on {address}: {error.strerror}") from error
+    return listening
+
+
+def url_of(settings: RegistrySettings, listening: socket.socket) -> str:
+    """Where the registry is reached."""
+    host, port = listening.getsockname()[:2]
+    return f"{'http' if settings.certificate is None else 'https'}://{Address(host, port)}"
+
+
+async def serve(settings: RegistrySettings, listening: socket.socket, ended: asyncio.Event) -> None:
+    """Serve until ``ended``."""
+    import uvicorn
+
+    from oncelog.schema_registry.access import Access
+    from oncelog.schema_registry.forwarding import Forwarder
+    from oncelog.schema_registry.routes import App
+    from oncelog.schema_registry.service import Registry
+
+    forwarder = Forwarder(settings.certificate)
+    registry = Registry(settings, settings.url or url_of(settings, listening), forwarder.answers)
+    config = uvicorn.Config(
+        App(registry, Access(settings), forwarder, settings.max_body_bytes),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        limit_concurrency=MAX_CONNECTIONS,
+    )
+    config.load()
+    config.ssl = _tls(settings)
+    server = uvicorn.Server(config)
+    await registry.start()
+    try:
+        task = asyncio.ensure_future(_run(server, listening))
+        stop = asyncio.ensure_future(ended.wait())
+        await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        server.should_exit = True
+        await task
+    finally:
+        await registry.close()
+
+
+async def _run(server: uvicorn.Server, listening: socket.socket) -> None:
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+    await server.serve(sockets=[listening])
+
+
+def _tls(settings: RegistrySettings) -> ssl.SSLContext | None:
+    if settings.certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(settings.certificate, settings.key)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"the certificate {settings.certificate} cannot be used: {error}") from error
+    return context
+
+
+class RegistryThread:
+    """A registry in a thread of this process; it listens when the object is made, and loads the rest meanwhile."""
+
+    def __init__(self, settings: RegistrySettings, address: Address) -> None:
+        check_listening(settings, address)
+        self._settings = settings
+        self._listening = bind(address)
+        self.url = settings.url or url_of(settings, self._listening)
+        self.address = Address(*self._listening.getsockname()[:2])
+        self._ended: asyncio.Event | None = None
+        self._thread: LoopThread | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    def start(self) -> Self:
+        """Serve; requests wait until the topic has been read."""
+        self._thread = LoopThread("oncelog-schema-registry")
+        self._thread.loop.call_soon_threadsafe(self._begin)
+        return self
+
+    def _begin(self) -> None:
+        self._ended = asyncio.Event()
+        self._serving = asyncio.get_running_loop().create_task(serve(self._settings, self._listening, self._ended))
+
+    def stop(self) -> None:
+        """End it; does nothing if it has ended."""
+        if self._thread is not None:
+            self._thread.end(self._end)
+            self._thread = None
+        self._listening.close()
+
+    async def _end(self) -> None:
+        if self._ended is not None and self._serving is not None:
+            self._ended.set()
+            await asyncio.gather(self._serving, return_exceptions=True)

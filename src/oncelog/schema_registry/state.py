@@ -1,0 +1,282 @@
+"""What the registry knows: the fold of the records of ``_schemas``. Pure. Called by the rules, the answers and the log.
+
+Invariants
+- :meth:`State.apply` is the only change, the same at a start as after a write.
+- An id means one schema, whatever the log says: a record that gives it to another one is left out, as Confluent's
+  registry leaves it out.
+- ``highest_id`` never falls, so that an id is not given twice even if everything that had it is deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from oncelog.schema_registry.records import (
+    CLEAR_SUBJECT,
+    CONFIG,
+    DELETE_SUBJECT,
+    MODE,
+    NOOP,
+    SCHEMA,
+    DamagedRecord,
+    Key,
+    Value,
+    compact,
+)
+
+AVRO = "AVRO"
+JSON = "JSON"
+PROTOBUF = "PROTOBUF"
+DEFAULT_LEVEL = "BACKWARD"
+DEFAULT_MODE = "READWRITE"
+
+
+class Reference(NamedTuple):
+    """Another subject's version, under the name by which the schema refers to it."""
+
+    name: str
+    subject: str
+    version: int
+
+    def shown(self) -> Value:
+        return {"name": self.name, "subject": self.subject, "version": self.version}
+
+
+class Content(NamedTuple):
+    """What an id stands for. ``extra`` is the JSON of metadata and rules, which are kept and not looked at."""
+
+    schema_type: str
+    schema: str
+    references: tuple[Reference, ...] = ()
+    extra: str = ""
+
+    def shown(self) -> Value:
+        """As answers and records show it."""
+        found: Value = {}
+        if self.schema_type != AVRO:
+            found["schemaType"] = self.schema_type
+        if self.references:
+            found["references"] = [reference.shown() for reference in self.references]
+        if self.extra:
+            found |= json.loads(self.extra)
+        found["schema"] = self.schema
+        return found
+
+
+class Version(NamedTuple):
+    """A version of a subject."""
+
+    subject: str
+    version: int
+    id: int
+    content: Content
+    deleted: bool
+
+    def record(self) -> tuple[Key, Value]:
+        """The record that stores it."""
+        value = {"subject": self.subject, "version": self.version, "id": self.id, **self.content.shown()}
+        return Key(SCHEMA, self.subject, self.version), {**value, "deleted": self.deleted}
+
+
+@dataclass(slots=True)
+class State:
+    """Everything that the registry answers from."""
+
+    subjects: dict[str, dict[int, Version]] = field(default_factory=dict)
+    """Each subject's versions in ascending order, soft-deleted ones included."""
+    contents: dict[int, Content] = field(default_factory=dict)
+    places: dict[int, dict[tuple[str, int], None]] = field(default_factory=dict)
+    """The subjects and versions that have an id, in the order in which they got it."""
+    ids: dict[Content, int] = field(default_factory=dict)
+    referrers: dict[tuple[str, int], dict[tuple[str, int], None]] = field(default_factory=dict)
+    """For a subject's version, the versions whose schemas refer to it."""
+    configs: dict[str | None, Value] = field(default_factory=dict)
+    modes: dict[str | None, str] = field(default_factory=dict)
+    highest_id: int = 0
+    writer: str | None = None
+    """The URL of the registry that said last that it writes."""
+
+    def versions(self, subject: str, *, deleted: bool = False) -> list[Version]:
+        """A subject's versions in ascending order."""
+        found = list(self.subjects.get(subject, {}).values())
+        return found if deleted else [version for version in found if not version.deleted]
+
+    def level(self, subject: str | None) -> str:
+        """The compatibility level that holds for a subject."""
+        own = self.configs.get(subject, {}).get("compatibilityLevel")
+        return str(own or self.configs.get(None, {}).get("compatibilityLevel") or DEFAULT_LEVEL)
+
+    def mode(self, subject: str | None) -> str:
+        """The mode that holds for a subject. READONLY_OVERRIDE of all subjects wins over their own."""
+        everywhere = self.modes.get(None, DEFAULT_MODE)
+        return everywhere if everywhere == "READONLY_OVERRIDE" else self.modes.get(subject, everywhere)
+
+    def setting(self, subject: str, name: str) -> Any:
+        """Another setting of a subject's configuration, its own or that of all."""
+        own = self.configs.get(subject, {}).get(name)
+        return own if own is not None else self.configs.get(None, {}).get(name)
+
+    def referring(self, subject: str, version: int, *, deleted: bool) -> list[Version]:
+        """The versions that refer to this one."""
+        places = list(self.referrers.get((subject, version), {}))
+        found = [self.subjects[name][number] for name, number in places]
+        return [one for one in found if deleted or not one.deleted]
+
+    # --- the fold
+
+    def apply(self, key: Key, value: Value | None) -> None:
+        """Take in the next record.
+
+        :raises DamagedRecord: it lacks what its kind has; the state is as before.
+        """
+        try:
+            self._apply(key, value)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedRecord(f"the record of _schemas with key {key} has a value that no registry wrote") from error
+
+    def note(self, key: Key, value: Value | None) -> None:
+        """Take notice of a record that was aborted: its id may be known to somebody and is not given again."""
+        if key.kind == SCHEMA and value is not None and isinstance(value.get("id"), int):
+            self.highest_id = max(self.highest_id, value["id"])
+
+    def _apply(self, key: Key, value: Value | None) -> None:
+        match key.kind:
+            case "SCHEMA":
+                self._put(key, value)
+            case "CONFIG":
+                _put_or_drop(self.configs, key.subject, None if value is None else _config(value))
+            case "MODE":
+                _put_or_drop(self.modes, key.subject, None if value is None else str(value["mode"]))
+            case "DELETE_SUBJECT" if value is not None:
+                self._delete_subject(str(value["subject"]), int(value["version"]))
+            case "CLEAR_SUBJECT" if value is not None:
+                self._clear(value.get("subject"))
+            case "NOOP" if value is not None and "oncelog" in value:
+                self.writer = str(value["oncelog"]["url"])
+                self.highest_id = max(self.highest_id, int(value["oncelog"]["highestId"]))
+
+    def _put(self, key: Key, value: Value | None) -> None:
+        subject, number = str(key.subject), int(key.version or 0)
+        version = None if value is None else _version(subject, number, value)
+        if version is not None:
+            self.highest_id = max(self.highest_id, version.id)
+            there = self.contents.get(version.id)
+            if there is not None and there.schema != version.content.schema:
+                return
+        self._remove(subject, number)
+        if version is not None:
+            self._add(version)
+
+    def _add(self, version: Version) -> None:
+        subject, number = version.subject, version.version
+        numbers = self.subjects.setdefault(subject, {})
+        late = bool(numbers) and number < next(reversed(numbers))
+        numbers[number] = version
+        if late:
+            self.subjects[subject] = dict(sorted(numbers.items()))
+        self.contents.setdefault(version.id, version.content)
+        self.ids.setdefault(version.content, version.id)
+        self.places.setdefault(version.id, {})[subject, number] = None
+        for reference in version.content.references:
+            self.referrers.setdefault((reference.subject, reference.version), {})[subject, number] = None
+
+    def _remove(self, subject: str, number: int) -> None:
+        numbers = self.subjects.get(subject, {})
+        version = numbers.pop(number, None)
+        if version is None:
+            return
+        if not numbers:
+            del self.subjects[subject]
+        for reference in version.content.references:
+            self.referrers.get((reference.subject, reference.version), {}).pop((subject, number), None)
+        places = self.places[version.id]
+        places.pop((subject, number), None)
+        if not places:
+            del self.places[version.id]
+            content = self.contents.pop(version.id)
+            if self.ids.get(content) == version.id:
+                del self.ids[content]
+
+    def _delete_subject(self, subject: str, up_to: int) -> None:
+        numbers = self.subjects.get(subject, {})
+        for number, version in list(numbers.items()):
+            if number <= up_to:
+                numbers[number] = version._replace(deleted=True)
+
+    def _clear(self, subject: str | None) -> None:
+        for name in list(self.subjects) if subject is None else [subject]:
+            for version in self.versions(name, deleted=True):
+                if version.deleted:
+                    self._remove(name, version.version)
+
+    def records(self) -> Iterator[tuple[Key, Value]]:
+        """Records that fold to this state: what compaction may leave of the log."""
+        for subject, config in self.configs.items():
+            yield Key(CONFIG, subject), config
+        for subject, mode in self.modes.items():
+            yield Key(MODE, subject), {"mode": mode}
+        for numbers in self.subjects.values():
+            for version in numbers.values():
+                yield version.record()
+
+    def value_of(self, key: Key) -> Value | None:
+        """The value that a key has now: what a takeover writes over an aborted record."""
+        match key.kind:
+            case "SCHEMA":
+                version = self.subjects.get(key.subject or "", {}).get(key.version or 0)
+                return None if version is None else version.record()[1]
+            case "CONFIG":
+                return self.configs.get(key.subject)
+            case "MODE":
+                mode = self.modes.get(key.subject)
+                return None if mode is None else {"mode": mode}
+            case _:
+                return None
+
+
+def _put_or_drop(table: dict[Any, Any], name: str | None, value: object) -> None:
+    if value is None:
+        table.pop(name, None)
+    else:
+        table[name] = value
+
+
+def _config(value: Value) -> Value:
+    if not isinstance(value.get("compatibilityLevel", ""), str):
+        raise ValueError("compatibilityLevel")
+    return value
+
+
+def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
+    """:raises DamagedRecord: the value lacks something, or has it in another type."""
+    schema, schema_id = value.get("schema"), value.get("id")
+    if not isinstance(schema, str) or not isinstance(schema_id, int) or schema_id < 0:
+        raise DamagedRecord(f"version {number} of subject {subject!r} in _schemas has no schema or no id")
+    listed = value.get("references") or ()
+    references = tuple(Reference(str(one["name"]), str(one["subject"]), int(one["version"])) for one in listed)
+    kept = {name: value[name] for name in ("metadata", "ruleSet") if value.get(name) is not None}
+    extra = compact(kept).decode() if kept else ""
+    content = Content(str(value.get("schemaType") or AVRO), schema, references, extra)
+    return Version(subject, number, schema_id, content, bool(value.get("deleted")))
+
+
+__all__ = [
+    "AVRO",
+    "CLEAR_SUBJECT",
+    "CONFIG",
+    "DEFAULT_LEVEL",
+    "DEFAULT_MODE",
+    "DELETE_SUBJECT",
+    "JSON",
+    "MODE",
+    "NOOP",
+    "PROTOBUF",
+    "SCHEMA",
+    "Content",
+    "Reference",
+    "State",
+    "Version",
+]

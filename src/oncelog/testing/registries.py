@@ -1,0 +1,28 @@
+"""The schema registry that the fixture passes to a test, in front of either broker. Called by the pytest plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from oncelog.schema_registry.formats.parsing import need_packages
+from oncelog.schema_registry.serving import RegistryThread
+from oncelog.schema_registry.settings import TOPIC, RegistrySettings
+from oncelog.server.listener_settings import Address
+
+if TYPE_CHECKING:
+    from oncelog.testing.brokers import TestBroker
+
+
+@contextmanager
+def registry_of(broker: TestBroker) -> Iterator[str]:
+    """Run a registry during the block; gives its URL. The broker deletes its topic with those of the test."""
+    need_packages()
+    topic = broker.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
+    settings = RegistrySettings({"bootstrap.servers": broker.direct_bootstrap_servers}, topic=topic)
+    registry = RegistryThread(settings, Address("127.0.0.1", 0)).start()
+    try:
+        yield registry.url
+    finally:
+        registry.stop()

@@ -1,0 +1,43 @@
+"""A registry of its own for each test, in front of either broker."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from oncelog.schema_registry.serving import RegistryThread
+from oncelog.schema_registry.settings import RegistrySettings
+from oncelog.server.listener_settings import Address
+from tests.conftest import RunningBroker
+
+_numbers = itertools.count(1)
+Start = Callable[[str], RegistryThread]
+
+
+@pytest.fixture
+def topic() -> str:
+    """The topic of this test's registries."""
+    return f"_schemas-{next(_numbers)}"
+
+
+@pytest.fixture
+def start(broker: RunningBroker) -> Iterator[Start]:
+    """Starts registries, which the end of the test stops."""
+    with ExitStack() as running:
+
+        def start(topic: str) -> RegistryThread:
+            settings = RegistrySettings({"bootstrap.servers": broker.bootstrap_servers}, topic=topic)
+            registry = RegistryThread(settings, Address("127.0.0.1", 0)).start()
+            running.callback(registry.stop)
+            return registry
+
+        yield start
+
+
+@pytest.fixture
+def url(start: Start, topic: str) -> str:
+    """A registry's address."""
+    return start(topic).url

@@ -1,0 +1,134 @@
+"""The topic's records as Confluent's registry writes them, and what they fold to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from oncelog.schema_registry.records import (
+    CONFIG,
+    DELETE_SUBJECT,
+    MODE,
+    NOOP,
+    SCHEMA,
+    DamagedRecord,
+    Key,
+    announcement,
+    decode_key,
+    decode_value,
+    encode_key,
+)
+from oncelog.schema_registry.state import Reference, State
+
+
+def version(subject: str, number: int, schema_id: int, schema: str = '"int"', **more: Any) -> tuple[Key, Any]:
+    value = {"subject": subject, "version": number, "id": schema_id, "schema": schema, "deleted": False, **more}
+    return Key(SCHEMA, subject, number), value
+
+
+def folded(*records: tuple[Key, Any]) -> State:
+    state = State()
+    for key, value in records:
+        state.apply(key, value)
+    return state
+
+
+def test_keys_are_written_byte_for_byte_as_confluents() -> None:
+    written = {
+        Key(SCHEMA, "x", 1): b'{"keytype":"SCHEMA","subject":"x","version":1,"magic":1}',
+        Key(CONFIG): b'{"keytype":"CONFIG","magic":0}',
+        Key(CONFIG, "x"): b'{"keytype":"CONFIG","subject":"x","magic":0}',
+        Key(MODE, "x"): b'{"keytype":"MODE","subject":"x","magic":0}',
+        Key(DELETE_SUBJECT, "x"): b'{"keytype":"DELETE_SUBJECT","subject":"x","magic":0}',
+        Key(NOOP): b'{"keytype":"NOOP","magic":0}',
+    }
+    for key, data in written.items():
+        assert encode_key(key) == data
+        assert decode_key(data) == key
+    older = b'{"keytype":"CONFIG","subject":null,"magic":0}'
+    assert decode_key(older) == Key(CONFIG), "as older registries wrote it"
+
+
+def test_kinds_that_are_not_known_are_left_alone() -> None:
+    assert decode_key(b'{"keytype":"CONTEXT","tenant":"default","context":"."}') is None
+
+
+@pytest.mark.parametrize("data", [None, b"", b"\xff", b"[]", b"1", b'{"keytype":"SCHEMA"}', b"[" * 100_000])
+def test_a_key_that_is_none_is_refused(data: bytes | None) -> None:
+    with pytest.raises(DamagedRecord):
+        decode_key(data)
+
+
+def test_a_value_that_lacks_something_changes_nothing() -> None:
+    state = folded(version("x", 1, 1))
+    for value in ({}, {"schema": 1, "id": 2}, {"schema": "", "id": "2"}, {"schema": "", "id": 2, "references": 5}):
+        with pytest.raises(DamagedRecord):
+            state.apply(Key(SCHEMA, "x", 2), value)
+    with pytest.raises(DamagedRecord):
+        state.apply(Key(MODE), {})
+    assert list(state.subjects["x"]) == [1]
+    with pytest.raises(DamagedRecord):
+        decode_value(b"[]")
+
+
+def test_what_a_state_writes_folds_to_the_same_state() -> None:
+    references = [{"name": "n", "subject": "x", "version": 1}]
+    state = folded(
+        version("x", 1, 1),
+        version("x", 2, 2, '"string"'),
+        version("y", 1, 3, "{}", schemaType="JSON", references=references, metadata={"properties": {"a": "b"}}),
+        version("z", 1, 1, deleted=True),
+        (Key(CONFIG), {"compatibilityLevel": "FULL"}),
+        (Key(CONFIG, "x"), {"subject": "x", "compatibilityLevel": "NONE", "normalize": True}),
+        (Key(MODE, "y"), {"subject": "y", "mode": "READONLY"}),
+    )
+    again = folded(*((key, json.loads(json.dumps(value))) for key, value in state.records()))
+    assert again.subjects == state.subjects
+    assert again.places == state.places
+    assert (again.level("x"), again.level("y"), again.mode("x"), again.mode("y")) == (
+        "NONE", "FULL", "READWRITE", "READONLY",
+    )  # fmt: skip
+    assert state.subjects["y"][1].content.references == (Reference("n", "x", 1),)
+    assert state.value_of(Key(SCHEMA, "z", 1)) == version("z", 1, 1, deleted=True)[1]
+
+
+def test_a_deleted_subject_is_deleted_up_to_its_version() -> None:
+    state = folded(
+        version("x", 1, 1),
+        version("x", 2, 2, '"string"'),
+        (Key(DELETE_SUBJECT, "x"), {"subject": "x", "version": 1}),
+    )
+    assert [one.version for one in state.versions("x")] == [2]
+    assert [one.version for one in state.versions("x", deleted=True)] == [1, 2]
+
+
+def test_an_id_means_one_schema_whatever_the_log_says() -> None:
+    state = folded(version("x", 1, 1), version("y", 1, 1, '"string"'))
+    assert "y" not in state.subjects
+    assert state.contents[1].schema == '"int"'
+
+
+def test_a_tombstone_forgets_the_id_but_not_that_it_was_given() -> None:
+    state = folded(version("x", 1, 1), version("x", 2, 2, '"string"'), (Key(SCHEMA, "x", 2), None))
+    assert 2 not in state.contents
+    assert state.highest_id == 2
+
+
+def test_the_highest_id_survives_compaction_in_an_announcement() -> None:
+    state = folded(version("x", 1, 1), announcement("http://a", 7))
+    assert (state.highest_id, state.writer) == (7, "http://a")
+    assert folded((Key(NOOP), None), (Key(NOOP), {})).writer is None, "those of Confluent's registry say nothing"
+
+
+def test_the_id_of_an_aborted_record_is_not_given_again() -> None:
+    state = folded(version("x", 1, 1))
+    state.note(*version("x", 2, 5))
+    assert state.highest_id == 5
+    assert state.value_of(Key(SCHEMA, "x", 2)) is None
+
+
+def test_versions_that_come_late_are_in_order() -> None:
+    state = folded(version("x", 3, 1), version("x", 1, 2, '"string"'))
+    assert [one.version for one in state.versions("x")] == [1, 3]

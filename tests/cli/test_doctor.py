@@ -213,14 +213,29 @@ def test_submit_arguments_that_end_the_jvm_are_bad(monkeypatch: pytest.MonkeyPat
 
 def test_workers_with_another_pyspark_are_told(tmp_path: Path) -> None:
     program = tmp_path / "python"
-    program.write_text(f"#!/bin/sh\necho {sys.version_info[0]}.{sys.version_info[1]} 3.5.1\n")
+    program.write_text(f"#!/bin/sh\necho {sys.version_info[0]}.{sys.version_info[1]} 3.5.1 0.1.0\n")
     program.chmod(0o755)
     assert f"has pyspark 3.5.1 and not {version('pyspark')}" in str(worker_python_problem(str(program)))
+    program.write_text(program.read_text().replace("3.5.1 0.1.0", f"{version('pyspark')} 0.0.9"))
+    assert f"has oncelog 0.0.9 and not {version('oncelog')}" in str(worker_python_problem(str(program)))
+    program.write_text(program.read_text().replace(f"{version('pyspark')} 0.0.9", "-"))
+    assert "has no pyspark" in str(worker_python_problem(str(program)))
 
 
-def test_old_spark_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_here, "version", lambda name: "3.5.1")
-    assert here(monkeypatch)["spark"].status is Status.BAD
+@pytest.mark.parametrize("version", ["3.4.4", "5.0.0"])
+def test_spark_of_a_release_that_is_not_taken_is_bad(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr("oncelog.spark.versions.PYSPARK", version)
+    found = here(monkeypatch)["spark"]
+    assert found.status is Status.BAD and "'pyspark>=3.5,<5'" in found.todo
+
+
+@pytest.mark.parametrize(
+    ("version", "lacks"), [("3.5.9", 'without format("oncelog")'), ("4.1.4", "names of streaming")]
+)
+def test_what_an_older_spark_lacks_is_told(monkeypatch: pytest.MonkeyPatch, version: str, lacks: str) -> None:
+    monkeypatch.setattr("oncelog.spark.versions.PYSPARK", version)
+    found = here(monkeypatch)["spark"]
+    assert found.status is Status.OK and lacks in found.found
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -170,15 +170,18 @@ def kept_in_step() -> bool | None:
 
 
 def _spark() -> Iterator[Finding]:
-    try:
-        installed = version("pyspark")
-    except PackageNotFoundError:
+    from oncelog.spark import versions
+
+    installed = versions.PYSPARK
+    if not installed:
         yield Finding("spark", "not installed: pip install 'oncelog[spark]'")
         return
-    if tuple(int(part) for part in installed.split(".")[:2]) < (4, 3):
-        yield bad("spark", f"pyspark {installed}", "pip install 'pyspark>=4.3,<5'")
+    problem = versions.pyspark_problem(installed)
+    if problem is not None:
+        yield bad("spark", f"pyspark {installed}", problem)
     else:
-        yield Finding("spark", f"pyspark {installed}")
+        lacks = versions.lacking(installed)
+        yield Finding("spark", f"pyspark {installed}" + (f", without {', '.join(lacks)}" if lacks else ""))
     yield _java()
     yield _spark_home(installed)
     from oncelog.spark.python import worker_python, worker_python_problem

@@ -131,6 +131,9 @@ def _need_spark() -> None:
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
         raise OncelogError("pipelines need PySpark: install it with pip install 'oncelog[spark]'")
     from oncelog.spark.java import find_java
+    from oncelog.spark.versions import check_pyspark
+
+    check_pyspark()
 
     find_java()
 
@@ -248,6 +251,7 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     from pyspark.errors import PySparkException, PySparkRuntimeError
 
     from oncelog.spark.pipeline import PipelineError
+    from oncelog.spark.versions import condition_of
 
     root = logging.getLogger()
     root.addFilter(_not_of_py4j)
@@ -258,7 +262,7 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
         raise  # otherwise py4j reports its own errors
     except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
         if not stop.is_set() and SparkContext._gateway is None:
-            if isinstance(error, PySparkRuntimeError) and error.getCondition() == "JAVA_GATEWAY_EXITED":
+            if isinstance(error, PySparkRuntimeError) and condition_of(error) == "JAVA_GATEWAY_EXITED":
                 reason = _why_java_ended(log, logged)
                 if reason:
                     raise OncelogError(f"Spark's JVM did not start: {reason} (its log: {log})") from error

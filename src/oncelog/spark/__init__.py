@@ -7,7 +7,4 @@ Nothing that needs PySpark is imported here, so that ``oncelog.spark.java`` can 
 
 from oncelog.spark.worker_log import log_in_workers
 
-PYSPARK_MISSING = "PySpark is not installed here: pip install 'oncelog[spark]'"
-"""Raised as ConfigError by the modules that users import."""
-
 log_in_workers()

@@ -31,6 +31,7 @@ from pyspark.sql.types import (
 
 from oncelog.errors import ConfigError
 from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
+from oncelog.spark.versions import HAS_READ_LIMITS
 
 if TYPE_CHECKING:
     from oncelog.spark.options import SinkOptions
@@ -82,10 +83,15 @@ class OncelogDataSource(DataSource):
         return BatchReader(parse_source_options(self._options, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        self._check_schema(schema)
+        options = parse_source_options(self._options, streaming=True)
+        if not HAS_READ_LIMITS:
+            from oncelog.spark.source.unlimited import UnlimitedReader
+
+            return UnlimitedReader(options)
         from oncelog.spark.source.stream import StreamReader
 
-        self._check_schema(schema)
-        return StreamReader(parse_source_options(self._options, streaming=True))
+        return StreamReader(options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from oncelog.spark.sink.writers import BatchWriter

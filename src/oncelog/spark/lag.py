@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from oncelog.errors import ConfigError
-from oncelog.spark import PYSPARK_MISSING
+from oncelog.spark.versions import PYSPARK_MISSING, pyspark_problem
 
 try:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ try:
         StreamingQueryListener,
     )
 except ImportError as missing:
-    raise ConfigError(PYSPARK_MISSING) from missing
+    raise ConfigError(pyspark_problem() or PYSPARK_MISSING) from missing
 
 from oncelog.types import TopicPartition
 

@@ -12,11 +12,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import version
+
+from oncelog.spark.versions import ONCELOG, PYSPARK
 
 _PROBE = (
-    "import pyspark_oncelog, sys; from importlib.metadata import version; "
-    "sys.stdout.write('%d.%d' % sys.version_info[:2] + ' ' + version('pyspark'))"
+    "import sys; from oncelog.spark.versions import ONCELOG, PYSPARK; "
+    "sys.stdout.write(' '.join(['%d.%d' % sys.version_info[:2], PYSPARK or '-', ONCELOG]))"
 )
 _PATIENCE_S = 60
 
@@ -45,10 +46,11 @@ def worker_python_problem(program: str | None = None, environment: Mapping[str, 
     if run.returncode != 0:
         return f"Spark's workers would run {program}, which does not find the package oncelog: {advice}"
     ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    theirs, _, pyspark = run.stdout.strip().partition(" ")
+    theirs, pyspark, oncelog = [*run.stdout.split(), "-", "-"][:3]
     if theirs != ours:
         return f"Spark's workers would run {program}, which is Python {theirs} and not {ours}: {advice}"
-    here = version("pyspark")
-    if pyspark != here:
-        return f"Spark's workers would run {program}, which has pyspark {pyspark} and not {here}: {advice}"
+    for name, found, here in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):
+        if found != here:
+            has = f"has {name} {found} and not {here}" if found != "-" else f"has no {name}"
+            return f"Spark's workers would run {program}, which {has}: {advice}"
     return None

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from oncelog.errors import ConfigError
-from oncelog.spark import PYSPARK_MISSING
+from oncelog.spark.versions import PYSPARK_MISSING, pyspark_problem
 
 try:
     from pyspark.sql.streaming.listener import (
@@ -32,7 +32,7 @@ try:
         StreamingQueryListener,
     )
 except ImportError as missing:
-    raise ConfigError(PYSPARK_MISSING) from missing
+    raise ConfigError(pyspark_problem() or PYSPARK_MISSING) from missing
 
 from oncelog.spark.progress import Progress, read_progress
 

@@ -14,14 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
-from oncelog.spark import PYSPARK_MISSING
+from oncelog.spark.versions import HAS_READ_LIMITS, PYSPARK_MISSING, check_pyspark, pyspark_problem, refuse_format
 
 try:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.utils import is_remote
 except ImportError as missing:
-    raise ConfigError(PYSPARK_MISSING) from missing
+    raise ConfigError(pyspark_problem() or PYSPARK_MISSING) from missing
 
 from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
@@ -38,6 +38,9 @@ from oncelog.spark.sink.planning import (
     plan_write,
 )
 
+check_pyspark()
+refuse_format()
+
 if TYPE_CHECKING:
     from oncelog.spark.executors import Written
 
@@ -46,8 +49,12 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    **({} if HAS_READ_LIMITS else {"spark.sql.streaming.triggerAvailableNowWrapper.enabled": "true"}),
 }
-"""The first one avoids a check of each row's size, which makes a column of null headers 30 times as slow."""
+"""The first one avoids a check of each row's size, which makes a column of null headers 30 times as slow.
+
+The last one, where our source cannot end a query of Trigger.AvailableNow itself, has Spark do it.
+"""
 
 
 def session(

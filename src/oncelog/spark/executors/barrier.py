@@ -30,11 +30,12 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink.engine import Observer, Step
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import BatchCounter, observed
+from oncelog.spark.versions import SameInTasks
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import ProducerIdAndEpoch
 
 ENCODED = "writer int, task int, topic string, partition int, records int, data binary"
-"""One row for each encoded record batch; ``writer`` is the rank that owns its partition."""
+"""One row for each encoded record batch; ``writer`` is the key of the rank that owns its partition."""
 
 REPORT = "report string"
 
@@ -65,14 +66,15 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoder:
+class Encoder(SameInTasks):
     """Encodes rows to :data:`ENCODED`, in plain tasks that contact no broker; picklable.
 
+    :param keys: what brings a row to each writer, by rank.
     :param count: called with runs, rows and bytes: for each chunk, and with one run at the end of the task.
     """
 
     encoding: Encoding
-    writers: int
+    keys: Sequence[int]
     batch_id: int | None
     count: Callable[[int, int, int], None]
 
@@ -90,7 +92,7 @@ class Encoder:
         self.count(1, 0, 0)
 
     def _encoded(self, task: int, chunk: Sequence[PartitionBatch], bases: Mapping[str, int]) -> pa.RecordBatch:
-        writers = [(bases[batch.topic] + batch.partition) % self.writers for batch in chunk]
+        writers = [self.keys[(bases[batch.topic] + batch.partition) % len(self.keys)] for batch in chunk]
         return pa.RecordBatch.from_arrays(
             [
                 pa.array(writers, pa.int32()),
@@ -114,7 +116,7 @@ class Encoder:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(SameInTasks):
     """Writes :data:`ENCODED` rows in a barrier stage and yields one row of :data:`REPORT`; picklable.
 
     :param producer: the producer that the driver initialized, for one run of the stage.

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import DataFrame
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from oncelog.spark.executors.barrier import ENCODED, Encoder
+from oncelog.spark.executors.ranks import keys_of_ranks
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
 from oncelog.spark.sink.rows import Encoding
 
@@ -70,8 +70,9 @@ def shuffle_rows(rows: DataFrame, encoding: Encoding, writers: int, batch_id: in
     spark = rows.sparkSession
     context = spark.sparkContext
     executors = frozenset(_executors_of(context))
-    encoder = Encoder(encoding, max(writers, 1), batch_id, volume.add)
-    planned = rows.mapInArrow(encoder, ENCODED).repartitionById(max(writers, 1), "writer")
+    keys = keys_of_ranks(max(writers, 1))
+    encoder = Encoder(encoding, keys, batch_id, volume.add)
+    planned = rows.mapInArrow(encoder, ENCODED).repartition(len(keys), "writer")
     with tagged(context) as tag:
         encoded = _run_shuffle(spark, planned, volume)
     runs, estimated_rows, size_bytes = volume.taken()
@@ -91,7 +92,8 @@ def _run_shuffle(spark: SparkSession, planned: Any, volume: Volume) -> DataFrame
         java_rdd.isEmpty()
     session = _plain_session(spark)
     java_session: Any = session._jsparkSession
-    return ClassicDataFrame(java_session.createDataFrame(java_rdd, planned._jdf.schema()), session)
+    encoded: DataFrame = type(planned)(java_session.createDataFrame(java_rdd, planned._jdf.schema()), session)
+    return encoded
 
 
 _plain: dict[str, SparkSession] = {}

@@ -23,10 +23,10 @@ from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_
 from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volume, shuffle_rows
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink.engine import Observer, Outcome, SinkRefused
-from oncelog.spark.sink.planning import Planned, write_engine
+from oncelog.spark.sink.planning import Planned, encoding_for, write_engine
 from oncelog.spark.sink.rows import positions_of
 from oncelog.spark.sink.topic_transaction import DriverCarrier
-from oncelog.spark.sink.writers import encoding_for
+from oncelog.spark.versions import to_arrow
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:
 
 def _collected(shuffled: Shuffled) -> DriverCarrier:
     """The shuffled batches, in this process and in task order."""
-    table = shuffled.encoded.toArrow().sort_by("task")
+    table = to_arrow(shuffled.encoded).sort_by("task")
     shuffled.check_made_once()
     rows = sum(table.column("records").to_pylist())
     return DriverCarrier(batches_of(iter(table.to_batches())), rows, table.num_rows)

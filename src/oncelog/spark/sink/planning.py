@@ -12,15 +12,21 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from oncelog.errors import ConfigError
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.sink.engine import Observer, Surroundings, WriteEngine, ignore
 from oncelog.spark.sink.marker import Memory, NamedWrite, Plan
+from oncelog.spark.sink.rows import Encoding, SinkColumns
 from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +83,34 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
         named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker)
         return Planned(named, group, _nothing)
     return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
+
+
+def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
+    """Checks the columns and asks the broker for the partition counts; on the driver."""
+    columns = SinkColumns.of(schema, options.topic)
+    cluster = cluster_for(options)
+    named = [options.topic] if options.topic else list(options.topics)
+    marker = options.marker_partition.topic
+    apart = [marker] if marker not in (CONSUMER_OFFSETS_TOPIC, *named) else []
+    counts = cluster.partition_counts([*named, *apart] if named else None, create=bool(named))
+    there = {*counts}
+    if not there.issuperset(apart):
+        there.update(cluster.partition_counts(apart))  # a list of all topics lacks those that may not be seen
+    for topic in [*named, *apart]:
+        if topic not in there:
+            role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
+            raise ConfigError(f"{role} does not exist at {options.bootstrap_servers}, which creates none: create it")
+    counts = {topic: count for topic, count in counts.items() if topic not in apart or not named}
+    return Encoding(
+        columns,
+        options.topic,
+        counts,
+        options.compression,
+        options.batch_size_bytes,
+        options.compression_level,
+        options.cluster.max_request_bytes,
+        bool(options.topics),
+    )
 
 
 def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, siblings: Collection[str] | None = ()) -> None:

@@ -13,11 +13,10 @@ from itertools import chain
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from oncelog.errors import ConfigError, InvariantError
-from oncelog.spark.kafka.connections import cluster_for
+from oncelog.errors import InvariantError
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink.engine import Observer, SinkRefused
@@ -26,14 +25,15 @@ from oncelog.spark.sink.planning import (
     QUERY_ID,
     begin_micro_batch,
     checkpoint_at,
+    encoding_for,
     now_ms,
     plan_write,
     write_engine,
 )
-from oncelog.spark.sink.rows import Encoding, SinkColumns, TaskEncoder
+from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import DriverCarrier
+from oncelog.spark.versions import SameInTasks, stream_arrow_writer
 from oncelog.spark.worker_garbage import pass_over_imports
-from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +47,7 @@ class TaskOutput(WriterCommitMessage):
     batches: tuple[PartitionBatch, ...]
 
 
-def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
-    """Checks the columns and asks the broker for the partition counts; on the driver."""
-    columns = SinkColumns.of(schema, options.topic)
-    cluster = cluster_for(options)
-    named = [options.topic] if options.topic else list(options.topics)
-    marker = options.marker_partition.topic
-    apart = [marker] if marker not in (CONSUMER_OFFSETS_TOPIC, *named) else []
-    counts = cluster.partition_counts([*named, *apart] if named else None, create=bool(named))
-    there = {*counts}
-    if not there.issuperset(apart):
-        there.update(cluster.partition_counts(apart))  # a list of all topics lacks those that may not be seen
-    for topic in [*named, *apart]:
-        if topic not in there:
-            role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
-            raise ConfigError(f"{role} does not exist at {options.bootstrap_servers}, which creates none: create it")
-    counts = {topic: count for topic, count in counts.items() if topic not in apart or not named}
-    return Encoding(
-        columns,
-        options.topic,
-        counts,
-        options.compression,
-        options.batch_size_bytes,
-        options.compression_level,
-        options.cluster.max_request_bytes,
-        bool(options.topics),
-    )
-
-
-class _TaskSide:
+class _TaskSide(SameInTasks):
     """The part that runs in a task; picklable. It connects to nothing, so it has no password."""
 
     def __init__(self, encoding: Encoding, options: SinkOptions, *, of_query: bool) -> None:
@@ -165,7 +137,7 @@ class _Writer:
         return self._options
 
 
-class StreamWriter(_Writer, DataSourceStreamArrowWriter):
+class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
     """Micro-batches of a query in Append or Complete mode. Spark makes a new one for each batch."""
 
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:

@@ -13,19 +13,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
 
 from oncelog.errors import KafkaError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import Cluster, LogEnd, OffsetRange, describe_remade
 from oncelog.spark.options import SourceOptions
+from oncelog.spark.source.limits import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
 from oncelog.spark.source.planned_offsets import (
     BatchMark,
     Json,
@@ -396,7 +396,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         place, until = Place.of(start), Place.of(end)
-        if until.start:  # where the query began then; a repeated "latest" would be elsewhere by now
+        if until.start and start == self._initial:  # a repeated "latest" would be elsewhere by now
             place = Place(until.start, until.ids)
         begin = self._batch_begin(place, until)
         ids = self._topic_ids(until.offsets)

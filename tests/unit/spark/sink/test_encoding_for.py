@@ -9,7 +9,7 @@ from pyspark.sql.types import StringType, StructType
 
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.sink import writers as sink
+from oncelog.spark.sink import planning as sink
 
 BY_ROWS = StructType().add("topic", StringType()).add("value", StringType())
 

@@ -1,0 +1,40 @@
+"""The limits with which Spark asks where a micro-batch is to end, or the same where Spark has none."""
+
+from __future__ import annotations
+
+from oncelog.spark.versions import HAS_READ_LIMITS
+
+if HAS_READ_LIMITS:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxRows,
+        ReadMinRows,
+        SupportsTriggerAvailableNow,
+    )
+else:
+    from dataclasses import dataclass
+
+    class ReadLimit:  # type: ignore[no-redef]
+        """How much a micro-batch may read."""
+
+    class ReadAllAvailable(ReadLimit):  # type: ignore[no-redef]
+        """Everything there is."""
+
+    @dataclass(frozen=True)
+    class ReadMaxRows(ReadLimit):  # type: ignore[no-redef]
+        """At most about so many rows."""
+
+        max_rows: int
+
+    @dataclass(frozen=True)
+    class ReadMinRows(ReadLimit):  # type: ignore[no-redef]
+        """Nothing, until there are so many rows."""
+
+        min_rows: int
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        """A source that fixes its end when the query starts."""
+
+
+__all__ = ["ReadAllAvailable", "ReadLimit", "ReadMaxRows", "ReadMinRows", "SupportsTriggerAvailableNow"]

@@ -1,0 +1,82 @@
+"""The streaming reader for a Spark that asks for the latest offset without saying from where and how much (4.0, 4.1).
+
+What such a Spark calls, in this order (seen on 4.0.5 and 4.1.4):
+
+- a new query: ``latestOffset``, ``initialOffset``, ``partitions(initial, latest)``;
+- a restart: ``partitions(x, x)`` with the end x of the last planned batch, again ``partitions(before, x)`` if that
+  batch is repeated, then ``latestOffset``;
+- Trigger.AvailableNow with ``spark.sql.streaming.triggerAvailableNowWrapper.enabled``: ``latestOffset`` before any of
+  these, and everything up to it in one batch. Without that setting Spark runs a single batch, which after a crash is
+  the repeated one.
+
+So the reader knows its position from what Spark plans, and the first answer of a run must be the whole log, because it
+may be that of AvailableNow: a limit there would leave records out without a word.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from pyspark.sql.datasource import InputPartition
+
+from oncelog.spark.source.limits import ReadAllAvailable
+from oncelog.spark.source.planned_offsets import Json, Place, describe_loss
+from oncelog.spark.source.stream import StreamReader
+from oncelog.spark.versions import PYSPARK
+
+logger = logging.getLogger(__name__)
+
+
+class UnlimitedReader(StreamReader):
+    """Reads everything in the first micro-batch of a run, and from then on at most ``maxOffsetsPerTrigger``."""
+
+    _position: Json | None = None
+    """The end of the last planned batch; None before Spark has said it."""
+    _without_position: Json | None = None
+    """The answer that was given before the position was known."""
+    _has_answered = False
+
+    def initialOffset(self) -> Json:
+        """Where a new query starts; the same in each call, as the first batch was planned from it."""
+        return self._initial or super().initialOffset()
+
+    def latestOffset(self) -> Json:  # type: ignore[override]
+        """Where the next batch ends."""
+        limit = self.getDefaultReadLimit()
+        if not self._has_answered:
+            self._has_answered = True
+            if not isinstance(limit, ReadAllAvailable):
+                logger.warning(
+                    "PySpark %s does not tell a source where its first batch begins: it reads everything there is, and "
+                    "maxOffsetsPerTrigger and minOffsetsPerTrigger hold for the batches after it",
+                    PYSPARK,
+                )
+            limit = ReadAllAvailable()
+        if self._position is not None:
+            return super().latestOffset(self._position, limit)
+        self._without_position = super().latestOffset(self.initialOffset(), ReadAllAvailable())
+        return self._without_position
+
+    def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
+        self._position = end
+        if start == end:
+            return []
+        if end == self._without_position and start != self._initial:
+            self._check_position(Place.of(start), Place.of(end))
+        return super().partitions(start, end)
+
+    def _check_position(self, place: Place, end: Place) -> None:
+        """Report what :meth:`latestOffset` would have reported, had it known where the batch begins."""
+        begin = self._batch_begin(place, end)
+        self._report(describe_loss(begin, begin, self._ends(begin, end.offsets)))
+
+    def stop(self) -> None:
+        """Called when the query ends."""
+        if self._position is not None and not self._has_answered:
+            logger.warning(
+                "The query has repeated a batch and ended before it looked for new records. If its trigger is "
+                "AvailableNow, set spark.sql.streaming.triggerAvailableNowWrapper.enabled to true (session() does), or "
+                "run it again: PySpark %s runs a single batch otherwise",
+                PYSPARK,
+            )

@@ -1,0 +1,169 @@
+"""What each version of PySpark lacks: the only module that knows; everything else asks it or imports from it.
+
+| PySpark | lacks | what takes its place |
+|---|---|---|
+| below 4.0 | Python data sources | Spark's own Kafka source; ``write`` and ``for_each_batch`` of ``session`` |
+| below 4.1 | stream writers that take Arrow batches | a batch writer that does: Spark looks only at that class |
+| below 4.2 | limits and AvailableNow of Python streaming sources | :mod:`oncelog.spark.source.unlimited` |
+| below 4.2 | names of streaming sources | their order in the query |
+
+Called on the driver and in Spark's workers. A worker compares its versions with the driver's before it does anything.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from oncelog import __version__
+from oncelog.errors import ConfigError
+
+try:
+    from pyspark.version import __version__ as _installed
+except ImportError:
+    _installed = ""
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+ONCELOG = __version__
+PYSPARK: str = _installed
+"""The version of PySpark here; empty if it is not installed."""
+LEAST, BELOW = (3, 5), (5, 0)
+PYSPARK_MISSING = "PySpark is not installed here: pip install 'oncelog[spark]'"
+"""Raised as ConfigError by the modules that users import."""
+
+
+def release(version: str) -> tuple[int, int]:
+    """The first two numbers of a version, also of a platform's own build (``3.5.4+amzn.0``)."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
+
+
+def pyspark_problem(version: str = PYSPARK) -> str | None:
+    """Why this PySpark cannot be used and what to do, in one sentence; None if it can."""
+    if not version:
+        return PYSPARK_MISSING
+    if LEAST <= release(version) < BELOW:
+        return None
+    return f"PySpark {version} is installed, and oncelog works with 3.5 to 4.x: pip install 'pyspark>=3.5,<5'"
+
+
+def check_pyspark() -> None:
+    """Raises ConfigError if there is no PySpark, or one that cannot be used."""
+    problem = pyspark_problem()
+    if problem is not None:
+        raise ConfigError(problem)
+
+
+_BEGINS = (
+    ((4, 0), 'format("oncelog")'),
+    ((4, 2), "limits in the first batch of a streaming read"),
+    ((4, 2), "names of streaming sources"),
+)
+
+
+def lacking(version: str) -> list[str]:
+    """What a later PySpark has and this one lacks, each with the release in which it begins."""
+    return [f"{what} (from PySpark {'.'.join(map(str, since))})" for since, what in _BEGINS if release(version) < since]
+
+
+HAS_DATA_SOURCES = release(PYSPARK) >= (4, 0)
+HAS_ARROW_STREAM_WRITER = release(PYSPARK) >= (4, 1)
+HAS_READ_LIMITS = release(PYSPARK) >= (4, 2)
+
+NO_DATA_SOURCES = (
+    'PySpark {} has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka") '
+    "(Spark's own connector), write a stream with foreachBatch(for_each_batch(options)) and a batch with "
+    "write(df, options), both of oncelog.spark.session"
+)
+
+
+def refuse_format() -> None:
+    """Where there are no Python data sources, make Spark's readers and writers refuse the name ``oncelog``.
+
+    Spark itself would send the user to a list of third-party projects.
+    """
+    if HAS_DATA_SOURCES or not PYSPARK:
+        return
+    from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter
+    from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
+
+    kinds: tuple[Any, ...] = (DataFrameReader, DataFrameWriter, DataStreamReader, DataStreamWriter)
+    for kind in kinds:
+        if not hasattr(kind.format, "__wrapped__"):
+            kind.format = _refusing(kind.format)
+
+
+def _refusing(format_of: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    @functools.wraps(format_of)
+    def checked(self: Any, source: str) -> Any:
+        if isinstance(source, str) and source.lower() == "oncelog":
+            raise ConfigError(NO_DATA_SOURCES.format(PYSPARK))
+        return format_of(self, source)
+
+    return checked
+
+
+def stream_arrow_writer() -> type:
+    """The base class of a stream writer that takes Arrow batches."""
+    from pyspark.sql import datasource
+
+    if HAS_ARROW_STREAM_WRITER:
+        found: type = datasource.DataSourceStreamArrowWriter
+        return found
+    return type(
+        "DataSourceStreamArrowWriter", (datasource.DataSourceStreamWriter, datasource.DataSourceArrowWriter), {}
+    )
+
+
+def to_arrow(rows: DataFrame) -> pa.Table:
+    """All rows, on the driver."""
+    if hasattr(rows, "toArrow"):
+        return rows.toArrow()
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return pa.Table.from_batches(rows._collect_as_arrow(), to_arrow_schema(rows.schema))  # type: ignore[operator]
+
+
+def condition_of(error: Any) -> str:
+    """The name of the error's kind."""
+    found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+    return str(found)
+
+
+class SameInTasks:
+    """Pickled together with the driver's versions, which are compared where it is unpickled, before anything else.
+
+    Two versions may disagree about what the pickled object is, and would show that as any error, or none.
+    """
+
+    def __reduce__(self) -> tuple[object, ...]:
+        from pyspark import cloudpickle
+
+        pickled: Any = cloudpickle
+        return _unpickled, (PYSPARK, ONCELOG, pickled.dumps((type(self), self.__getstate__())))
+
+
+def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
+    """Raises ConfigError in a worker whose versions are not the driver's."""
+    from pyspark import cloudpickle
+
+    for name, theirs, ours in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):
+        if theirs != ours:
+            raise ConfigError(
+                f"The worker {sys.executable} has {name} {ours} and the driver {theirs}: install {name} {theirs} on "
+                "every worker, or name their Python with PYSPARK_PYTHON; nothing is written"
+            )
+    kind, state = cloudpickle.loads(data)
+    made: Any = object.__new__(kind)
+    if hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+    else:
+        made.__dict__.update(state)
+    return made

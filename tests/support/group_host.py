@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oncelog.broker.requests.slices import finished
+from oncelog.broker.requests.work import finished
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.coordinator.group.environment import Caller

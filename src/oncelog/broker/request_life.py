@@ -19,9 +19,10 @@ from oncelog.broker.limits.answer_memory import AnswerTooLong
 from oncelog.broker.limits.long_requests import MAY_WAIT_LONG
 from oncelog.broker.requests.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
 from oncelog.broker.requests.context import RequestContext, RequestState
-from oncelog.broker.requests.parking import Steps, carry_out
+from oncelog.broker.requests.parking import carry_out
 from oncelog.broker.requests.session import Part
-from oncelog.broker.requests.slices import Slices, Work
+from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
@@ -91,12 +92,12 @@ class RequestLife:
         self._ports.commit_order.arrived(context, frame, body)
         self._carry_out(context, self._read_and_handle(context, frame, body))
 
-    def _carry_out(self, context: RequestContext, steps: Steps[None]) -> None:
+    def _carry_out(self, context: RequestContext, steps: Work[None]) -> None:
         ended = carry_out(steps)
         if not ended.succeeded:
             ended.then(lambda _: None, lambda error: self._drop(context, error))
 
-    def _read_and_handle(self, context: RequestContext, frame: memoryview, body: int) -> Steps[None]:
+    def _read_and_handle(self, context: RequestContext, frame: memoryview, body: int) -> Work[None]:
         ports, size_bytes = self._ports, len(frame)
         reading = ports.long_requests.read(context, frame, body)
         del frame  # it is freed once it has been read
@@ -105,7 +106,7 @@ class RequestLife:
         context.now_ms = ports.now_ms
         yield from self._handle_and_answer(context, request, size_bytes)
 
-    def _handle_and_answer(self, context: RequestContext, request: Message, size_bytes: int) -> Steps[None]:
+    def _handle_and_answer(self, context: RequestContext, request: Message, size_bytes: int) -> Work[None]:
         ports = self._ports
         if ports.metadata_sync.moving is not None:
             yield from ports.metadata_sync.until_changes_are_possible(context)
@@ -137,7 +138,7 @@ class RequestLife:
             ports.slices.ends_for(context, begun_ns)
         return result
 
-    def _answer(self, context: RequestContext, answer: Answer) -> Steps[None]:
+    def _answer(self, context: RequestContext, answer: Answer) -> Work[None]:
         ports = self._ports
         if not ports.metadata_sync.is_settled:
             yield from ports.metadata_sync.until_answer_is_durable(context)

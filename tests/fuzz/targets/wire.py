@@ -11,7 +11,7 @@ from typing import Any
 from oncelog.broker.login.sasl_gate import Login, SaslGate
 from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
 from oncelog.broker.registry import SERVED, served_apis
-from oncelog.broker.requests.slices import finished
+from oncelog.broker.requests.work import finished
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.generated.metadata_request import MetadataRequest

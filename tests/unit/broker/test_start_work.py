@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.requests.slices import finished
+from oncelog.broker.requests.work import finished
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TRANSACTION_STATE_TOPIC

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.cluster.node import Node
-from oncelog.broker.requests.slices import AT_ONCE, Work
+from oncelog.broker.requests.slices import AT_ONCE
+from oncelog.broker.requests.work import Work
 from oncelog.config import BrokerConfig, parse
 from oncelog.errors import Error
 from oncelog.metadata.opening import open_metadata

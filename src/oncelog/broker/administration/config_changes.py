@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker.administration import loggers
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import GROUP, TOPIC, AccessPorts, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, is_broker_setting, parse_broker

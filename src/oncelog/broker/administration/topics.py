@@ -12,7 +12,7 @@ from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.requests.slices import Work, finished, in_parts
+from oncelog.broker.requests.work import Work, finished, in_parts
 from oncelog.broker.storage.partition import METERS, Partition
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError

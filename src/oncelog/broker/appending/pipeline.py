@@ -20,7 +20,8 @@ from oncelog.acls import Operation
 from oncelog.broker.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, refused, result_response
 from oncelog.broker.appending.validation_cost import max_unpacked_bytes, takes_long, validate_briefly
 from oncelog.broker.appending.verification import VerificationPorts, verify_transaction
-from oncelog.broker.requests.parking import Steps, carry_out
+from oncelog.broker.requests.parking import carry_out
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, AccessPorts, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -156,7 +157,7 @@ class AppendPipeline:
             return Error.TOPIC_AUTHORIZATION_FAILED
         return Error.UNKNOWN_TOPIC_OR_PARTITION if name is None else name
 
-    def _all_steps(self, batch: PendingBatch) -> Steps[PartitionProduceResponse]:
+    def _all_steps(self, batch: PendingBatch) -> Work[PartitionProduceResponse]:
         error = yield from self._validate(batch)
         if error is not Error.NONE:
             return _refused_batch(batch, error)
@@ -164,14 +165,14 @@ class AppendPipeline:
             return (yield from self._verified_steps(batch, self.verify(batch)))
         return (yield from self._commit(batch, (yield from self._append(batch))))
 
-    def _verified_steps(self, batch: PendingBatch, verified: Deferred[Verification]) -> Steps[PartitionProduceResponse]:
+    def _verified_steps(self, batch: PendingBatch, verified: Deferred[Verification]) -> Work[PartitionProduceResponse]:
         verification: Verification = verified.value if verified.succeeded else (yield verified)
         error, batch.guard = verification
         if error is not Error.NONE:
             return _refused_batch(batch, Error.NOT_ENOUGH_REPLICAS if error in NOT_REACHED else error)
         return (yield from self._commit(batch, (yield from self._append(batch))))
 
-    def _validate(self, batch: PendingBatch) -> Steps[Error]:
+    def _validate(self, batch: PendingBatch) -> Work[Error]:
         """Have a batch validated that takes long; all others are validated as they are appended."""
         validation = self._validation
         if validation.worker is None or not takes_long(batch):
@@ -186,7 +187,7 @@ class AppendPipeline:
                 return Error.UNKNOWN_TOPIC_OR_PARTITION
         return Error.NONE
 
-    def _append(self, batch: PendingBatch) -> Steps[AppendResult | Error]:
+    def _append(self, batch: PendingBatch) -> Work[AppendResult | Error]:
         """Append now, or when it is the batch's turn among large ones."""
         partition, large_writes = batch.partition, self._large_writes
         if large_writes.must_queue(batch):
@@ -206,7 +207,7 @@ class AppendPipeline:
         batch.context.may_be_repeated = result.error is Error.NONE and not batch.header.attributes & ~TRANSACTIONAL_BIT
         return result
 
-    def _commit(self, batch: PendingBatch, result: AppendResult | Error) -> Steps[PartitionProduceResponse]:
+    def _commit(self, batch: PendingBatch, result: AppendResult | Error) -> Work[PartitionProduceResponse]:
         """Wait until what was appended is committed, or for the producer's timeout; the records may be committed later.
 
         acks=1 waits like acks=all: on the only replica an acknowledged record is committed and can be read at once.

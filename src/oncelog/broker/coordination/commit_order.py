@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.commit_queue import CommitQueue, Place
-from oncelog.broker.requests.slices import Work, finished
+from oncelog.broker.requests.work import Work, finished
 from oncelog.broker.security.access import GROUP, AccessPorts, allows
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oncelog.broker.cluster.node import NO_LEADER
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import NONE, Error, StorageError

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from oncelog.broker.requests.session import Channel
-from oncelog.broker.requests.slices import Slices, Work, in_parts
+from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition
 

@@ -12,7 +12,7 @@ from typing import Final
 from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.session import Channel
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import OncelogError
 

@@ -24,7 +24,8 @@ from oncelog.broker.registry import ONLY_LOOKS, SERVED
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.parking import Park, ParkReason
 from oncelog.broker.requests.session import Channel
-from oncelog.broker.requests.slices import Slices, Work
+from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
 from oncelog.protocol.api_keys import ApiKey

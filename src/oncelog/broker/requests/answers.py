@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.session import Part
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import UnencodableValue

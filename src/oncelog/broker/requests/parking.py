@@ -1,8 +1,7 @@
-"""How a request waits: straight-line code yields what it waits for, and the request is parked meanwhile.
+"""How a request waits so that nothing overtakes it: its work yields a :class:`Park`.
 
-Called by the broker, its handlers and the append pipeline. Code that may have to wait is a generator of type ``Steps``:
-it yields a ``Deferred`` and continues with its value. To yield a :class:`Park` instead keeps the connection of the
-request from starting another one, so that nothing overtakes the request.
+Called by the broker, its handlers and the append pipeline. Until the park ends, the connection of the request starts no
+other one.
 
 Invariants
 - A park ends once its request has continued: the next request of the connection never sees a state in which the
@@ -12,19 +11,18 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 
 if TYPE_CHECKING:
     from oncelog.broker.requests.context import RequestContext
 
 T = TypeVar("T")
-Steps = Generator[Any, Any, T]
-"""Yields a ``Deferred`` or a ``Park``, is sent the value, and returns a ``T``."""
 
 MAX_PARKS = 64
 """Batches of one request that may be parked at once: each takes some memory besides its bytes."""
@@ -62,45 +60,49 @@ class Park(Generic[T]):
             capacity.resolve(None)
 
 
-def capacity_to_park(request: RequestContext) -> Steps[None]:
+def capacity_to_park(request: RequestContext) -> Work[None]:
     """Wait while the request has as many parks as it may."""
     while request.parks >= MAX_PARKS:
         request.park_capacity = Deferred()
         yield request.park_capacity
 
 
-def carry_out(steps: Steps[T]) -> Deferred[T]:
-    """Do the steps; the result is known at once if none of them has to wait."""
+def carry_out(work: Work[T]) -> Deferred[T]:
+    """Do the work without others in between; the result is known at once if it never has to wait."""
     try:
-        waits_for = next(steps)
+        waits_for = next(work)
+        while waits_for is None:
+            waits_for = next(work)
     except StopIteration as end:
         return Deferred.of(end.value)
     except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
         return Deferred.of_failure(error)
     result: Deferred[T] = Deferred()
-    _wait(steps, result, waits_for)
+    _wait(work, result, waits_for)
     return result
 
 
-def _wait(steps: Steps[T], result: Deferred[T], waits_for: Deferred[Any] | Park[Any]) -> None:
+def _wait(work: Work[T], result: Deferred[T], waits_for: Deferred[Any] | Park[Any]) -> None:
     park = waits_for if isinstance(waits_for, Park) else None
     until = waits_for.until if isinstance(waits_for, Park) else waits_for
     until.then(
-        lambda value: _continue(partial(steps.send, value), steps, result, park),
-        lambda error: _continue(partial(steps.throw, error), steps, result, park),
+        lambda value: _continue(partial(work.send, value), work, result, park),
+        lambda error: _continue(partial(work.throw, error), work, result, park),
     )
 
 
-def _continue(step: Callable[[], Any], steps: Steps[T], result: Deferred[T], park: Park[Any] | None) -> None:
+def _continue(step: Callable[[], Any], work: Work[T], result: Deferred[T], park: Park[Any] | None) -> None:
     then: Callable[[], None]
     try:
         waits_for = step()
+        while waits_for is None:
+            waits_for = next(work)
     except StopIteration as end:
         then = partial(result.resolve, end.value)
     except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
         then = partial(result.fail, error)
     else:
-        then = partial(_wait, steps, result, waits_for)
+        then = partial(_wait, work, result, waits_for)
     if park is not None:
         park.end()
     then()

@@ -4,26 +4,24 @@ A handler whose work grows with what a request names, or with everything the bro
 between pieces of a quarter of a millisecond at most. Work of a few pieces is finished in its own turn; the rest waits
 in a queue with others of its kind, and the server calls ``step`` when there is nothing else to do, for a short while at
 a time. All works that are begun before the server does so share the time that one may take in its own turn: otherwise
-requests of many connections would delay everyone together. Work that yields a ``Deferred`` gets no turn before that is
-resolved. The time of the pieces counts as their request's (quotas).
+requests of many connections would delay everyone together. Work that yields a ``Deferred`` or a ``Park`` gets no turn
+before that is resolved. The time of the pieces counts as their request's (quotas).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.parking import Park
 from oncelog.broker.requests.session import Channel
+from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 
 T = TypeVar("T")
-U = TypeVar("U")
-V = TypeVar("V")
-Work = Generator[Any, None, T]
-"""Yields None, or a ``Deferred[None]`` to wait for; ``Any``, because mypy otherwise rejects a ``yield`` without a
-value."""
 
 AT_ONCE = 20
 AT_ONCE_NS = 250_000
@@ -39,7 +37,7 @@ AT_ONCE_IN_A_CROWD = 2
 
 
 class _Piece:
-    __slots__ = ("channel", "clock", "done", "owner", "result", "waits_for", "work")
+    __slots__ = ("channel", "clock", "done", "next", "owner", "park", "result", "waits_for", "work")
 
     def __init__(
         self, work: Work[Any], channel: Channel | None, owner: RequestContext | None, clock: Callable[[], int]
@@ -50,31 +48,61 @@ class _Piece:
         self.clock = clock
         self.result: Deferred[Any] = Deferred()
         self.done = 0
-        self.waits_for: Deferred[None] | None = None
+        self.next: Callable[[], Any] = partial(next, work)
+        self.waits_for: Deferred[Any] | None = None
+        self.park: Park[Any] | None = None
 
     def advance(self) -> bool:
         """Do one more piece; returns True if it was the last one."""
         self.done += 1
-        value: Any = None
+        park, self.park = self.park, None
         try:
-            until = next(self.work) if self.owner is None else self._next_for(self.owner)
-            self.waits_for = None if until is None or until.done else until
+            value = self._next()
         except StopIteration as end:
-            value = end.value
+            self._end(park)
+            self.result.resolve(end.value)
         except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+            self._end(park)
             self.result.fail(error)
-            return True
         else:
+            self._yielded(value)
+            self._end(park)
             return False
-        self.result.resolve(value)  # not above: a failure there would be logged with the value, which may be a request
         return True
 
-    def _next_for(self, owner: RequestContext) -> Deferred[None] | None:
+    def _next(self) -> Any:
+        if self.owner is None:
+            return self.next()
         begun_ns = self.clock()
         try:
-            return next(self.work)  # type: ignore[no-any-return]
+            return self.next()
         finally:
-            owner.work_ns += self.clock() - begun_ns
+            self.owner.work_ns += self.clock() - begun_ns
+
+    def _yielded(self, value: Any) -> None:
+        self.waits_for = None
+        if value is None:
+            self.next = partial(next, self.work)
+            return
+        if isinstance(value, Park):
+            self.park = value
+            value = value.until
+        if value.done:
+            value.then(self.known, self.failed)
+        else:
+            self.waits_for = value
+
+    @staticmethod
+    def _end(park: Park[Any] | None) -> None:
+        if park is not None:
+            park.end()
+
+    def known(self, value: Any) -> None:
+        """What it waited for is known."""
+        self.next = partial(self.work.send, value)
+
+    def failed(self, error: Exception) -> None:
+        self.next = partial(self.work.throw, error)
 
 
 class _Room:
@@ -200,13 +228,17 @@ class Slices:
         short.admit()
         long.admit()
 
-    def _wait(self, piece: _Piece, until: Deferred[None]) -> None:
+    def _wait(self, piece: _Piece, until: Deferred[Any]) -> None:
         """Give up its place meanwhile: it may be waiting for a work behind it in the queue."""
         self._waiting[piece] = None
-        until.then(lambda _: self._continue(piece))
+        until.then(
+            lambda value: self._continue(piece, partial(piece.known, value)),
+            lambda error: self._continue(piece, partial(piece.failed, error)),
+        )
 
-    def _continue(self, piece: _Piece) -> None:
+    def _continue(self, piece: _Piece, tell: Callable[[], None]) -> None:
         if piece in self._waiting:
+            tell()
             del self._waiting[piece]
             room = self._long if piece.done >= SHORT else self._short
             room.line.append(piece)
@@ -225,51 +257,3 @@ class Slices:
         """Finish everything: the broker stops."""
         while self:
             self.step()
-
-
-def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def groups_in_parts(
-    groups: Iterable[T], elements: Callable[[T], Sequence[U]], size: int
-) -> Iterator[list[tuple[T, Sequence[U]]]]:
-    """Groups with their elements, about ``size`` elements at a time; an empty group counts like an element."""
-    part: list[tuple[T, Sequence[U]]] = []
-    count = 0
-    for group in groups:
-        for some in list(in_parts(elements(group), size)) or [()]:
-            part.append((group, some))
-            count += len(some) or 1
-            if count >= size:
-                yield part
-                part, count = [], 0
-    if part:
-        yield part
-
-
-def each_in_pieces(
-    groups: Iterable[T], elements: Callable[[T], Sequence[U]], answer: Callable[[T, U], V], size: int
-) -> Work[list[tuple[T, list[V]]]]:
-    """Groups with the answers for their elements; ``size`` elements are a piece."""
-    found: list[tuple[T, list[V]]] = []
-    last: T | None = None
-    for part in groups_in_parts(groups, elements, size):
-        for group, some in part:
-            if group is not last:
-                last = group
-                found.append((group, []))
-            found[-1][1].extend([answer(group, element) for element in some])
-        yield
-    return found
-
-
-def finished(work: Work[T]) -> T:
-    """Do all of the work in this turn."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: T = end.value
-            return result

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from oncelog.broker.requests.slices import Slices, Work, finished, in_parts
+from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.work import Work, finished, in_parts
 from oncelog.broker.storage.cleaner import Cleaner
 from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.deferred import Deferred

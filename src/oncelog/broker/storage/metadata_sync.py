@@ -25,8 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from oncelog.broker.registry import ONLY_LOOKS
-from oncelog.broker.requests.parking import Steps
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import StorageError
 from oncelog.protocol.api_keys import ApiKey
@@ -182,7 +181,7 @@ class MetadataSync:
         if self.moving is not None:
             yield self.moving
 
-    def until_changes_are_possible(self, context: RequestContext) -> Steps[None]:
+    def until_changes_are_possible(self, context: RequestContext) -> Work[None]:
         """Have a request wait while a change would wait for the disk; so do those behind it on its connection."""
         if context.api_key not in ABOUT_METADATA:
             return
@@ -249,7 +248,7 @@ class MetadataSync:
             if self._synced < changes:
                 self.sync_now()
 
-    def until_answer_is_durable(self, context: RequestContext) -> Steps[None]:
+    def until_answer_is_durable(self, context: RequestContext) -> Work[None]:
         """Have an answer about metadata wait for what it reports.
 
         :raises StorageError: whether the request's change is on stable storage is not known.

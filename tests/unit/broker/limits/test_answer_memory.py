@@ -10,7 +10,8 @@ from oncelog.broker.limits import answer_memory
 from oncelog.broker.limits.answer_memory import AnswerMemory
 from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Slices, Work
+from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.work import Work
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,

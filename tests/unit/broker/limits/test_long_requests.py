@@ -11,7 +11,8 @@ import pytest
 
 from oncelog.broker.cluster.node import Node
 from oncelog.broker.registry import FEW
-from oncelog.broker.requests.slices import AT_A_TIME, Slices, Work, finished
+from oncelog.broker.requests.slices import AT_A_TIME, Slices
+from oncelog.broker.requests.work import Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.errors import Error
 from oncelog.log.results import AppendResult

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.parking import MAX_PARKS, Park, ParkReason, Steps, capacity_to_park, carry_out
+from oncelog.broker.requests.parking import MAX_PARKS, Park, ParkReason, capacity_to_park, carry_out
+from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from tests.unit.broker.appending.test_validation_thread import Peer
 
@@ -18,17 +20,83 @@ def request_of() -> Callable[[Peer], RequestContext]:
 
 
 def test_steps_that_wait_for_nothing_end_at_once() -> None:
-    def steps() -> Steps[int]:
+    def steps() -> Work[int]:
         return 7
         yield
 
     assert carry_out(steps()).value == 7
 
 
+def test_carried_out_at_once_work_has_no_others_in_between() -> None:
+    later: Deferred[int] = Deferred()
+
+    def steps() -> Work[int]:
+        yield
+        value: int = yield later
+        yield
+        return value
+
+    result = carry_out(steps())
+    later.resolve(3)
+    assert result.value == 3
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_among_others_work_is_sent_the_value_too(known: bool) -> None:
+    first: Deferred[int] = Deferred.of(2) if known else Deferred()
+
+    def steps() -> Work[int]:
+        return (yield first) + 1
+
+    slices = Slices()
+    result = slices.begin(steps())
+    if not known:
+        first.resolve(2)
+    slices.finish()
+    assert result.value == 3
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_among_others_work_is_told_the_failure_too(known: bool) -> None:
+    first: Deferred[int] = Deferred.of_failure(ValueError("expected")) if known else Deferred()
+
+    def steps() -> Work[str]:
+        try:
+            yield first
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    slices = Slices()
+    result = slices.begin(steps())
+    if not known:
+        first.fail(ValueError("expected"))
+    slices.finish()
+    assert result.value == "expected"
+
+
+def test_among_others_a_park_holds_the_connection_until_the_work_has_continued(
+    request_of: Callable[[Peer], RequestContext],
+) -> None:
+    peer, until = Peer(), Deferred[None]()
+    context, held_after = request_of(peer), []
+
+    def steps() -> Work[None]:
+        yield Park(context, ParkReason.WRITE, until)
+        held_after.append(peer.held)
+
+    slices = Slices()
+    result = slices.begin(steps(), owner=context)
+    assert peer.held == 1
+    until.resolve(None)
+    slices.finish()
+    assert (held_after, peer.held, result.done) == ([1], 0, True)
+
+
 def test_a_value_that_is_known_is_sent_at_once_and_a_later_one_when_it_is_known() -> None:
     later: Deferred[int] = Deferred()
 
-    def steps() -> Steps[int]:
+    def steps() -> Work[int]:
         return (yield Deferred.of(2)) * (yield later)
 
     result = carry_out(steps())
@@ -42,7 +110,7 @@ def test_a_failure_is_raised_where_the_steps_wait_and_one_that_is_not_handled_fa
     second: Deferred[None] = Deferred()
     seen: list[str] = []
 
-    def steps() -> Steps[None]:
+    def steps() -> Work[None]:
         try:
             yield first
         except ValueError as error:
@@ -63,7 +131,7 @@ def test_a_park_holds_the_connection_until_the_request_has_continued(
     peer, until = Peer(), Deferred[None]()
     context, held_after = request_of(peer), []
 
-    def steps() -> Steps[None]:
+    def steps() -> Work[None]:
         yield Park(context, ParkReason.WRITE, until)
         held_after.append(peer.held)
 
@@ -82,7 +150,7 @@ def test_between_two_parks_no_other_request_is_started(
     context = request_of(peer)
     released: list[int] = []
 
-    def steps() -> Steps[None]:
+    def steps() -> Work[None]:
         yield Park(context, ParkReason.VALIDATION, first)
         yield Park(context, ParkReason.WRITE, second)
 

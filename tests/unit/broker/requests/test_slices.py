@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, cast
 
-from oncelog.broker.requests.slices import AT_A_TIME, AT_ONCE, AT_ONCE_NS, SHORT, Slices, Work, groups_in_parts
+from oncelog.broker.requests.slices import AT_A_TIME, AT_ONCE, AT_ONCE_NS, SHORT, Slices
+from oncelog.broker.requests.work import Work, groups_in_parts
 from oncelog.deferred import Deferred
 from tests.support.work import Ticks
 

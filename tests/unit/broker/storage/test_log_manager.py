@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.requests.slices import Slices, finished
+from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.work import finished
 from oncelog.broker.storage.log_manager import LogManager
 from oncelog.config import BrokerConfig, TopicConfig, parse_broker
 from oncelog.errors import ConfigError, Error, StorageError

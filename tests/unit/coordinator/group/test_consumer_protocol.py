@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.broker.requests.slices import finished
+from oncelog.broker.requests.work import finished
 from oncelog.coordinator.group import consumer_rules, reconcile
 from oncelog.coordinator.group.consumer_draft import MAX_EPOCH
 from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember

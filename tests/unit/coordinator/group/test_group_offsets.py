@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.requests.slices import finished
+from oncelog.broker.requests.work import finished
 from oncelog.coordinator.group.offsets import CommittedOffset
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_response import DeletableGroupResult

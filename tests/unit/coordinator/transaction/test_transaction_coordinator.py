@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from oncelog.broker.requests.slices import finished
+from oncelog.broker.requests.work import finished
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.runtime import LOG_ERRORS, LoggedMarker
 from oncelog.coordinator.transaction.coordinator import (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, each_in_pieces
+from oncelog.broker.requests.work import Work, each_in_pieces
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.broker.security.access import GROUP, TRANSACTIONAL_ID, allows
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.deferred import Deferred

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.limits.quotas import QuotaChange, change_refusal, entity_of, entity_refusal
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.metadata.store import QuotaEntity

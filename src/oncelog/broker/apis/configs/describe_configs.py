@@ -14,7 +14,7 @@ from oncelog.broker.administration import loggers
 from oncelog.broker.administration.config_changes import refusal_of_caller
 from oncelog.broker.apis.data.describe_log_dirs import log_dir
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.deferred import Deferred
 from oncelog.errors import Error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.data.describe_log_dirs import log_dir
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, groups_in_parts
+from oncelog.broker.requests.work import Work, groups_in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest

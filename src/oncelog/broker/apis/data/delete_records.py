@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, each_in_pieces
+from oncelog.broker.requests.work import Work, each_in_pieces
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error

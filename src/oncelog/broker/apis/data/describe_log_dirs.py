@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_log_dirs_request import DescribeLogDirsRequest

@@ -24,7 +24,7 @@ from oncelog.broker.fetching.fetch_sessions import (
 )
 from oncelog.broker.fetching.purgatory import ParkedFetch
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, finished, groups_in_parts, in_parts
+from oncelog.broker.requests.work import Work, finished, groups_in_parts, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.fetch_request import FetchRequest

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, finished, groups_in_parts
+from oncelog.broker.requests.work import Work, finished, groups_in_parts
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.broker.storage.partition import Partition
 from oncelog.deferred import Deferred

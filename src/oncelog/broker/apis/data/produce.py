@@ -16,7 +16,7 @@ from oncelog.acls import Operation
 from oncelog.broker.appending.batch import answers_by_topic, refused, respond
 from oncelog.broker.appending.pipeline import header_of
 from oncelog.broker.requests.parking import capacity_to_park
-from oncelog.broker.requests.slices import Work, finished, in_parts
+from oncelog.broker.requests.work import Work, finished, in_parts
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error

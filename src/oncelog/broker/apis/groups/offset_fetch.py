@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, finished, groups_in_parts, in_parts
+from oncelog.broker.requests.work import Work, finished, groups_in_parts, in_parts
 from oncelog.broker.security.access import GROUP, TOPIC, allows
 from oncelog.coordinator.group.offset_requests import FetchedOffsets
 from oncelog.deferred import Deferred, gather

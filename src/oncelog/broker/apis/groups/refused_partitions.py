@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 
 PARTITIONS_IN_A_PIECE = 200
 

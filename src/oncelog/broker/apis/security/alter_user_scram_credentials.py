@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Acl, AclFilter, PatternType
 from oncelog.broker.apis.security.describe_acls import NO_AUTHORIZER
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsRequest

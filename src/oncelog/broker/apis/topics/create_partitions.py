@@ -16,7 +16,7 @@ from oncelog.broker.apis.topics.create_topics import (
 )
 from oncelog.broker.limits.mutations import may_change
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError

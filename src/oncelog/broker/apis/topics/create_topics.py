@@ -17,7 +17,7 @@ from oncelog.broker.administration.config_changes import refusal_of_many
 from oncelog.broker.apis.configs.describe_configs import layers_of
 from oncelog.broker.limits.mutations import may_change
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError

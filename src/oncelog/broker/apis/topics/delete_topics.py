@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.limits.mutations import may_change
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.deferred import Deferred

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.apis.topics.metadata import PartitionState
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.broker.security.access import TOPIC, allows, authorized_operations
 from oncelog.deferred import Deferred
 from oncelog.errors import Error

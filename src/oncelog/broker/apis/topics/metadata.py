@@ -16,7 +16,7 @@ from oncelog.acls import CLUSTER_NAME, Operation
 from oncelog.broker.cluster.node import NO_LEADER
 from oncelog.broker.limits.mutations import may_change
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.deferred import Deferred
 from oncelog.errors import Error

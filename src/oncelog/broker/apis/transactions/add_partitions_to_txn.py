@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, finished, groups_in_parts, in_parts
+from oncelog.broker.requests.work import Work, finished, groups_in_parts, in_parts
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
 from oncelog.coordinator.transaction.coordinator import TransactionDescription
 from oncelog.deferred import Deferred

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work, in_parts
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
 from oncelog.deferred import Deferred
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.apis.groups.refused_partitions import PARTITIONS_IN_A_PIECE, add_refused, within
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Work
+from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred

@@ -1,0 +1,69 @@
+"""How everything that may take long or has to wait is written: straight-line code that yields.
+
+A generator of type ``Work`` yields
+
+- ``None`` between two pieces: others may go ahead;
+- a ``Deferred``: it continues with the value, or with the exception, once that is known;
+- a ``Park`` (``parking``), which is a ``Deferred`` during which its connection starts no other request.
+
+``Slices.begin`` does work with others in between, ``carry_out`` without; ``finished`` does all of one that never waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+Work = Generator[Any, Any, T]
+"""``Any``, because mypy otherwise rejects a ``yield`` without a value."""
+
+
+def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def groups_in_parts(
+    groups: Iterable[T], elements: Callable[[T], Sequence[U]], size: int
+) -> Iterator[list[tuple[T, Sequence[U]]]]:
+    """Groups with their elements, about ``size`` elements at a time; an empty group counts like an element."""
+    part: list[tuple[T, Sequence[U]]] = []
+    count = 0
+    for group in groups:
+        for some in list(in_parts(elements(group), size)) or [()]:
+            part.append((group, some))
+            count += len(some) or 1
+            if count >= size:
+                yield part
+                part, count = [], 0
+    if part:
+        yield part
+
+
+def each_in_pieces(
+    groups: Iterable[T], elements: Callable[[T], Sequence[U]], answer: Callable[[T, U], V], size: int
+) -> Work[list[tuple[T, list[V]]]]:
+    """Groups with the answers for their elements; ``size`` elements are a piece."""
+    found: list[tuple[T, list[V]]] = []
+    last: T | None = None
+    for part in groups_in_parts(groups, elements, size):
+        for group, some in part:
+            if group is not last:
+                last = group
+                found.append((group, []))
+            found[-1][1].extend([answer(group, element) for element in some])
+        yield
+    return found
+
+
+def finished(work: Work[T]) -> T:
+    """Do all of the work in this turn."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result

@@ -41,7 +41,7 @@ PUBLIC: dict[ModuleType, list[str]] = {
     simulation: simulation.__all__,
     session: [*own_names(session), "SETTINGS"],
     table_sink: ["to_table"],
-    pipeline: ["Sink", "Source", "pipeline"],
+    pipeline: ["Sink", "Source", "TableSink", "pipeline"],
     reporting: [*own_names(reporting), "ConsoleReporter"],
     telemetry: [*own_names(telemetry), "MOST_LINKS"],
     errors: own_names(errors),

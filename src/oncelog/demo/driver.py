@@ -42,7 +42,7 @@ LOCAL = f"local[{max(4, os.cpu_count() or 1)},4]"
 def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
     """The pipeline with a prefix before each topic name."""
     sources = {name: replace(one, topic=f"{prefix}{one.topic}") for name, one in pipeline.sources.items()}
-    sinks = {name: replace(one, topic=f"{prefix}{one.topic}") for name, one in pipeline.sinks.items()}
+    sinks = {name: replace(one, topic=f"{prefix}{one.topic}") for name, one in pipeline.topic_sinks.items()}
     return replace(pipeline, sources=sources, sinks=sinks)
 
 

@@ -3,6 +3,6 @@
 The names here are what users' files import: :mod:`oncelog.spark.pipeline.definition`.
 """
 
-from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source, pipeline
+from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source, TableSink, pipeline
 
-__all__ = ["Pipeline", "PipelineError", "Sink", "Source", "pipeline"]
+__all__ = ["Pipeline", "PipelineError", "Sink", "Source", "TableSink", "pipeline"]

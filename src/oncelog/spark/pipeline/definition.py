@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.options import OptionValue, option_texts
+from oncelog.spark.tables.options import Mode, TableOptions, parse_table_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,6 +24,8 @@ Transform: TypeAlias = "Callable[..., DataFrame | Mapping[str, DataFrame]]"
 
 MODES = ("append", "complete", "update")
 MALFORMED = ("fail", "null", "dead-letter")
+TABLES_FIRST, TOPICS_FIRST = "tables-first", "topics-first"
+ORDERS = (TABLES_FIRST, TOPICS_FIRST)
 ONLY = "source"
 """Name of a pipeline's only source, and of its view in SQL."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -105,6 +108,34 @@ class Sink:
 
 
 @dataclass(frozen=True, slots=True)
+class TableSink:
+    """A table to write: Delta, Iceberg, PostgreSQL or SQLite.
+
+    :param options: options of ``to_table``: ``format``, ``table``, ``url``, ``key`` and so on. ``mode`` is ``append``
+        unless given; a pipeline of mode ``complete`` replaces the table's rows, and one of mode ``update`` needs
+        ``mode`` and ``key``.
+    """
+
+    options: Mapping[str, OptionValue]
+
+    def __post_init__(self) -> None:
+        option_texts(self.options, "a pipeline's table")
+
+    def parsed(self, mode: str) -> TableOptions:
+        """The options as a pipeline of this mode writes with them. Raises ConfigError."""
+        texts = option_texts(self.options, "a pipeline's table")
+        if mode == "complete" and not any(name.lower() == "mode" for name in texts):
+            texts["mode"] = Mode.COMPLETE.value
+        found = parse_table_options(texts)
+        if mode == "update" and found.mode is not Mode.UPSERT:
+            raise ConfigError(
+                f"A pipeline of mode update writes the same key again, and {found} has mode {found.mode.value}: give "
+                "it mode = upsert and key, the columns that identify a row"
+            )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table of reference data that SQL may join: a file or folder that Spark reads."""
 
@@ -117,27 +148,33 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One query from topics to topics, exactly once: the rows of a batch for all sinks are one transaction.
+    """One query from topics to topics and tables, exactly once: the rows of a batch for all topics are one transaction,
+    and those for each table are one.
 
     :param sources: by argument name of the transform; a single one is named ``ONLY``. Sinks go by the names under which
         the transform returns their rows; a single one is named ``ONLY``, too.
     :param name: also names its checkpoint; a renamed pipeline starts from the beginning.
     :param mode: Spark's output mode. ``update`` writes through ``foreachBatch`` with the same guarantee.
     :param trigger: shortest time between two batches, as Spark writes it; empty runs them back to back.
+    :param order: ``tables-first``: whoever sees a record of a batch in a topic finds the batch's rows in all tables;
+        or ``topics-first``, the other way round.
     """
 
     name: str
     sources: Mapping[str, Source]
-    sinks: Mapping[str, Sink]
+    sinks: Mapping[str, Sink | TableSink]
     transform: Transform
     mode: str = "append"
     trigger: str = ""
+    order: str = TABLES_FIRST
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ConfigError(f"A pipeline cannot be named {self.name!r}: use letters, digits, '.', '_' and '-'")
         if self.mode not in MODES:
             raise ConfigError(f"Pipeline {self.name} has mode {self.mode!r}: allowed are {', '.join(MODES)}")
+        if self.order not in ORDERS:
+            raise ConfigError(f"Pipeline {self.name} has order {self.order!r}: allowed are {', '.join(ORDERS)}")
         if not self.sources or not self.sinks:
             raise ConfigError(f"Pipeline {self.name} needs a source and a sink")
         for source in self.sources.values():
@@ -158,20 +195,33 @@ class Pipeline:
             raise ConfigError(f"Pipeline {self.name}: without a schema no value is malformed: give the source one")
 
     @property
+    def topic_sinks(self) -> Mapping[str, Sink]:
+        return {name: sink for name, sink in self.sinks.items() if isinstance(sink, Sink)}
+
+    @property
+    def table_sinks(self) -> Mapping[str, TableSink]:
+        return {name: sink for name, sink in self.sinks.items() if isinstance(sink, TableSink)}
+
+    @property
+    def writes_topics(self) -> bool:
+        return bool(self.topic_sinks) or any(source.dead_letter for source in self.sources.values())
+
+    @property
     def topics(self) -> tuple[str, ...]:
         """All destinations known before the rows are."""
-        named = [name for sink in self.sinks.values() for name in ((sink.topic,) if sink.topic else sink.topics)]
+        sinks = self.topic_sinks.values()
+        named = [name for sink in sinks for name in ((sink.topic,) if sink.topic else sink.topics)]
         return tuple(dict.fromkeys([*named, *(s.dead_letter for s in self.sources.values() if s.dead_letter)]))
 
     @property
     def writes_one_topic(self) -> bool:
-        return len(self.topics) == 1 and all(sink.topic for sink in self.sinks.values())
+        return len(self.topics) == 1 and all(sink.topic for sink in self.topic_sinks.values())
 
     def writer_options(self, bootstrap_servers: str) -> dict[str, str]:
         """The options of ``writeStream.format("oncelog")``; transactional ids begin with the pipeline's name."""
         given = {"kafka.bootstrap.servers": bootstrap_servers, "transactionalIdPrefix": f"{self.name}-"}
         chosen: dict[str, tuple[str, str]] = {}
-        for name, sink in self.sinks.items():
+        for name, sink in self.topic_sinks.items():
             for option, value in sink.texts().items():
                 other = chosen.setdefault(option.lower(), (name, value))
                 if other[1] != value:
@@ -184,7 +234,7 @@ class Pipeline:
                 given[option] = value
         if self.writes_one_topic:
             given["topic"] = self.topics[0]
-        elif all(sink.topic or sink.topics for sink in self.sinks.values()):
+        elif all(sink.topic or sink.topics for sink in self.topic_sinks.values()):
             given["topics"] = ",".join(self.topics)
         return given
 
@@ -192,10 +242,11 @@ class Pipeline:
 def pipeline(
     *,
     source: str | Source | Mapping[str, str | Source],
-    sink: str | Sink | Mapping[str, str | Sink],
+    sink: str | Sink | TableSink | Mapping[str, str | Sink | TableSink],
     name: str = "",
     mode: str = "append",
     trigger: str = "",
+    order: str = TABLES_FIRST,
 ) -> Callable[[Transform], Pipeline]:
     """Turn a function from rows to rows into a pipeline; ``oncelog pipeline run FILE`` runs all pipelines of a file.
 
@@ -218,6 +269,7 @@ def pipeline(
             transform=transform,
             mode=mode,
             trigger=trigger,
+            order=order,
         )
 
     return decorate
@@ -228,6 +280,6 @@ def _sources(given: str | Source | Mapping[str, str | Source]) -> dict[str, Sour
     return {name: Source(one) if isinstance(one, str) else one for name, one in named.items()}
 
 
-def _sinks(given: str | Sink | Mapping[str, str | Sink]) -> dict[str, Sink]:
+def _sinks(given: str | Sink | TableSink | Mapping[str, str | Sink | TableSink]) -> dict[str, Sink | TableSink]:
     named = given if isinstance(given, Mapping) else {ONLY: given}
     return {name: Sink(one) if isinstance(one, str) else one for name, one in named.items()}

@@ -14,16 +14,36 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError
 from oncelog.settings import nearest
-from oncelog.spark.options import option_texts
-from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source, Table, Transform
+from oncelog.spark.options import OptionValue, option_texts
+from oncelog.spark.pipeline.definition import (
+    ONLY,
+    TABLES_FIRST,
+    Pipeline,
+    PipelineError,
+    Sink,
+    Source,
+    Table,
+    TableSink,
+    Transform,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SECTIONS = ("name", "mode", "trigger", "source", "sources", "tables", "query", "sink", "sinks")
+_SECTIONS = ("name", "mode", "trigger", "order", "source", "sources", "tables", "query", "sink", "sinks")
 _SOURCE = ("topic", "schema", "malformed", "dead_letter", "watermark", "options")
 _TABLE = ("path", "format", "schema", "options")
 _SINK = ("topic", "topics", "key", "options")
+_TABLE_SINK = {
+    "format": "format",
+    "table": "table",
+    "url": "url",
+    "mode": "mode",
+    "key": "key",
+    "partition_by": "partitionBy",
+    "evolve": "evolve",
+}
+"""Entries of a sink that is a table, and the options of ``to_table`` that they are."""
 _QUERY = ("sql", "file")
 
 
@@ -89,8 +109,8 @@ def _from_toml(path: Path) -> Pipeline:
         for name, entry in section.tables("tables").items()
     ]
     sources = {name: _source(one) for name, one in section.one_or_several("source", _SOURCE).items()}
-    several = section.one_or_several("sink", (*_SINK, *_QUERY))
-    sinks = {name: _sink(one) for name, one in several.items()}
+    several = section.one_or_several("sink", (*_SINK, *_TABLE_SINK, "catalog", "storage", *_QUERY))
+    sinks = {name: _sink(path, one) for name, one in several.items()}
     if list(several) == [ONLY]:
         queries = {ONLY: _sql(path, section.section("query", _QUERY), "[query]")}
     else:
@@ -104,6 +124,7 @@ def _from_toml(path: Path) -> Pipeline:
         transform=_sql_transform(queries, tables),
         mode=section.text("mode", "append"),
         trigger=section.text("trigger"),
+        order=section.text("order", TABLES_FIRST),
     )
 
 
@@ -118,7 +139,12 @@ def _source(source: _Section) -> Source:
     )
 
 
-def _sink(sink: _Section) -> Sink:
+def _sink(path: Path, sink: _Section) -> Sink | TableSink:
+    if sink.has("format"):
+        return _table_sink(path, sink)
+    for name in (*_TABLE_SINK, "catalog", "storage"):
+        if name != "key" and sink.has(name):
+            raise PipelineError(f"{path}: {sink.full(name)} is for tables: give the sink a format, or leave it out")
     return Sink(topic=sink.text("topic"), key=sink.text("key"), options=sink.options(), topics=sink.texts("topics"))
 
 
@@ -133,21 +159,33 @@ class _Section:
         self._entries: dict[str, Any] = entries
         for entry in entries:
             if entry not in known:
-                raise PipelineError(f"{path}: unknown entry {self._full(entry)!r}{nearest(entry, list(known))}")
+                raise PipelineError(f"{path}: unknown entry {self.full(entry)!r}{nearest(entry, list(known))}")
 
-    def _full(self, entry: str) -> str:
+    def full(self, entry: str) -> str:
         return f"{self._name}.{entry}" if self._name else entry
+
+    def has(self, name: str) -> bool:
+        return name in self._entries
+
+    def scalar(self, name: str) -> OptionValue:
+        """A text, a number or a boolean; a list of texts becomes one text with commas."""
+        value = self._entries[name]
+        if isinstance(value, list):
+            return ",".join(self.texts(name))
+        if not isinstance(value, str | int | float | bool):
+            raise PipelineError(f"{self._path}: {self.full(name)} must be a text, a number or a boolean, not {value!r}")
+        return value
 
     def text(self, name: str, default: str = "") -> str:
         value = self._entries.get(name, default)
         if not isinstance(value, str):
-            raise PipelineError(f"{self._path}: {self._full(name)} must be a text, not {value!r}")
+            raise PipelineError(f"{self._path}: {self.full(name)} must be a text, not {value!r}")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self._entries.get(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise PipelineError(f"{self._path}: {self._full(name)} must be a list of texts, not {value!r}")
+            raise PipelineError(f"{self._path}: {self.full(name)} must be a list of texts, not {value!r}")
         return tuple(value)
 
     def one_or_several(self, name: str, known: tuple[str, ...]) -> dict[str, _Section]:
@@ -167,14 +205,14 @@ class _Section:
 
     def options(self) -> dict[str, str]:
         try:
-            return option_texts(self.tables("options"), f"[{self._full('options')}]")
+            return option_texts(self.tables("options"), f"[{self.full('options')}]")
         except ConfigError as error:
             raise PipelineError(f"{self._path}: {error}") from None
 
     def tables(self, name: str) -> Mapping[str, Any]:
         value = self._entries.get(name, {})
         if not isinstance(value, dict):
-            raise PipelineError(f"{self._path}: {self._full(name)} must be a table, [{self._full(name)}]")
+            raise PipelineError(f"{self._path}: {self.full(name)} must be a table, [{self.full(name)}]")
         return value
 
     def section(self, name: str, known: tuple[str, ...]) -> _Section:
@@ -186,11 +224,33 @@ class _Section:
         """An inline table of exactly two strings; None if it is missing."""
         if name not in self._entries:
             return None
-        inner = _Section(self._path, self._full(name), self._entries[name], (first, second))
+        inner = _Section(self._path, self.full(name), self._entries[name], (first, second))
         values = inner.text(first), inner.text(second)
         if not all(values):
-            raise PipelineError(f"{self._path}: {self._full(name)} needs {first} and {second}")
+            raise PipelineError(f"{self._path}: {self.full(name)} needs {first} and {second}")
         return values
+
+
+def _table_sink(path: Path, sink: _Section) -> TableSink:
+    """A sink with a format. Files count from the TOML file's folder."""
+    for name in ("topic", "topics"):
+        if sink.has(name):
+            raise PipelineError(f"{path}: {sink.full(name)} is for topics, and the sink has a format: leave one out")
+    options: dict[str, OptionValue] = {
+        option: sink.scalar(name) for name, option in _TABLE_SINK.items() if sink.has(name)
+    }
+    for prefix in ("catalog", "storage"):
+        options |= {f"{prefix}.{name}": str(value) for name, value in sink.tables(prefix).items()}
+    for name, of in (("table", "delta"), ("url", "sqlite")):
+        if options.get("format") == of and name in options:
+            options[name] = _beside(path, str(options[name]))
+    return TableSink(options | sink.options())
+
+
+def _beside(path: Path, given: str) -> str:
+    """A path in a pipeline file, which counts from the file's folder; URLs stay as they are."""
+    relative = "://" not in given and not Path(given).is_absolute()
+    return str(path.parent.resolve() / given) if relative else given
 
 
 def _watermark(source: _Section) -> tuple[str, str] | None:
@@ -201,9 +261,7 @@ def _table(path: Path, name: str, entry: _Section) -> Table:
     given = entry.text("path")
     if not given:
         raise PipelineError(f"{path}: tables.{name}.path is missing")
-    relative = "://" not in given and not Path(given).is_absolute()
-    location = str(path.parent.resolve() / given) if relative else given
-    return Table(name, location, entry.text("format", "csv"), entry.text("schema"), entry.options())
+    return Table(name, _beside(path, given), entry.text("format", "csv"), entry.text("schema"), entry.options())
 
 
 def _sql(path: Path, query: _Section, where: str) -> str:

@@ -47,14 +47,35 @@ _RECORD = {"key": "binary", "value": "binary", "partition": "int", "headers": _H
 _CORRUPT = "_oncelog_malformed"
 
 
+SINK = "_oncelog_sink"
+"""The column that says for which sink a row is, if a pipeline has several and one is a table."""
+
+
 def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> DataFrame:
-    """The records that a pipeline writes. Raises PipelineError, or Spark's own errors."""
+    """What a pipeline writes: the records for topics, the rows of its only table, or with several sinks one column for
+    each (:func:`rows_for`). Raises PipelineError, or Spark's own errors.
+    """
     read = {name: _read(spark, source, bootstrap_servers) for name, source in one.sources.items()}
     good = {name: _good(rows, one.sources[name]) for name, rows in read.items()}
     found = _transformed(one, good)
-    records = [_records(found[name], sink, one) for name, sink in one.sinks.items()]
+    records = [_records(found[name], sink, one) for name, sink in one.topic_sinks.items()]
     records += [_dead_letters(rows, one.sources[name]) for name, rows in read.items() if one.sources[name].dead_letter]
-    return reduce(lambda left, right: left.unionByName(right), records)
+    tables = {name: found[name] for name in one.table_sinks}
+    if not records and len(tables) == 1:
+        return tables[next(iter(tables))]
+    for_topics = {"": reduce(lambda left, right: left.unionByName(right), records)} if records else {}
+    if not tables:
+        return for_topics[""]
+    parts = [
+        rows.select(lit(number).alias(SINK), struct("*").alias(f"_{number}"))
+        for number, rows in enumerate({**for_topics, **tables}.values())
+    ]
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
+
+
+def rows_for(rows: DataFrame, number: int) -> DataFrame:
+    """The rows of one sink among several: the topics are the first, if there are any, and each table is one."""
+    return rows.where(col(SINK) == number).select(f"_{number}.*")
 
 
 def _transformed(one: Pipeline, good: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:

@@ -28,9 +28,11 @@ from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import SourceOptions, parse_sink_options, parse_source_options
 from oncelog.spark.pipeline.definition import Pipeline, PipelineError
 from oncelog.spark.pipeline.rows import rows_of
+from oncelog.spark.pipeline.several import several_sinks
 from oncelog.spark.progress import Progress, ProgressReader
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.engine import Observer, ignore
+from oncelog.spark.tables.sink import open_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,7 +111,10 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
     for one in pipelines:
         servers = settings.bootstrap_servers
         place = {"checkpointLocation": _checkpoint(one, settings)}
-        parse_sink_options(one.writer_options(servers) | place, streaming=True)
+        if one.writes_topics:
+            parse_sink_options(one.writer_options(servers) | place, streaming=True)
+        for sink in one.table_sinks.values():
+            open_store(sink.parsed(one.mode))
         for source in one.sources.values():
             parsed = parse_source_options(source.reader_options(servers), streaming=True)
             if source.dead_letter and parsed.subscription.reads(source.dead_letter):
@@ -147,11 +152,11 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
 
 def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataStreamWriter:
     records = rows_of(spark, one, settings.bootstrap_servers)
-    options = one.writer_options(settings.bootstrap_servers)
+    options = one.writer_options(settings.bootstrap_servers) if one.writes_topics else {}
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
     observe = settings.observers.get(one.name)
-    if settings.sink_format == "oncelog" or one.mode == "update" or observe is not None:
+    if settings.sink_format == "oncelog" or one.mode == "update" or observe is not None or one.table_sinks:
         paths = settings.paths.setdefault(one.name, {})
 
         def note(written: Written) -> None:
@@ -159,7 +164,10 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
             if settings.on_written is not None:
                 settings.on_written(one.name, written)
 
-        writer = writer.foreachBatch(for_each_batch(options, on_written=note, observe=observe or ignore))
+        if one.table_sinks:
+            writer = writer.foreachBatch(several_sinks(one, options, note, observe or ignore))
+        else:
+            writer = writer.foreachBatch(for_each_batch(options, on_written=note, observe=observe or ignore))
     else:
         writer = writer.format(settings.sink_format).options(**options)
     trigger = settings.trigger or one.trigger

@@ -52,9 +52,16 @@ def to_table(
     :param on_written: called with how each batch was written.
     :param observe: called at each step, on the driver.
     """
+    parsed = parse_table_options(option_texts(options, "to_table"))
+    return to_table_of(parsed, name=name, on_written=on_written, observe=observe)
+
+
+def to_table_of(
+    parsed: TableOptions, *, name: str, on_written: Callable[[Written], None] | None, observe: Observer
+) -> Callable[[DataFrame, int], None]:
+    """:func:`to_table` with options that are parsed."""
     from pyspark.sql.utils import is_remote
 
-    parsed = parse_table_options(option_texts(options, "to_table"))
     store = open_store(parsed)
     made_ms = now_ms()
 

@@ -1,0 +1,185 @@
+"""Pipelines that write to tables, and to a topic and tables in one batch: each sink has each batch once."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+import pytest
+from confluent_kafka import Producer
+from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+
+from tests.pipeline.conftest import PipelineCommand
+from tests.spark.kafka_records import committed, create_topic
+from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
+
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.spark]
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    if programs() is None:
+        pytest.skip(WHY_NOT)
+    with Postgres() as started:
+        yield started
+
+
+ALL = """
+name = "orders"
+
+[source]
+topic = "{topic}"
+schema = "id long, item string, amount double"
+malformed = "dead-letter"
+dead_letter = "{topic}-dead"
+
+[sinks.topic]
+topic = "{topic}-large"
+key = "id"
+sql = "select id, amount from source where amount > 5"
+
+[sinks.lake]
+format = "delta"
+table = "lake/orders"
+partition_by = ["item"]
+sql = "select id, item, amount from source"
+
+[sinks.ice]
+format = "iceberg"
+table = "lake.orders"
+catalog = {{ type = "sql", uri = "sqlite:///{folder}/catalog.db", warehouse = "file://{folder}/warehouse" }}
+sql = "select id, item, amount from source"
+
+[sinks.database]
+format = "postgresql"
+url = "{url}"
+table = "orders"
+mode = "upsert"
+key = "id"
+sql = "select id, item, amount from source"
+
+[sinks.file]
+format = "sqlite"
+url = "orders.db"
+table = "orders"
+sql = "select id, amount * 2 as twice from source where amount > 5"
+"""
+
+
+def produce(address: str, topic: str, ids: range) -> None:
+    producer = Producer({"bootstrap.servers": address})
+    for number in ids:
+        value = json.dumps({"id": number, "item": f"i{number % 3}", "amount": number / 2})
+        producer.produce(topic, value.encode())
+    producer.produce(topic, b"no json")
+    assert producer.flush(120) == 0
+
+
+def forget_the_end(folder: Path, name: str) -> None:
+    """The run died after all sinks had the batch, before Spark noted that."""
+    commits = folder / "oncelog-checkpoints" / name / "commits"
+    last = max(int(path.name) for path in commits.iterdir() if path.name.isdecimal())
+    for path in (commits / str(last), commits / f".{last}.crc"):
+        path.unlink(missing_ok=True)
+
+
+class Everywhere:
+    def __init__(self, folder: Path, url: str, address: str, topic: str) -> None:
+        self._read: list[Callable[[], list[int]]] = [
+            lambda: DeltaTable(folder / "lake" / "orders").to_pyarrow_table()["id"].to_pylist(),
+            lambda: (
+                load_catalog("default", type="sql", uri=f"sqlite:///{folder}/catalog.db")
+                .load_table("lake.orders")
+                .scan()
+                .to_arrow()["id"]
+                .to_pylist()
+            ),
+            lambda: [row[0] for row in psycopg.connect(url).execute("SELECT id FROM orders").fetchall()],
+        ]
+        self._some: list[Callable[[], list[int]]] = [
+            lambda: [row[0] // 1 for row in sqlite3.connect(folder / "orders.db").execute("SELECT twice FROM orders")],
+            lambda: [json.loads(record.value or b"")["id"] for record in committed(address, f"{topic}-large")],
+        ]
+
+    def check(self, count: int) -> None:
+        assert [sorted(read()) for read in self._read] == [list(range(count))] * len(self._read)
+        assert [sorted(read()) for read in self._some] == [list(range(11, count))] * len(self._some)
+
+
+@pytest.mark.parametrize("order", ["tables-first", pytest.param("topics-first", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_topic_and_tables_of_one_pipeline_have_each_row_once(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, postgres: Postgres, order: str
+) -> None:
+    address, url = broker.bootstrap_servers, postgres.new_database()
+    for name in (unique_name, f"{unique_name}-large", f"{unique_name}-dead"):
+        create_topic(address, name, 1)
+    text = f'order = "{order}"\n' + ALL.format(topic=unique_name, folder=pipeline.folder, url=url)
+    file = pipeline.write("orders.toml", text)
+    everywhere = Everywhere(pipeline.folder, url, address, unique_name)
+
+    def run() -> None:
+        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
+
+    produce(address, unique_name, range(20))
+    run()
+    everywhere.check(20)
+    forget_the_end(pipeline.folder, "orders")
+    produce(address, unique_name, range(20, 30))
+    run()
+    everywhere.check(30)
+    assert [record.value for record in committed(address, f"{unique_name}-dead")] == [b"no json"] * 2
+
+
+ONE = """
+from oncelog.spark.pipeline import Source, TableSink, pipeline
+
+@pipeline(
+    source=Source("{topic}", schema="id long, item string", options={{"maxOffsetsPerTrigger": 5}}),
+    sink=TableSink({{"format": "sqlite", "url": "items.db", "table": "items"}}),
+    mode="complete",
+)
+def items(orders):
+    return orders.groupBy("item").count()
+"""
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_table_alone_in_mode_complete(broker: RunningBroker, unique_name: str, pipeline: PipelineCommand) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 1)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for number in range(12):
+        producer.produce(unique_name, json.dumps({"id": number, "item": f"i{number % 3}"}).encode())
+    assert producer.flush(120) == 0
+    file = pipeline.write("items.py", ONE.format(topic=unique_name))
+    ended = pipeline.run(str(file), "--once", "--bootstrap-server", broker.bootstrap_servers)
+    assert ended.returncode == 0, ended.stderr
+    with sqlite3.connect(pipeline.folder / "items.db") as connection:
+        assert sorted(connection.execute('SELECT item, "count" FROM items')) == [("i0", 4), ("i1", 4), ("i2", 4)]
+
+
+@pytest.mark.parametrize(
+    ("sink", "told"),
+    [
+        ('format = "oracle"\ntable = "t"', "Invalid value 'oracle' for option format"),
+        ('format = "sqlite"\ntable = "t"', "needs the option url"),
+        ('format = "sqlite"\nurl = "a.db"\ntable = "t"\ntopic = "t"', "sink.topic is for topics"),
+        ('topic = "t"\ntable = "t"', "sink.table is for tables"),
+        ('format = "sqlite"\nurl = "a.db"\ntable = "t"\nmode = "upsert"', "need each other"),
+        ('format = "delta"\ntable = "t"\noptions = { nonsense = 1 }', "Unknown option 'nonsense' of a table"),
+    ],
+)
+def test_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, told: str) -> None:
+    text = f'[source]\ntopic = "t"\n[query]\nsql = "select 1 as id from source"\n[sink]\n{sink}\n'
+    assert told in pipeline.refused(str(pipeline.write("wrong.toml", text)), "--once")

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
+from oncelog.testing.history import (
+    AbortAsked,
+    Acknowledged,
+    CommitAsked,
+    Committed,
+    Event,
+    Opened,
+    Read,
+    ReadAll,
+    Started,
+)
+from oncelog.testing.history import History as ClientHistory
+from oncelog.testing.history import Position as GroupPosition
+from oncelog.testing.history import Sent as ClientSent
 from oncelog.types import TopicPartition
 
+_AT_THE_END = 2**63
 COPY = b"copy of "
 """Prefix of a copied record's value."""
 
@@ -95,6 +111,11 @@ Log = dict[TopicPartition, list[tuple[int, bytes]]]
 """Offsets and values of every partition's records."""
 
 
+def reads_of(reader: str, log: Mapping[TopicPartition, Sequence[tuple[int, bytes]]]) -> list[Event]:
+    """Every record of a log, as a reader is given it."""
+    return [Read(reader, where, offset, value) for where, records in log.items() for offset, value in records]
+
+
 @dataclass
 class History:
     sent: list[Sent] = field(default_factory=list)
@@ -141,6 +162,41 @@ class History:
     """What the broker or a client logged as an error or raised without anybody catching it."""
     unfinished: list[str] = field(default_factory=list)
     """What was not done when the time was up."""
+
+    def of_clients(self) -> ClientHistory:
+        """What the clients did and saw, for ``oncelog.testing.history``, in the order of its time."""
+        events = [*self._events_of_producers(), *self._events_of_readers()]
+        events.sort(key=lambda timed: timed[0])  # a commit that is asked for is before what is read in the same moment
+        found = ClientHistory(event for _, event in events)
+        for reader, isolation, log in (
+            ("the last reader", "read_committed", self.committed),
+            ("a reader of everything", "read_uncommitted", self.uncommitted),
+        ):
+            found.add(Opened(reader, isolation))
+            found.events += reads_of(reader, log)
+            found.events += [ReadAll(reader, where) for where in log]
+        return found
+
+    def _events_of_producers(self) -> Iterator[tuple[int, Event]]:
+        for number, one in self.transactions.items():
+            if one.commit_asked_ns is not None:
+                yield one.commit_asked_ns, CommitAsked(number)
+            if one.fate in (Fate.ABORTING, Fate.ABORTED):
+                yield _AT_THE_END, AbortAsked(number)
+            if one.fate is Fate.COMMITTED:
+                yield _AT_THE_END, Committed(number)
+        for sent in self.sent:
+            yield sent.at_ns, ClientSent(sent.value, sent.where, sent.producer, sent.transaction)
+        for value, (where, offset) in self.acknowledged.items():
+            yield _AT_THE_END, Acknowledged(value, where, offset)
+
+    def _events_of_readers(self) -> Iterator[tuple[int, Event]]:
+        for (reader, where), offset in self.starts.items():
+            yield -1, Started(reader, where, offset)
+        for seen in self.seen:
+            yield seen.at_ns, Read(seen.reader, seen.where, seen.offset, seen.value)
+        for one in self.positions:
+            yield one.at_ns, GroupPosition(one.group, one.where, one.offset)
 
     def begin(self, producer: str) -> Transaction:
         made = Transaction(len(self.transactions), producer)

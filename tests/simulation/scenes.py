@@ -32,7 +32,7 @@ class Scene:
 
     :ivar kinds: troubles that may occur, at most ``most`` of them, until ``calm_s``.
 
-    :ivar waived: checkers whose promise nobody makes here.
+    :ivar waived: kinds of breaches, or checkers, whose promise nobody makes here.
 
     :ivar foreseen: what logged errors may say here.
     """
@@ -351,7 +351,7 @@ def expiry(rng: random.Random) -> Scene:
     return Scene(
         people, 1, rng.randint(1, 2), ["plain", "transactional"], {"slow_network", "delay_answers"},
         settings={"producer.id.expiration.ms": 2000, "producer.id.expiration.check.interval.ms": 500},
-        topic_settings={"max.message.bytes": "2000"}, end=_end(rng), most=10, waived=("restart_knows", "order"),
+        topic_settings={"max.message.bytes": "2000"}, end=_end(rng), most=10, waived=("restart_knows", "out-of-order"),
     )  # fmt: skip
 
 
@@ -412,8 +412,8 @@ def unclean(rng: random.Random) -> Scene:
         people, 3, rng.randint(1, 2), ["plain", "transactional"], {"lose_majority", "elect_lagging", "kill_node"},
         settings={"replica.lag.time.max.ms": 1500},
         topic_settings={**_segments(rng), "unclean.leader.election.enable": "true"}, end=_end(rng),
-        waived=("nothing_lost", "aborted_unread", "nothing_skipped", "transactions_whole", "replicas_agree",
-                "last_stable_offset", "order"),
+        waived=("lost", "aborted-read", "skipped", "torn", "replicas_agree",
+                "last_stable_offset", "out-of-order"),
     )  # fmt: skip
 
 
@@ -468,7 +468,7 @@ def compaction(rng: random.Random) -> Scene:
         },
         sync_s=rng.choice([QUICK_DISK, DISK, (0.005, 0.1), SLOW_DISK]), end=_end(rng), most=8,
         rest_s=rng.choice([0.0, 10.0, 150.0]),
-        waived=("nothing_lost", "transactions_whole", *(("restart_knows", "order") if expires else ())),
+        waived=("lost", "torn", *(("restart_knows", "out-of-order") if expires else ())),
     )  # fmt: skip
 
 
@@ -596,7 +596,7 @@ def compacted_producers(rng: random.Random) -> Scene:
             "cleanup.policy": "compact", "delete.retention.ms": "500", "min.cleanable.dirty.ratio": "0.01",
             "internal.segment.bytes": "300",
         },
-        end=rng.choice(["kill", "power"]), most=6, rest_s=5.0, waived=("nothing_lost", "transactions_whole"),
+        end=rng.choice(["kill", "power"]), most=6, rest_s=5.0, waived=("lost", "torn"),
     )  # fmt: skip
 
 

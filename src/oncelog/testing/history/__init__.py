@@ -1,0 +1,54 @@
+"""What clients did, and what of it contradicts exactly-once: record, check, export.
+
+    history = History()
+    producer, consumer = recorded(producer, history, "shop"), recorded(consumer, history, "till")
+    ...
+    assert check(history) == []
+
+Called by programs' tests and by our own simulation. :mod:`oncelog.verify` judges logs instead, where nobody recorded.
+"""
+
+from __future__ import annotations
+
+from oncelog.testing.history.checking import Breach, check
+from oncelog.testing.history.edn import to_edn
+from oncelog.testing.history.events import (
+    AbortAsked,
+    Aborted,
+    Acknowledged,
+    Began,
+    CommitAsked,
+    Committed,
+    Event,
+    History,
+    Opened,
+    Position,
+    Read,
+    ReadAll,
+    Rebalanced,
+    Sent,
+    Started,
+)
+from oncelog.testing.history.recording import recorded
+
+__all__ = [
+    "AbortAsked",
+    "Aborted",
+    "Acknowledged",
+    "Began",
+    "Breach",
+    "CommitAsked",
+    "Committed",
+    "Event",
+    "History",
+    "Opened",
+    "Position",
+    "Read",
+    "ReadAll",
+    "Rebalanced",
+    "Sent",
+    "Started",
+    "check",
+    "recorded",
+    "to_edn",
+]

@@ -1,0 +1,294 @@
+"""What contradicts exactly-once in a history, each with the smallest set of events that shows it.
+
+``lost``: an acknowledged record, or one of a committed transaction, is not where it was. ``doubled``: a record is there
+more often than it was sent. ``aborted-read``: a read_committed reader was given a record whose transaction was aborted,
+or whose commit had not been asked for. ``torn``: a part of a transaction is readable, another one is not.
+``out-of-order``: records of one producer are stored in another order than sent, or a reader's offsets go back.
+``non-monotonic``: a group's committed positions go back. ``skipped``: a reader was not given a committed record between
+its start and its last one. A set of events is the smallest if without any of them the same would not be shown.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from oncelog.testing.history.events import (
+    AbortAsked,
+    Aborted,
+    CommitAsked,
+    Committed,
+    Event,
+    History,
+    Position,
+    Read,
+    Rebalanced,
+    Sent,
+    Started,
+)
+from oncelog.testing.history.looks import Look, Looks
+from oncelog.types import TopicPartition
+
+Found = Iterator[tuple[str, list[Event]]]
+"""A sentence, and events that show what it says: at least the smallest set."""
+
+_REDUCED = 50
+"""Breaches of one kind whose events are reduced to the smallest set: that takes a check for each event."""
+
+
+class Breach(NamedTuple):
+    """One contradiction. ``events`` are in the order of the history."""
+
+    kind: str
+    detail: str
+    events: tuple[Event, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.detail}"
+
+
+def check(history: History, *, kinds: Collection[str] | None = None, repeats: Collection[str] = ()) -> list[Breach]:
+    """Everything that contradicts exactly-once.
+
+    :param kinds: only these.
+    :param repeats: producers that may store a record twice, because they are not idempotent.
+    """
+    found = []
+    looks = Looks(history)
+    for kind, events_of in CHECKS.items():
+        if kinds is not None and kind not in kinds:
+            continue
+        for number, (detail, events) in enumerate(events_of(looks, repeats)):
+            ordered = _in_order(history, events)
+            smallest = _smallest(kind, detail, ordered, repeats) if number < _REDUCED else ordered
+            found.append(Breach(kind, detail, tuple(smallest)))
+    return found
+
+
+def _in_order(history: History, events: Sequence[Event]) -> list[Event]:
+    wanted = {id(event) for event in events}
+    return [event for event in history if id(event) in wanted]
+
+
+def _smallest(kind: str, detail: str, events: list[Event], repeats: Collection[str]) -> list[Event]:
+    """Leave out each event without which the same is still shown."""
+    kept = list(events)
+    for event in reversed(events):
+        without = [one for one in kept if one is not event]
+        if any(found == detail for found, _ in CHECKS[kind](Looks(without), repeats)):
+            kept = without
+    return kept
+
+
+def _lost(looks: Looks, repeats: Collection[str]) -> Found:
+    for one in looks.acknowledged:
+        sent = looks.sent_as(one.record, one.where)
+        number = None if sent is None else sent.transaction
+        of_it: list[Event] = [] if sent is None else [sent]
+        stored = looks.uncommitted.get(one.where)
+        if stored is not None and not _has(stored, one.offset, one.record):
+            other = stored.at.get(one.offset)
+            there = "nothing" if other is None else repr(other.record)
+            yield (
+                f"{one.record!r} was acknowledged at offset {one.offset} of {one.where}, where {there} is",
+                [one, *of_it, *stored.shown, *([] if other is None else [other])],
+            )
+            continue
+        readable = looks.committed.get(one.where)
+        committed = None if number is None else looks.first(number, Committed)
+        if readable is None or (number is not None and committed is None):
+            continue
+        if not _has(readable, one.offset, one.record):
+            yield (
+                f"{one.record!r} at offset {one.offset} of {one.where} was acknowledged"
+                + ("" if number is None else f", transaction {number} was committed")
+                + ", and nobody is given it",
+                [one, *of_it, *([] if committed is None else [committed]), *readable.shown, *_at(readable, one.offset)],
+            )
+
+
+def _has(look: Look, offset: int, record: bytes) -> bool:
+    found = look.at.get(offset)
+    return found is not None and found.record == record
+
+
+def _at(look: Look, offset: int) -> list[Event]:
+    found = look.at.get(offset)
+    return [] if found is None else [found]
+
+
+def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
+    copies: dict[tuple[bytes, str], list[Read]] = defaultdict(list)
+    shown: dict[TopicPartition, list[Event]] = {}
+    for where in {**looks.committed, **looks.uncommitted}:
+        look = looks.stored(where)
+        if look is not None:
+            shown[where] = look.shown
+            for read in look.reads:
+                copies[read.record, where.topic].append(read)
+    sent: dict[tuple[bytes, str], list[Sent]] = defaultdict(list)
+    for one in looks.sent:
+        sent[one.record, one.where.topic].append(one)
+    for key, reads in copies.items():
+        senders = sent[key]
+        if (
+            not senders
+            or len(reads) <= len(senders)
+            or any(one.producer.partition(".")[0] in repeats for one in senders)
+        ):
+            continue
+        places = ", ".join(f"offset {read.offset} of {read.where}" for read in reads)
+        complete = [event for where in dict.fromkeys(read.where for read in reads) for event in shown[where]]
+        yield f"{key[0]!r} was sent {len(senders)} times and is stored at {places}", [*senders, *reads, *complete]
+
+
+def _aborted_read(looks: Looks, repeats: Collection[str]) -> Found:
+    for read in looks.reads:
+        sent = looks.sent_as(read.record, read.where)
+        if sent is None or sent.transaction is None or not looks.is_committed(read.reader):
+            continue
+        number = sent.transaction
+        asked = looks.first(number, CommitAsked)
+        what = f"{read.reader} was given {read.record!r} (offset {read.offset} of {read.where})"
+        shown: list[Event] = [sent, read, *looks.opened(read.reader)]
+        ended = looks.first(number, Aborted) or looks.first(number, AbortAsked)
+        if ended is not None and asked is None:
+            yield f"{what} of aborted transaction {number}", [*shown, ended]
+        elif asked is None or looks.is_before(read, asked):
+            yield f"{what} before its commit was asked for", [*shown, *([] if asked is None else [asked])]
+
+
+def _torn(looks: Looks, repeats: Collection[str]) -> Found:
+    readable = {(where, read.record): read for where, look in looks.committed.items() for read in look.reads}
+    parts: dict[int, list[Sent]] = defaultdict(list)
+    for sent in looks.sent:
+        if sent.transaction is not None and looks.where(sent) in looks.committed:
+            parts[sent.transaction].append(sent)
+    for number, records in parts.items():
+        there = [one for one in records if (looks.where(one), one.record) in readable]
+        missing = [one for one in records if (looks.where(one), one.record) not in readable]
+        if not missing:
+            continue
+        lacking = [*_placed(looks, missing[0]), *looks.committed[looks.where(missing[0])].shown]
+        if there:
+            where = looks.where(there[0])
+            read = readable[where, there[0].record]
+            yield (
+                f"of transaction {number} {there[0].record!r} is readable, and {missing[0].record!r} is not",
+                [*_placed(looks, there[0]), read, *looks.committed[where].shown, *lacking],
+            )
+        elif (committed := looks.first(number, Committed)) is not None:
+            yield f"transaction {number} was committed, and nothing of it is readable", [committed, *lacking]
+
+
+def _placed(looks: Looks, sent: Sent) -> list[Event]:
+    """The event that says where a record was sent, and if it does not, the one that does."""
+    if sent.where.partition >= 0:
+        return [sent]
+    return [sent, *(one for one in looks.acknowledged if one.record == sent.record)]
+
+
+def _out_of_order(looks: Looks, repeats: Collection[str]) -> Found:
+    last: dict[tuple[str, TopicPartition], tuple[Read, Sent]] = {}
+    places = {
+        (where, read.record): read
+        for where in {**looks.committed, **looks.uncommitted}
+        for look in [looks.stored(where)]
+        if look is not None
+        for read in look.reads
+    }
+    for sent in looks.sent:
+        where = looks.where(sent)
+        read = places.get((where, sent.record))
+        if read is None:
+            continue
+        before = last.get((sent.producer, where))
+        if before is not None and read.offset < before[0].offset:
+            look = looks.stored(where)
+            yield (
+                f"{sent.producer} sent {before[1].record!r} before {sent.record!r}; {where} has them at offsets "
+                f"{before[0].offset} and {read.offset}",
+                [
+                    *_placed(looks, before[1]),
+                    *_placed(looks, sent),
+                    before[0],
+                    read,
+                    *([] if look is None else look.shown),
+                ],
+            )
+        last[sent.producer, where] = read, sent
+    yield from _readers_back(looks)
+
+
+def _readers_back(looks: Looks) -> Found:
+    latest: dict[tuple[str, TopicPartition], Read] = {}
+    for event in looks.events:
+        match event:
+            case Started(reader=reader, where=where):
+                latest.pop((reader, where), None)
+            case Rebalanced(reader=reader):
+                latest = {key: read for key, read in latest.items() if key[0] != reader}
+            case Read(reader=reader, where=where, offset=offset):
+                before = latest.get((reader, where))
+                if before is not None and offset <= before.offset:
+                    yield f"{reader} was given offset {offset} of {where} after {before.offset}", [before, event]
+                latest[reader, where] = event
+
+
+def _non_monotonic(looks: Looks, repeats: Collection[str]) -> Found:
+    latest: dict[tuple[str, TopicPartition], Position] = {}
+    for event in looks.events:
+        if not isinstance(event, Position):
+            continue
+        before = latest.get((event.group, event.where))
+        if before is not None and event.offset < before.offset:
+            yield (
+                f"group {event.group} was at offset {before.offset} of {event.where}, and later at {event.offset}",
+                [before, event],
+            )
+        latest[event.group, event.where] = event
+
+
+def _skipped(looks: Looks, repeats: Collection[str]) -> Found:
+    stretches: dict[tuple[str, TopicPartition], list[Event]] = {}
+    for event in looks.events:
+        if isinstance(event, Started):
+            yield from _gap(looks, stretches.pop((event.reader, event.where), []))
+            stretches[event.reader, event.where] = [event]
+        elif isinstance(event, Read):
+            stretches.setdefault((event.reader, event.where), []).append(event)
+        elif isinstance(event, Rebalanced):
+            for key in [key for key in stretches if key[0] == event.reader]:
+                yield from _gap(looks, stretches.pop(key))
+    for stretch in stretches.values():
+        yield from _gap(looks, stretch)
+
+
+def _gap(looks: Looks, stretch: Sequence[Event]) -> Found:
+    """What is missing in what a reader was given one after the other."""
+    reads = [event for event in stretch if isinstance(event, Read)]
+    look = looks.committed.get(reads[0].where) if reads else None
+    if look is None or look.read_all.reader == reads[0].reader:
+        return
+    first = stretch[0]
+    begin = min(reads[0].offset, first.offset) if isinstance(first, Started) else reads[0].offset
+    given = {read.offset for read in reads}
+    missing = [read for read in look.reads if begin <= read.offset <= reads[-1].offset and read.offset not in given]
+    if missing:
+        yield (
+            f"{reads[0].reader}, from {begin} on, was given offsets {reads[0].offset} to {reads[-1].offset} of "
+            f"{reads[0].where}, but not {missing[0].offset}",
+            [first, reads[0], reads[-1], missing[0], *look.shown],
+        )
+
+
+CHECKS: Mapping[str, Callable[[Looks, Collection[str]], Found]] = {
+    "lost": _lost,
+    "doubled": _doubled,
+    "aborted-read": _aborted_read,
+    "torn": _torn,
+    "out-of-order": _out_of_order,
+    "non-monotonic": _non_monotonic,
+    "skipped": _skipped,
+}

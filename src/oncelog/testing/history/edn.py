@@ -1,0 +1,106 @@
+"""A history as Jepsen's EDN for Elle's checker of list-append, so that another program judges it, too.
+
+Each partition is a key, each record a number that is appended to it, each transaction (or record outside of one) an
+operation of its producer; what a complete reader of committed records was given is one read of all its partitions. An
+operation that was aborted is ``:fail``, one whose outcome is unknown ``:info``. Source: Elle's ``list_append`` and
+Jepsen's ``history``. Judge it with ``elle-cli --model list-append --consistency-models strict-serializable FILE``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from oncelog.testing.history.events import (
+    Aborted,
+    Committed,
+    Event,
+    Read,
+    ReadAll,
+    Sent,
+)
+from oncelog.testing.history.looks import Looks
+from oncelog.types import TopicPartition
+
+
+class _Operation(NamedTuple):
+    """``at`` and ``end``: numbers of the events between which it happened."""
+
+    at: int
+    end: int
+    outcome: str
+    process: str
+    value: str
+    asked: str
+    """The value at the invocation: a read does not know its answer yet."""
+
+
+def to_edn(history: Iterable[Event]) -> str:
+    """One operation a line, each invoked and completed, in the order of the events."""
+    looks = Looks(history)
+    numbers = {record: number for number, record in enumerate(dict.fromkeys(one.record for one in looks.sent), 1)}
+    operations = [*_appends(looks, numbers), *_reads(looks, numbers)]
+    moments = [(one.at, 0, ":invoke", one) for one in operations]
+    moments += [(one.end, 1, one.outcome, one) for one in operations]
+    moments.sort(key=lambda moment: moment[:2])
+    processes: dict[str, int] = {}
+    lines = []
+    for index, (at, _, kind, one) in enumerate(moments):
+        process = processes.setdefault(one.process, len(processes))
+        value = one.asked if kind == ":invoke" else one.value
+        lines.append(f"{{:index {index}, :time {at}, :type {kind}, :process {process}, :f :txn, :value [{value}]}}\n")
+    return "".join(lines)
+
+
+def _key(where: TopicPartition) -> str:
+    return f'"{where}"'
+
+
+def _append(looks: Looks, sent: Sent, numbers: dict[bytes, int]) -> str:
+    number = numbers.setdefault(sent.record, len(numbers) + 1)
+    return f"[:append {_key(looks.where(sent))} {number}]"
+
+
+def _appends(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
+    """Processes are one transaction each: Jepsen's processes do one thing at a time, a crashed one never again."""
+    last = len(looks.events)
+    acknowledged = {(one.record, one.where): one for one in looks.acknowledged}
+    of: dict[int, list[Sent]] = defaultdict(list)
+    for sent in looks.sent:
+        if sent.transaction is not None:
+            of[sent.transaction].append(sent)
+            continue
+        one = acknowledged.get((sent.record, looks.where(sent)))
+        end, outcome = (last, ":info") if one is None else (looks.order[id(one)], ":ok")
+        process = f"{sent.producer} {looks.order[id(sent)]}"
+        value = _append(looks, sent, numbers)
+        yield _Operation(looks.order[id(sent)], end, outcome, process, value, value)
+    for number, records in of.items():
+        value = " ".join(_append(looks, sent, numbers) for sent in records)
+        begin = looks.order[id(records[0])]
+        committed, aborted = looks.first(number, Committed), looks.first(number, Aborted)
+        end, outcome = last, ":info"
+        if committed is not None:
+            end, outcome = looks.order[id(committed)], ":ok"
+        elif aborted is not None:
+            end, outcome = looks.order[id(aborted)], ":fail"
+        yield _Operation(begin, end, outcome, f"transaction {number}", value, value)
+
+
+def _reads(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
+    """What each complete reader of committed records was given, as one read of all its partitions."""
+    readers: dict[str, list[ReadAll]] = defaultdict(list)
+    for look in looks.committed.values():
+        readers[look.read_all.reader].append(look.read_all)
+    for reader, complete in readers.items():
+        parts, asked = [], []
+        begin = len(looks.events)
+        for read_all in complete:
+            reads: list[Read] = looks.committed[read_all.where].reads
+            begin = min([begin, *(looks.order[id(read)] for read in reads)])
+            given = " ".join(str(numbers.setdefault(read.record, len(numbers) + 1)) for read in reads)
+            asked.append(f"[:r {_key(read_all.where)} nil]")
+            parts.append(f"[:r {_key(read_all.where)} [{given}]]")
+        end = max(looks.order[id(read_all)] for read_all in complete)
+        yield _Operation(begin, end, ":ok", reader, " ".join(parts), " ".join(asked))

@@ -1,0 +1,192 @@
+"""The events of a history, in the order in which they happened, and their file.
+
+A record is known by an identity of its own: by default its value, so values must differ. A transaction is known by a
+number. What is not recorded is not judged: a history without an acknowledgement says that its outcome is unknown.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from oncelog.types import TopicPartition
+
+
+class Sent(NamedTuple):
+    """A record was handed to a producer. ``producer`` names one life of it, whose records are in order.
+
+    ``where`` has partition -1 until the partitioner has chosen; ``transaction`` is None outside of one.
+    """
+
+    record: bytes
+    where: TopicPartition
+    producer: str
+    transaction: int | None = None
+
+
+class Acknowledged(NamedTuple):
+    """The broker said that it stored a record, and where."""
+
+    record: bytes
+    where: TopicPartition
+    offset: int
+
+
+class Began(NamedTuple):
+    """A producer began a transaction."""
+
+    transaction: int
+    producer: str
+
+
+class CommitAsked(NamedTuple):
+    """From now on the transaction may be committed."""
+
+    transaction: int
+
+
+class Committed(NamedTuple):
+    """The commit succeeded."""
+
+    transaction: int
+
+
+class AbortAsked(NamedTuple):
+    """The producer asked to abort the transaction."""
+
+    transaction: int
+
+
+class Aborted(NamedTuple):
+    """The abort succeeded."""
+
+    transaction: int
+
+
+class Opened(NamedTuple):
+    """A reader with this isolation level; one that is not opened has ``read_committed``."""
+
+    reader: str
+    isolation: str
+
+
+class Started(NamedTuple):
+    """A reader was told to begin, or to go on, at an offset."""
+
+    reader: str
+    where: TopicPartition
+    offset: int
+
+
+class Read(NamedTuple):
+    """A reader was given a record."""
+
+    reader: str
+    where: TopicPartition
+    offset: int
+    record: bytes
+
+
+class ReadAll(NamedTuple):
+    """A reader has read a partition from its beginning to its end, after all was sent and decided: what it was not
+    given is not there."""
+
+    reader: str
+    where: TopicPartition
+
+
+class Rebalanced(NamedTuple):
+    """A member of a group has other partitions, where it goes on at committed positions."""
+
+    reader: str
+    partitions: tuple[TopicPartition, ...]
+
+
+class Position(NamedTuple):
+    """A group's committed offset, as somebody committed it or saw it."""
+
+    group: str
+    where: TopicPartition
+    offset: int
+
+
+Event: TypeAlias = (
+    Sent
+    | Acknowledged
+    | Began
+    | CommitAsked
+    | Committed
+    | AbortAsked
+    | Aborted
+    | Opened
+    | Started
+    | Read
+    | ReadAll
+    | Rebalanced
+    | Position
+)
+_KINDS = {
+    kind.__name__: kind
+    for kind in (
+        Sent, Acknowledged, Began, CommitAsked, Committed, AbortAsked, Aborted, Opened, Started, Read, ReadAll,
+        Rebalanced, Position,
+    )
+}  # fmt: skip
+
+
+class History:
+    """Events in their order; several threads may add to it."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.events: list[Event] = list(events)
+        self._transactions = itertools.count(
+            1 + max((event.transaction for event in self.events if isinstance(event, Began)), default=-1)
+        )
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def add(self, event: Event) -> None:
+        """The next event."""
+        self.events.append(event)
+
+    def begin(self, producer: str) -> int:
+        """A producer begins a transaction; returns its number."""
+        number = next(self._transactions)
+        self.add(Began(number, producer))
+        return number
+
+    def save(self, path: Path) -> None:
+        """Write the events as lines of JSON."""
+        lines = (json.dumps({"event": type(event).__name__, **_plain(event)}) for event in self.events)
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> History:
+        """The events of a file that :meth:`save` wrote."""
+        return cls(_event(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def _plain(event: Event) -> dict[str, Any]:
+    found: dict[str, Any] = event._asdict()
+    if "record" in found:
+        found["record"] = found["record"].hex()
+    return found
+
+
+def _event(found: dict[str, Any]) -> Event:
+    kind = _KINDS[found.pop("event")]
+    if "record" in found:
+        found["record"] = bytes.fromhex(found["record"])
+    if "where" in found:
+        found["where"] = TopicPartition(*found["where"])
+    if "partitions" in found:
+        found["partitions"] = tuple(TopicPartition(*one) for one in found["partitions"])
+    made: Event = kind(**found)
+    return made

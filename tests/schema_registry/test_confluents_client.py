@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.schema_registry.schema_registry_client import ConfigCompatibilityLevel, ServerConfig
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
 from tests.schema_registry.http_calls import avro
 
@@ -79,3 +84,41 @@ def test_avro_values_with_references_go_through(client: SchemaRegistryClient) ->
     context = SerializationContext("orders", MessageField.VALUE)
     written = AvroSerializer(client, order)({"item": {"a": 5}}, context)
     assert AvroDeserializer(client)(written, context) == {"item": {"a": 5}}
+
+
+JSON_SCHEMA = json.dumps(
+    {"title": "Order", "type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+)
+
+
+def test_json_values_go_through(client: SchemaRegistryClient) -> None:
+    context = SerializationContext("orders", MessageField.VALUE)
+    written = JSONSerializer(JSON_SCHEMA, client)({"a": 1}, context)
+    assert written[:5] == b"\0\0\0\0\1"
+    assert JSONDeserializer(JSON_SCHEMA)(written, context) == {"a": 1}
+    assert client.get_latest_version("orders-value").schema.schema_type == "JSON"
+
+
+def order_class() -> Any:
+    """A message class as protoc generates it."""
+    file = FileDescriptorProto(name="order.proto", package="shop", syntax="proto3")
+    message = file.message_type.add(name="Order")
+    message.field.add(
+        name="a", number=1, type=FieldDescriptorProto.TYPE_INT32, label=FieldDescriptorProto.LABEL_OPTIONAL
+    )
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+
+
+def test_protobuf_values_go_through(client: SchemaRegistryClient) -> None:
+    order = order_class()
+    context = SerializationContext("orders", MessageField.VALUE)
+    configured = {"use.deprecated.format": False}
+    written = ProtobufSerializer(order, client, configured)(order(a=7), context)
+    read = ProtobufDeserializer(order, configured, client)(written, context)
+    assert read == order(a=7)
+    registered = client.get_latest_version("orders-value")
+    assert "message Order {" in (registered.schema.schema_str or "")
+    serialized = client.get_schema(registered.schema_id or 0, fmt="serialized").schema_str
+    assert client.lookup_schema("orders-value", Schema(serialized, "PROTOBUF")).version == 1

@@ -1,0 +1,525 @@
+"""Whether every document of one JSON Schema is a document of another one. Called by ``json_schema``.
+
+This is what Confluent's rules for JSON Schema come to: a property that is added to an open object is refused, because a
+document may have it with any value; one that is added to a closed object is not, unless it is required without a
+default. What cannot be decided, as two patterns, is refused, and the text says so. Two places are as lenient as
+Confluent's rules: a default stands in for a required property, and of the branches of ``oneOf`` one must take a
+document, while nothing is proven about the others.
+
+Both schemas are gone through together. A pair that is met again inside itself is taken as compared: recursive schemas
+end. The work is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jsonschema import validators
+from referencing import Specification
+from referencing._core import Resolver
+
+MAX_COMPARISONS = 50_000
+MAX_REFERENCES = 100
+"""How many references may lead to each other."""
+TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+COMBINED = ("allOf", "anyOf", "oneOf")
+_OPEN: Mapping[str, Any] = {}
+_NOT_COMPARED = ("if", "then", "else", "$dynamicRef", "$recursiveRef")
+"""Keywords that must be the same in both, or be missing in the reader's."""
+_ANNOTATIONS = frozenset(
+    {
+        "$anchor", "$comment", "$defs", "$id", "$schema", "$vocabulary", "contentEncoding", "contentMediaType",
+        "default", "definitions", "deprecated", "description", "examples", "format", "id", "readOnly", "title",
+        "writeOnly",
+    }
+)  # fmt: skip
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+
+
+_VALIDATORS = {
+    "draft2020-12": validators.Draft202012Validator,
+    "draft2019-09": validators.Draft201909Validator,
+    "draft-07": validators.Draft7Validator,
+    "draft-06": validators.Draft6Validator,
+    "draft-04": validators.Draft4Validator,
+    "draft-03": validators.Draft3Validator,
+}
+_ADDED = {
+    True: "PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL",
+    False: "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
+}
+_REMOVED = {
+    True: "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL",
+    False: "PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
+}
+
+
+class Problem(NamedTuple):
+    """Something that the reader does not take."""
+
+    kind: str
+    path: str
+    text: str
+
+    def shown(self) -> str:
+        return f"{{errorType:'{self.kind}', description:'at {self.path or '/'}: {self.text}'}}"
+
+
+class Node(NamedTuple):
+    """A schema, and how references in it are resolved."""
+
+    schema: Any
+    resolver: Resolver[Any]
+    specification: Specification[Any]
+
+    def inner(self, schema: Any) -> Node:
+        resource = self.specification.create_resource(schema)
+        return Node(schema, self.resolver.in_subresource(resource), self.specification)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.schema.get(name, default) if isinstance(self.schema, Mapping) else default
+
+    def at(self, name: str, default: Any = True) -> Node:
+        """The schema of a keyword."""
+        return self.inner(self.get(name, default))
+
+    @property
+    def reference(self) -> str | None:
+        """What it refers to."""
+        found = self.get("$ref")
+        return found if isinstance(found, str) else None
+
+    def without(self, names: Sequence[str]) -> dict[str, Any]:
+        """Its keywords without these."""
+        return {name: value for name, value in self.schema.items() if name not in names}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every document fits."""
+        if isinstance(self.schema, Mapping):
+            return all(name in _ANNOTATIONS for name in self.schema)
+        return self.schema is True
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types that it allows; an integer is a number."""
+        named = self.get("type")
+        if named is None:
+            return frozenset(TYPES)
+        found = {named} if isinstance(named, str) else set(named)
+        return frozenset(found | ({"integer"} if "number" in found else set()))
+
+    @property
+    def values(self) -> list[Any] | None:
+        """The values that it lists; None if it lists none."""
+        if "const" in (self.schema if isinstance(self.schema, Mapping) else {}):
+            return [self.schema["const"]]
+        listed = self.get("enum")
+        return listed if isinstance(listed, list) else None
+
+
+class TooMuch(Exception):
+    """The schemas are too large to be compared."""
+
+
+class Reading:
+    """One comparison of two schemas."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[int, int], None] = {}
+        self._closed: dict[tuple[int, int], list[Problem]] = {}
+        self._kept: list[Any] = []
+        """Schemas that were compared: their identities are keys, so they must live."""
+        self._made: dict[tuple[int, str], Any] = {}
+        """Schemas made of parts of others, so that a pair that comes again is known."""
+        self._left = MAX_COMPARISONS
+
+    def problems(self, reader: Node, writer: Node) -> list[str]:
+        """Why a document of ``writer`` may be none of ``reader``."""
+        try:
+            return [one.shown() for one in self._compare(reader, writer, "")]
+        except TooMuch:
+            return ["{errorType:'TOO_LARGE', description:'the schemas are too large to be compared'}"]
+
+    def _resolved(self, node: Node) -> Node:
+        """What a reference points to; beside other keywords it is one part of ``allOf``, from draft 2019-09 on."""
+        for _ in range(MAX_REFERENCES):
+            reference = node.reference
+            if reference is None:
+                return node
+            rest = node.without(("$ref", *_ANNOTATIONS))
+            if rest and any(year in node.specification.name for year in ("2019", "2020")):
+                return self._part(node, "$ref", {"allOf": [{"$ref": reference}, rest]})
+            found = node.resolver.lookup(reference)
+            node = Node(found.contents, found.resolver, node.specification)
+        raise TooMuch
+
+    def _part(self, node: Node, what: str, schema: Any) -> Node:
+        """A schema made of a part of another one: the same object each time."""
+        self._kept.append(node.schema)
+        return node.inner(self._made.setdefault((id(node.schema), what), schema))
+
+    def _own(self, node: Node, *, writes: bool) -> Node:
+        """Its keywords that do not combine schemas.
+
+        What is unevaluated depends on those that do: for a reader it is taken as all that its own keywords do not name,
+        for a writer as nothing.
+        """
+        names = (*COMBINED, *_UNEVALUATED) if writes else COMBINED
+        return self._part(node, "writes" if writes else "reads", node.without(names))
+
+    def _compare(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        reader, writer = self._resolved(reader), self._resolved(writer)
+        if reader.is_open or writer.schema is False:
+            return []
+        if writer.schema is True:
+            writer = writer.inner(_OPEN)
+        key = id(reader.schema), id(writer.schema)
+        if key in self._open:
+            return []
+        known = self._closed.get(key)
+        if known is not None:
+            return known
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuch
+        self._kept += (reader.schema, writer.schema)
+        self._open[key] = None
+        try:
+            found = self._compared(reader, writer, path)
+        finally:
+            del self._open[key]
+        if not self._open or found:
+            self._closed[key] = found
+        return found
+
+    def _compared(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        if reader.schema is False:
+            return [Problem("SCHEMA_REMOVED", path, "nothing is allowed here any more")]
+        if writer.values is not None:
+            return self._values(reader, writer, path)
+        parts = [name for name in COMBINED if writer.get(name)]
+        if parts:
+            return self._from_combined(reader, writer, path, parts)
+        return self._to_combined(reader, writer, path)
+
+    def _values(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        """Each value that the writer lists is tried."""
+        kind = _VALIDATORS[reader.specification.name]
+        validator = kind(reader.schema, _resolver=reader.resolver)
+        refused = [one for one in writer.values or [] if not validator.is_valid(one)]
+        text = ", ".join(json.dumps(one)[:80] for one in refused[:5])
+        return [Problem("ENUM_ARRAY_NARROWED", path, f"no longer allowed: {text}")] if refused else []
+
+    def _from_combined(self, reader: Node, writer: Node, path: str, parts: list[str]) -> list[Problem]:
+        """The writer's documents are those of its own keywords and of each combination: one that fits is enough."""
+        own = self._own(writer, writes=True)
+        alike = self._same_combination(reader, writer, path, parts)
+        if alike is not None:
+            return alike
+        found = self._compare(reader, own, path) if not own.is_open else None
+        if found == []:
+            return []
+        for name in parts:
+            branches = [writer.inner(one) for one in writer.get(name)]
+            each = [self._compare(reader, branch, f"{path}/{name}/{at}") for at, branch in enumerate(branches)]
+            if name == "allOf":
+                if any(not one for one in each):
+                    return []
+                found = found or min(each, key=len, default=[])
+            else:
+                refused = [problem for one in each for problem in one]
+                if not refused:
+                    return []
+                found = found or refused
+        return found or []
+
+    def _same_combination(self, reader: Node, writer: Node, path: str, parts: list[str]) -> list[Problem] | None:
+        """Where both combine: the reader's own keywords against the writer's, each of its branches against one."""
+        theirs = [name for name in COMBINED if reader.get(name)]
+        if not theirs:
+            return None
+        own = self._own(reader, writes=False)
+        found = [] if own.is_open else self._compare(own, self._own(writer, writes=True), path)
+        for name in theirs:
+            branches = [reader.inner(one) for one in reader.get(name)]
+            if name == "allOf":
+                for at, branch in enumerate(branches):
+                    found = found + self._compare(branch, writer, f"{path}/allOf/{at}")
+            else:
+                found = found + self._one_of(branches, writer, path, name, parts)
+        return found
+
+    def _one_of(self, branches: list[Node], writer: Node, path: str, name: str, parts: list[str]) -> list[Problem]:
+        """Each branch of the writer, or all of it, has a branch of the reader that takes it."""
+        if any(not self._compare(branch, writer, path) for branch in branches):
+            return []
+        for part in (part for part in parts if part != "allOf"):
+            refused = [
+                at
+                for at, inner in enumerate(writer.get(part))
+                if all(self._compare(branch, writer.inner(inner), path) for branch in branches)
+            ]
+            if not refused:
+                return []
+            text = f"no branch of {name} takes branch {', '.join(map(str, refused[:10]))} of {part}"
+            return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", text)]
+        return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", f"no branch of {name} takes all")]
+
+    def _to_combined(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        """The reader combines, the writer does not: its own keywords, all of ``allOf``, one of the others."""
+        found: list[Problem] = []
+        for name in (name for name in COMBINED if reader.get(name)):
+            branches = [reader.inner(one) for one in reader.get(name)]
+            if name == "allOf":
+                for at, branch in enumerate(branches):
+                    found += self._compare(branch, writer, f"{path}/allOf/{at}")
+            elif all(self._compare(branch, writer, path) for branch in branches):
+                found += self._by_types(branches, writer, path, name)
+        return found + self._keywords(reader, writer, path)
+
+    def _by_types(self, branches: list[Node], writer: Node, path: str, name: str) -> list[Problem]:
+        """A writer of several types may have a branch for each."""
+        types = sorted(writer.types)
+        if writer.get("type") is not None and len(types) > 1:
+            alone = [self._part(writer, one, {**writer.schema, "type": one}) for one in types]
+            if all(any(not self._compare(branch, one, path) for branch in branches) for one in alone):
+                return []
+        return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", f"no branch of {name} takes all")]
+
+    # --- keywords
+
+    def _keywords(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        found = list(_types(reader, writer, path))
+        if reader.values is not None:
+            found.append(Problem("ENUM_ARRAY_CHANGED", path, "the values are listed now, and were not"))
+        if found:
+            return found
+        shared = reader.types & writer.types
+        found += _not_compared(reader, writer, path)
+        found += self._not(reader, writer, path)
+        if shared & {"number", "integer"}:
+            found += _numbers(reader, writer, path)
+        if "string" in shared:
+            found += _strings(reader, writer, path)
+        if "object" in shared:
+            found += self._objects(reader, writer, path)
+        if "array" in shared:
+            found += self._arrays(reader, writer, path)
+        return found
+
+    def _not(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        if "not" not in reader.schema:
+            return []
+        if "not" in writer.schema and not self._compare(writer.at("not"), reader.at("not"), f"{path}/not"):
+            return []
+        return [Problem("NOT_TYPE_EXTENDED", f"{path}/not", "more is excluded than before, or it cannot be told")]
+
+    def _objects(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        found = _bounds(reader, writer, path, ("maxProperties",), ("minProperties",))
+        ours, theirs = reader.get("properties", _OPEN), writer.get("properties", _OPEN)
+        for name in sorted({*ours, *theirs}):
+            where = f"{path}/properties/{name}"
+            for kind, inner, before in self._property(name, ours, theirs, reader, writer):
+                problems = self._compare(inner, before, where)
+                found += [Problem(kind, where, problems[0].text), *problems][: 2 if kind else 0] if problems else []
+        found += self._patterns(reader, writer, path)
+        rest = self._compare(_rest(reader), _rest(writer), path)
+        if rest:
+            found.append(Problem("ADDITIONAL_PROPERTIES_NARROWED", f"{path}/additionalProperties", rest[0].text))
+        found += _required(reader, writer, path)
+        found += self._dependencies(reader, writer, path)
+        if "propertyNames" in reader.schema:
+            found += self._compare(reader.at("propertyNames"), writer.at("propertyNames"), f"{path}/propertyNames")
+        return found
+
+    def _property(
+        self, name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], reader: Node, writer: Node
+    ) -> Iterator[tuple[str, Node, Node]]:
+        """What is compared for a property; where only one side has it, the other's patterns and rest stand for it."""
+        if name in ours and name in theirs:
+            yield "PROPERTY_CHANGED", reader.inner(ours[name]), writer.inner(theirs[name])
+        elif name in ours:
+            inner = reader.inner(ours[name])
+            for before in (_rest(writer), *_patterns_of(writer).values()):
+                yield _ADDED[before.is_open], inner, before
+        else:
+            before = writer.inner(theirs[name])
+            for inner in (_rest(reader), *_patterns_of(reader).values()):
+                yield _REMOVED[inner.schema is False], inner, before
+
+    def _patterns(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        """One that only the reader has must take whatever the writer lets have such a name."""
+        found: list[Problem] = []
+        ours, theirs = _patterns_of(reader), _patterns_of(writer)
+        for pattern, inner in ours.items():
+            before = [theirs[pattern]] if pattern in theirs else [_rest(writer), *theirs.values()]
+            for one in before:
+                found += self._compare(inner, one, f"{path}/patternProperties/{pattern}")
+        rest = _rest(reader)
+        for pattern, before_ in theirs.items():
+            if pattern not in ours:
+                found += self._compare(rest, before_, f"{path}/patternProperties/{pattern}")
+        return found
+
+    def _dependencies(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        found: list[Problem] = []
+        for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
+            theirs = writer.get(keyword, _OPEN)
+            for name, wanted in reader.get(keyword, _OPEN).items():
+                before = theirs.get(name)
+                where = f"{path}/{keyword}/{name}"
+                if isinstance(wanted, list):
+                    if not isinstance(before, list) or not set(wanted) <= set(before):
+                        found.append(Problem("DEPENDENCY_ARRAY_EXTENDED", where, "more is required than before"))
+                elif before is None or isinstance(before, list):
+                    found.append(Problem("DEPENDENCY_SCHEMA_ADDED", where, "it was not there before"))
+                else:
+                    found += self._compare(reader.inner(wanted), writer.inner(before), where)
+        return found
+
+    def _arrays(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        found = _bounds(reader, writer, path, ("maxItems",), ("minItems",))
+        if reader.get("uniqueItems") is True and writer.get("uniqueItems") is not True:
+            found.append(Problem("UNIQUE_ITEMS_ADDED", f"{path}/uniqueItems", "items must differ now"))
+        ours, our_rest = _items(reader)
+        theirs, their_rest = _items(writer)
+        for at in range(max(len(ours), len(theirs))):
+            inner = ours[at] if at < len(ours) else our_rest
+            before = theirs[at] if at < len(theirs) else their_rest
+            problems = self._compare(inner, before, f"{path}/items/{at}")
+            if problems and at >= len(theirs):
+                problems = [Problem("ITEM_ADDED_TO_OPEN_CONTENT_MODEL", f"{path}/items/{at}", problems[0].text)]
+            elif problems and at >= len(ours):
+                problems = [Problem("ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", f"{path}/items/{at}", problems[0].text)]
+            found += problems
+        found += self._compare(our_rest, their_rest, f"{path}/items")
+        if not isinstance(reader.get("items"), list):  # it has no effect then, but Confluent's rules compare it
+            where = f"{path}/additionalItems"
+            found += self._compare(reader.at("additionalItems"), writer.at("additionalItems"), where)
+        if "contains" in reader.schema:
+            found += self._contains(reader, writer, path)
+        return found
+
+    def _contains(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+        where = f"{path}/contains"
+        if "contains" not in writer.schema:
+            return [Problem("MIN_CONTAINS_ADDED", where, "it was not there before")]
+        found = self._compare(reader.at("contains"), writer.at("contains"), where)
+        if "maxContains" in reader.schema and reader.schema["contains"] != writer.schema["contains"]:
+            found.append(Problem("MAX_CONTAINS_ADDED", where, "their number is not compared if the schema changes"))
+        if writer.get("minContains", 1) < reader.get("minContains", 1):
+            found.append(Problem("MIN_CONTAINS_INCREASED", where, "more of them must be there"))
+        return found + _bounds(reader, writer, path, ("maxContains",), ())
+
+
+def _types(reader: Node, writer: Node, path: str) -> Iterator[Problem]:
+    refused = sorted(writer.types - reader.types)
+    if refused and not (refused == ["integer"] and "number" in reader.types):
+        kind = "TYPE_NARROWED" if writer.types & reader.types else "TYPE_CHANGED"
+        yield Problem(kind, path, f"no longer allowed: {', '.join(refused)}")
+
+
+def _not_compared(reader: Node, writer: Node, path: str) -> list[Problem]:
+    found = []
+    for name in _NOT_COMPARED:
+        ours = reader.get(name)
+        if ours is not None and ours is not True and ours != writer.get(name):
+            text = f"this registry does not compare {name}: it must stay as it was"
+            found.append(Problem("NOT_COMPARED", f"{path}/{name}", text))
+    return found
+
+
+def _numbers(reader: Node, writer: Node, path: str) -> list[Problem]:
+    found = []
+    for name, exclusive, sign in (("maximum", "exclusiveMaximum", 1), ("minimum", "exclusiveMinimum", -1)):
+        ours, theirs = _limit(reader, name, exclusive, sign), _limit(writer, name, exclusive, sign)
+        if ours is not None and (theirs is None or ours < theirs):
+            kind = f"{name.upper()}_{'ADDED' if theirs is None else 'DECREASED' if sign == 1 else 'INCREASED'}"
+            found.append(Problem(kind, f"{path}/{name}", "fewer numbers are allowed"))
+    ours, theirs = reader.get("multipleOf"), writer.get("multipleOf")
+    if ours is not None and (theirs is None or not _divides(ours, theirs)):
+        kind = "MULTIPLE_OF_ADDED" if theirs is None else "MULTIPLE_OF_CHANGED"
+        if not (theirs is None and _divides(ours, 1) and writer.types & {"number", "integer"} == {"integer"}):
+            found.append(Problem(kind, f"{path}/multipleOf", "fewer numbers are allowed"))
+    return found
+
+
+def _limit(node: Node, name: str, exclusive: str, sign: int) -> tuple[float, int] | None:
+    """The narrower of the two limits, such that a smaller tuple allows less; draft 4 says exclusive by true."""
+    found = []
+    inclusive, bound = node.get(name), node.get(exclusive)
+    if inclusive is not None:
+        found.append((sign * inclusive, 0 if bound is True else 1))
+    if bound is not None and not isinstance(bound, bool):
+        found.append((sign * bound, 0))
+    return min(found, default=None)
+
+
+def _divides(divisor: float, number: float) -> bool:
+    from fractions import Fraction
+
+    return Fraction(str(number)) % Fraction(str(divisor)) == 0
+
+
+def _strings(reader: Node, writer: Node, path: str) -> list[Problem]:
+    found = _bounds(reader, writer, path, ("maxLength",), ("minLength",))
+    ours, theirs = reader.get("pattern"), writer.get("pattern")
+    if ours is not None and ours != theirs:
+        kind = "PATTERN_ADDED" if theirs is None else "PATTERN_CHANGED"
+        found.append(Problem(kind, f"{path}/pattern", "patterns are not compared: it must stay as it was"))
+    return found
+
+
+def _bounds(reader: Node, writer: Node, path: str, upper: tuple[str, ...], lower: tuple[str, ...]) -> list[Problem]:
+    found = []
+    less: Callable[[Any, Any], bool] = lambda ours, theirs: ours < theirs  # noqa: E731
+    more: Callable[[Any, Any], bool] = lambda ours, theirs: ours > theirs  # noqa: E731
+    for names, narrower, word in ((upper, less, "DECREASED"), (lower, more, "INCREASED")):
+        for name in names:
+            ours, theirs = reader.get(name), writer.get(name)
+            if ours is None or (theirs is None and names is lower and ours <= 0):
+                continue
+            if theirs is None or narrower(ours, theirs):
+                kind = f"{_snake(name)}_{'ADDED' if theirs is None else word}"
+                found.append(Problem(kind, f"{path}/{name}", f"{ours} after {theirs}"))
+    return found
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{one}" if one.isupper() else one.upper() for one in name)
+
+
+def _required(reader: Node, writer: Node, path: str) -> list[Problem]:
+    theirs = writer.get("required")
+    before = set(theirs) if isinstance(theirs, list) else set()
+    ours = reader.get("required")
+    properties = reader.get("properties", _OPEN)
+    found = []
+    for name in ours if isinstance(ours, list) else ():
+        inner = properties.get(name)
+        if name not in before and not (isinstance(inner, Mapping) and "default" in inner):
+            text = "it is required now, and has no default"
+            found.append(Problem("REQUIRED_ATTRIBUTE_ADDED", f"{path}/required/{name}", text))
+    return found
+
+
+def _patterns_of(node: Node) -> dict[str, Node]:
+    return {pattern: node.inner(one) for pattern, one in node.get("patternProperties", _OPEN).items()}
+
+
+def _rest(node: Node) -> Node:
+    """The schema of properties that no other keyword names."""
+    named = "additionalProperties" in node.schema or "unevaluatedProperties" not in node.schema
+    return node.at("additionalProperties" if named else "unevaluatedProperties")
+
+
+def _items(node: Node) -> tuple[list[Node], Node]:
+    """The schemas of the first items, and of all others."""
+    unevaluated = node.get("unevaluatedItems", True)
+    first, rest = node.get("prefixItems"), node.get("items", unevaluated)
+    if isinstance(rest, list):
+        first, rest = rest, node.get("additionalItems", unevaluated)
+    return [node.inner(one) for one in first or ()], node.inner(rest)

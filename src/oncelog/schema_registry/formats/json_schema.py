@@ -1,0 +1,118 @@
+"""JSON Schema: checked and resolved by ``jsonschema`` and ``referencing``, compared by ``json_reading``.
+
+References are resolved in the schema itself and in those that were registered with it; nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from jsonschema.exceptions import SchemaError
+from jsonschema.validators import Draft7Validator, validator_for
+from referencing import Registry, Resource, Specification
+from referencing._core import Resolver
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT7, UnknownDialect, specification_with
+
+from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry.formats.json_reading import Node, Reading
+from oncelog.schema_registry.formats.parsed import Dependency, check_depth
+
+_ROOT = "urn:oncelog:schema"
+_NOT_A_SCHEMA = (SchemaError, ValueError, TypeError, AttributeError, KeyError, Unresolvable, RecursionError)
+
+
+class JsonSchema:
+    """A parsed schema; made by :func:`parse`."""
+
+    def __init__(self, tree: Any, root: Node) -> None:
+        self.text = _json(tree)
+        self._tree = tree
+        self.root = root
+
+    def normalized(self) -> str:
+        return json.dumps(self._tree, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+
+    def formatted(self, form: str) -> str:
+        raise InvalidSchema(f"JSON Schema has no format {form!r}")
+
+    def problems_reading(self, writer: JsonSchema) -> list[str]:
+        try:
+            return Reading().problems(self.root, writer.root)
+        except Unresolvable as error:
+            return [f"{{errorType:'REFERENCE_NOT_FOUND', description:'{error}'}}"]
+        except RecursionError:
+            return ["{errorType:'TOO_DEEP', description:'the schemas are nested too deeply to be compared'}"]
+
+
+def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
+    """:raises InvalidSchema: the text is no JSON Schema, or refers to something that was not given with it."""
+    try:
+        tree = _loaded(text)
+        registry: Registry[Any] = Registry()
+        for dependency in dependencies:
+            resource = _resource(_loaded(dependency.text))
+            registry = registry.with_resource(dependency.name, resource)
+            own = resource.id()
+            registry = registry if own is None else registry.with_resource(own, resource)
+        validator_for(tree, default=Draft7Validator).check_schema(tree)
+        resource = _resource(tree)
+        resolver = registry.with_resource(_ROOT, resource).resolver_with_root(resource)
+        specification = _specification(tree)
+        for reference, where in _references(tree, resolver, specification):
+            where.lookup(reference)
+    except _NOT_A_SCHEMA as error:
+        raise InvalidSchema(f"this is no JSON Schema: {_reason(error)}") from error
+    return JsonSchema(tree, Node(tree, resolver, specification))
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, Unresolvable):
+        return f"it refers to {error.ref!r}, which is neither in it nor among its references"
+    return (error.message if isinstance(error, SchemaError) else str(error))[:500] or type(error).__name__
+
+
+def _loaded(text: str) -> Any:
+    tree = json.loads(text)
+    check_depth(tree)
+    if not isinstance(tree, dict | bool):
+        raise ValueError("a schema is an object, true or false")
+    return tree
+
+
+def _resource(tree: Any) -> Resource[Any]:
+    return _specification(tree).create_resource(tree)
+
+
+def _specification(tree: Any) -> Specification[Any]:
+    """Draft 7, unless the schema names another one that is known."""
+    named = tree.get("$schema") if isinstance(tree, Mapping) else None
+    if not isinstance(named, str):
+        return DRAFT7
+    try:
+        return specification_with(named)
+    except UnknownDialect:
+        return DRAFT7
+
+
+def _references(
+    tree: Any, resolver: Resolver[Any], specification: Specification[Any]
+) -> Iterator[tuple[str, Resolver[Any]]]:
+    """Each reference in the schema, and what resolves it: an inner ``$id`` changes that."""
+    waiting = [(tree, resolver)]
+    while waiting:
+        inner, where = waiting.pop()
+        resource = specification.create_resource(inner)
+        if inner is not tree:
+            where = where.in_subresource(resource)
+        if isinstance(inner, Mapping) and isinstance(inner.get("$ref"), str):
+            yield inner["$ref"], where
+        waiting += [(one.contents, where) for one in resource.subresources()]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

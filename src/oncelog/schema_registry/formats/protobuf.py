@@ -1,0 +1,159 @@
+"""Protobuf: read by protoc (``grpcio-tools``), written by ``protobuf_text``, compared by ``protobuf_changes``.
+
+protoc runs in a process of its own, within a time limit: a text that makes it fail ends that process alone. A schema
+may come as text or as a serialized ``FileDescriptorProto`` in base64, as confluent-kafka's Python client sends it. Both
+become the same text; a descriptor that the text cannot express, because of options of its own, stays as it came.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry.formats.parsed import Dependency
+from oncelog.schema_registry.formats.protobuf_changes import Files, problems
+from oncelog.schema_registry.formats.protobuf_text import printed
+
+PROTOC_SECONDS = 30
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_WELL_KNOWN = ("google/protobuf/", "confluent/")
+SERIALIZED = "serialized"
+
+
+class ProtobufSchema:
+    """A parsed schema; made by :func:`parse`."""
+
+    def __init__(self, text: str, descriptor: FileDescriptorProto, imported: Sequence[FileDescriptorProto]) -> None:
+        self.text = text
+        self._descriptor = descriptor
+        self._imported = imported
+
+    @cached_property
+    def files(self) -> Files:
+        return Files(self._descriptor, self._imported)
+
+    def normalized(self) -> str:
+        return self.text
+
+    def formatted(self, form: str) -> str:
+        if form != SERIALIZED:
+            raise InvalidSchema(f"Protobuf has no format {form!r}, only {SERIALIZED}")
+        return base64.b64encode(self._descriptor.SerializeToString(deterministic=True)).decode()
+
+    def problems_reading(self, writer: ProtobufSchema) -> list[str]:
+        return problems(writer.files, self.files)
+
+
+def parse(text: str, dependencies: Sequence[Dependency]) -> ProtobufSchema:
+    """:raises InvalidSchema: the text is no Protobuf schema, or imports something that was not given with it."""
+    given = _descriptor_of(text)
+    source = text if given is None else printed(given)
+    descriptor, imported = _compiled(source, dependencies)
+    kept = _plain(descriptor if given is None else given)
+    written = source if given is not None else printed(kept)
+    same = descriptor if given is not None else _compiled(written, dependencies)[0]
+    if _plain(same) == kept:
+        return ProtobufSchema(written, kept, imported)
+    if given is None:
+        return ProtobufSchema(text.strip() + "\n", kept, imported)
+    return ProtobufSchema(base64.b64encode(kept.SerializeToString(deterministic=True)).decode(), kept, imported)
+
+
+def _descriptor_of(text: str) -> FileDescriptorProto | None:
+    """The descriptor that a text is the base64 of; None if it is a schema's text."""
+    if not _BASE64.fullmatch(text):
+        return None
+    try:
+        found = FileDescriptorProto.FromString(base64.b64decode(text))
+    except (binascii.Error, DecodeError, ValueError) as error:
+        raise InvalidSchema(f"this is no Protobuf schema, nor the base64 of one: {error}") from error
+    if not (found.message_type or found.enum_type or found.extension or found.service or found.dependency):
+        raise InvalidSchema("this is no Protobuf schema: it defines nothing")
+    return found
+
+
+def _plain(descriptor: FileDescriptorProto) -> FileDescriptorProto:
+    """Without what two descriptors of the same schema may differ in: the file's name, places, names for JSON."""
+    found = FileDescriptorProto()
+    found.CopyFrom(descriptor)
+    found.ClearField("name")
+    found.ClearField("source_code_info")
+    if found.syntax == "proto2":
+        found.ClearField("syntax")
+    for field in found.extension:
+        _plain_field(field)
+    waiting: list[DescriptorProto] = list(found.message_type)
+    while waiting:
+        message = waiting.pop()
+        for field in (*message.field, *message.extension):
+            _plain_field(field)
+        waiting += message.nested_type
+    return found
+
+
+def _plain_field(field: FieldDescriptorProto) -> None:
+    camel = re.sub(r"_([a-zA-Z0-9])", lambda match: match[1].upper(), field.name).replace("_", "")
+    if field.json_name in (camel, ""):
+        field.ClearField("json_name")
+
+
+def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDescriptorProto, list[FileDescriptorProto]]:
+    """What protoc makes of a text, and of what it imports."""
+    name = f"schema-{hashlib.sha256(source.encode(errors='replace')).hexdigest()[:16]}.proto"
+    with TemporaryDirectory(prefix="oncelog-protobuf-") as folder:
+        root, out = Path(folder) / "in", Path(folder) / "out"
+        root.mkdir()
+        for dependency in dependencies:
+            given = _descriptor_of(dependency.text)
+            _write(root, dependency.name, dependency.text if given is None else printed(given))
+        _write(root, name, source)
+        own = files("oncelog.schema_registry.formats") / "protos"
+        command = [
+            sys.executable, "-I", "-m", "grpc_tools.protoc", f"-I{root}", f"-I{own}", "--include_imports",
+            f"--descriptor_set_out={out}", name,
+        ]  # fmt: skip
+        try:
+            ended = subprocess.run(
+                command, capture_output=True, timeout=PROTOC_SECONDS, check=False, stdin=subprocess.DEVNULL, cwd=folder
+            )
+        except subprocess.TimeoutExpired:
+            raise InvalidSchema(f"this is no Protobuf schema: protoc took more than {PROTOC_SECONDS} s") from None
+        if ended.returncode != 0 or not out.exists():
+            raise InvalidSchema(f"this is no Protobuf schema: {_said(ended.stderr, name)}")
+        every = FileDescriptorSet.FromString(out.read_bytes())
+    found = [one for one in every.file if one.name == name]
+    return found[0], [one for one in every.file if one.name != name]
+
+
+def _write(root: Path, name: str, text: str) -> None:
+    """:raises InvalidSchema: the name leads out of the folder."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\0" in name or not path.parts:
+        raise InvalidSchema(f"a reference of Protobuf is named by the path that is imported, not {name!r}")
+    if name.startswith(_WELL_KNOWN):
+        return  # protoc has it
+    file = root / path
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        raise InvalidSchema(f"the reference {name[:100]!r} cannot be a file: {error}") from error
+
+
+def _said(stderr: bytes, name: str) -> str:
+    lines = [line for line in stderr.decode(errors="replace").splitlines() if "warning:" not in line]
+    text = "; ".join(line.replace(f"{name}:", "line ", 1) for line in lines)
+    return text[:1000] or "protoc ended without saying why"

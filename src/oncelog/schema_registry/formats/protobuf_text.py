@@ -1,0 +1,187 @@
+"""Writes a Protobuf descriptor as the text of a ``.proto`` file. Called by ``protobuf``.
+
+What it cannot express, as options that a schema defines itself and groups, it leaves out: the caller compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    ServiceDescriptorProto,
+)
+
+_TYPES: Mapping[int, str] = {
+    number: name.removeprefix("TYPE_").lower() for name, number in FieldDescriptorProto.Type.items()
+}
+_NAMED = (FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_ENUM)
+_LABELS = {FieldDescriptorProto.LABEL_REQUIRED: "required ", FieldDescriptorProto.LABEL_REPEATED: "repeated "}
+_MAX_NUMBER = 2**29
+
+
+def printed(descriptor: FileDescriptorProto) -> str:
+    """The text, in the order of the descriptor."""
+    return "\n".join(_file(descriptor)) + "\n"
+
+
+def _file(descriptor: FileDescriptorProto) -> Iterator[str]:
+    syntax = descriptor.syntax or "proto2"
+    yield f'syntax = "{syntax}";'
+    if descriptor.package:
+        yield f"package {descriptor.package};"
+    public, weak = set(descriptor.public_dependency), set(descriptor.weak_dependency)
+    for at, name in enumerate(descriptor.dependency):
+        kind = "public " if at in public else "weak " if at in weak else ""
+        yield f"import {kind}{_quoted(name)};"
+    yield from (f"option {option};" for option in _options(descriptor.options))
+    for message in descriptor.message_type:
+        yield ""
+        yield from _message(message, syntax)
+    for enum in descriptor.enum_type:
+        yield ""
+        yield from _enum(enum)
+    yield from _extensions(descriptor.extension, syntax)
+    for service in descriptor.service:
+        yield ""
+        yield from _service(service)
+
+
+def _inside(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _message(message: DescriptorProto, syntax: str) -> Iterator[str]:
+    yield f"message {message.name} {{"
+    yield from _inside(_message_lines(message, syntax))
+    yield "}"
+
+
+def _message_lines(message: DescriptorProto, syntax: str) -> Iterator[str]:
+    yield from (f"option {option};" for option in _options(message.options, leave_out=("map_entry",)))
+    maps = {entry.name: entry for entry in message.nested_type if entry.options.map_entry}
+    synthetic = {field.oneof_index for field in message.field if field.proto3_optional}
+    begun: set[int] = set()
+    for field in message.field:
+        at = field.oneof_index
+        if not field.HasField("oneof_index") or at in synthetic:
+            yield _field(field, maps, syntax)
+        elif at not in begun:
+            begun.add(at)
+            yield f"oneof {message.oneof_decl[at].name} {{"
+            yield from _inside(f"option {option};" for option in _options(message.oneof_decl[at].options))
+            for one in message.field:
+                if one.HasField("oneof_index") and one.oneof_index == at:
+                    yield f"  {_field(one, maps, syntax)}"
+            yield "}"
+    for nested in message.nested_type:
+        if nested.name not in maps:
+            yield from _message(nested, syntax)
+    for enum in message.enum_type:
+        yield from _enum(enum)
+    for extended in message.extension_range:
+        yield f"extensions {_range(extended.start, extended.end - 1)};"
+    yield from _extensions(message.extension, syntax)
+    yield from _reserved(((one.start, one.end - 1) for one in message.reserved_range), message.reserved_name)
+
+
+def _field(field: FieldDescriptorProto, maps: Mapping[str, DescriptorProto], syntax: str) -> str:
+    entry = maps.get(field.type_name.rpartition(".")[2])
+    if entry is not None and field.label == FieldDescriptorProto.LABEL_REPEATED:
+        key, value = entry.field
+        return f"map<{_type(key)}, {_type(value)}> {field.name} = {field.number}{_field_options(field)};"
+    label = _LABELS.get(field.label, "")
+    if not label and (field.proto3_optional or (syntax == "proto2" and not field.HasField("oneof_index"))):
+        label = "optional "
+    return f"{label}{_type(field)} {field.name} = {field.number}{_field_options(field)};"
+
+
+def _type(field: FieldDescriptorProto) -> str:
+    return field.type_name if field.type in _NAMED else _TYPES[field.type]
+
+
+def _field_options(field: FieldDescriptorProto) -> str:
+    options = []
+    if field.HasField("default_value"):
+        text = field.default_value
+        if field.type == FieldDescriptorProto.TYPE_STRING:
+            text = _quoted(text)
+        elif field.type == FieldDescriptorProto.TYPE_BYTES:
+            text = f'"{text}"'
+        options.append(f"default = {text}")
+    if field.json_name:
+        options.append(f"json_name = {_quoted(field.json_name)}")
+    options += _options(field.options)
+    return f" [{', '.join(options)}]" if options else ""
+
+
+def _enum(enum: EnumDescriptorProto) -> Iterator[str]:
+    yield f"enum {enum.name} {{"
+    yield from _inside(f"option {option};" for option in _options(enum.options))
+    for value in enum.value:
+        options = ", ".join(_options(value.options))
+        yield f"  {value.name} = {value.number}{f' [{options}]' if options else ''};"
+    yield from _inside(_reserved(((one.start, one.end) for one in enum.reserved_range), enum.reserved_name))
+    yield "}"
+
+
+def _extensions(fields: Iterable[FieldDescriptorProto], syntax: str) -> Iterator[str]:
+    for field in fields:
+        yield f"extend {field.extendee} {{"
+        yield f"  {_field(field, {}, syntax)}"
+        yield "}"
+
+
+def _service(service: ServiceDescriptorProto) -> Iterator[str]:
+    yield f"service {service.name} {{"
+    yield from _inside(f"option {option};" for option in _options(service.options))
+    for method in service.method:
+        asked = f"{'stream ' * method.client_streaming}{method.input_type}"
+        answered = f"{'stream ' * method.server_streaming}{method.output_type}"
+        options = " ".join(f"option {option};" for option in _options(method.options))
+        yield f"  rpc {method.name} ({asked}) returns ({answered}){f' {{ {options} }}' if options else ';'}"
+    yield "}"
+
+
+def _reserved(ranges: Iterable[tuple[int, int]], names: Iterable[str]) -> Iterator[str]:
+    for first, last in ranges:
+        yield f"reserved {_range(first, last)};"
+    for name in names:
+        yield f"reserved {_quoted(name)};"
+
+
+def _range(first: int, last: int) -> str:
+    if first == last:
+        return str(first)
+    return f"{first} to {'max' if last >= _MAX_NUMBER - 1 else last}"
+
+
+def _options(options: Any, *, leave_out: tuple[str, ...] = ()) -> list[str]:
+    """The options that Protobuf itself defines."""
+    return [
+        f"{field.name} = {_value(field, value)}"
+        for field, value in options.ListFields()
+        if not field.is_extension and field.name not in leave_out and not field.message_type and not _is_many(value)
+    ]
+
+
+def _is_many(value: object) -> bool:
+    return not isinstance(value, str | bytes | int | float | bool)
+
+
+def _value(field: FieldDescriptor, value: Any) -> str:
+    if field.enum_type is not None:
+        return str(field.enum_type.values_by_number[value].name)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _quoted(value) if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

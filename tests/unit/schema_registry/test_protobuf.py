@@ -1,0 +1,178 @@
+"""Protobuf: one text for what means the same, and which changes a reader survives, by Confluent's rules."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from google.protobuf import descriptor_pb2, timestamp_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry.formats.parsed import Dependency
+from oncelog.schema_registry.formats.protobuf import parse
+
+HEAD = 'syntax = "proto3"; package p; '
+
+
+def problems(before: str, after: str) -> list[str]:
+    return parse(HEAD + after, []).problems_reading(parse(HEAD + before, []))
+
+
+ALLOWED = {
+    "a field comes": ("message M {int32 a=1;}", "message M {int32 a=1; string b=2;}"),
+    "a field goes": ("message M {int32 a=1; string b=2;}", "message M {int32 a=1;}"),
+    "a name changes": ("message M {int32 a=1;}", "message M {int32 b=1;}"),
+    "numbers of one kind": ("message M {int32 a=1;}", "message M {bool a=1;}"),
+    "a string becomes bytes": ("message M {string a=1;}", "message M {bytes a=1;}"),
+    "a string becomes repeated": ("message M {string a=1;}", "message M {repeated string a=1;}"),
+    "a message comes": ("message M {}", "message M {} message N {}"),
+    "an enum's value changes": ("enum E {A=0; B=1;}", "enum E {A=0; C=2;}"),
+    "one field moves into a new oneof": ("message M {int32 a=1;}", "message M {oneof o {int32 a=1; int32 b=2;}}"),
+    "a whole oneof goes": ("message M {int32 c=3; oneof o {int32 a=1;}}", "message M {int32 c=3;}"),
+    "a field leaves a oneof": ("message M {oneof o {int32 a=1;}}", "message M {int32 a=1;}"),
+}
+REFUSED = {
+    "the kind changes": ("message M {int32 a=1;}", "message M {string a=1;}", "FIELD_SCALAR_KIND_CHANGED"),
+    "numbers of two kinds": ("message M {int32 a=1;}", "message M {sint32 a=1;}", "FIELD_SCALAR_KIND_CHANGED"),
+    "a scalar becomes a message": (
+        "message N {} message M {int32 a=1;}", "message N {} message M {N a=1;}", "FIELD_KIND_CHANGED",
+    ),
+    "another message": (
+        "message N {} message O {} message M {N a=1;}", "message N {} message O {} message M {O a=1;}",
+        "FIELD_NAMED_TYPE_CHANGED",
+    ),
+    "a map's value": ("message M {map<string,int32> a=1;}", "message M {map<string,string> a=1;}", "SCALAR_KIND"),
+    "a number becomes repeated": ("message M {int32 a=1;}", "message M {repeated int32 a=1;}", "NUMERIC_LABEL"),
+    "a message goes": ("message M {} message N {}", "message M {}", "MESSAGE_REMOVED"),
+    "a nested message goes": ("message M {message N {}}", "message M {}", "MESSAGE_REMOVED"),
+    "two fields move into a oneof": (
+        "message M {int32 a=1; int32 b=2;}", "message M {oneof o {int32 a=1; int32 b=2;}}", "MULTIPLE_FIELDS",
+    ),
+    "a field moves into a oneof that is there": (
+        "message M {int32 a=1; oneof o {int32 b=2;}}", "message M {oneof o {int32 a=1; int32 b=2;}}",
+        "FIELD_MOVED_TO_EXISTING_ONEOF",
+    ),
+    "a field of a oneof goes": (
+        "message M {oneof o {int32 a=1; int32 b=2;}}", "message M {oneof o {int32 a=1;}}", "ONEOF_FIELD_REMOVED",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ALLOWED)
+def test_a_change_that_readers_survive(what: str) -> None:
+    assert problems(*ALLOWED[what]) == []
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_change_that_breaks_readers(what: str) -> None:
+    before, after, kind = REFUSED[what]
+    found = problems(before, after)
+    assert len(found) == 1
+    assert kind in found[0]
+
+
+def test_the_package_and_required_fields_matter() -> None:
+    before = parse('syntax = "proto2"; package a; message M {required int32 a=1;}', [])
+    after = parse('syntax = "proto2"; package b; message M {required int32 b=2;}', [])
+    kinds = " ".join(after.problems_reading(before))
+    assert all(kind in kinds for kind in ("PACKAGE_CHANGED", "REQUIRED_FIELD_ADDED", "REQUIRED_FIELD_REMOVED"))
+
+
+EVERYTHING = """
+syntax = "proto3";
+package everything.of_it;
+import "google/protobuf/timestamp.proto";
+import public "google/protobuf/duration.proto";
+option java_package = "com.example\\"quoted\\"";
+option java_multiple_files = true;
+message M {
+  option deprecated = true;
+  int32 a = 1 [deprecated = true];
+  optional string b = 2 [json_name = "other"];
+  repeated int64 c = 3 [packed = false];
+  map<string, Nested> d = 4;
+  oneof choice { bytes e = 5; Nested f = 6; }
+  google.protobuf.Timestamp g = 7;
+  reserved 10, 12 to 14, 20 to max;
+  reserved "old", "older";
+  message Nested { Kind kind = 1; message Deeper { sfixed64 x = 1; } Deeper deeper = 2; }
+  enum Kind { option allow_alias = true; NONE = 0; ZERO = 0; NEGATIVE = -1; reserved 5 to 7; }
+}
+service S { rpc Call (M) returns (stream M.Nested) { option deprecated = true; } }
+"""
+OLDER = """
+syntax = "proto2";
+message M {
+  required string a = 1 [default = "x\\ny"];
+  optional bytes b = 2 [default = "\\001\\377"];
+  optional float c = 3 [default = inf];
+  extensions 100 to 199;
+}
+extend M { optional int32 extra = 100; }
+"""
+
+
+@pytest.mark.parametrize("text", [EVERYTHING, OLDER])
+def test_a_text_is_written_in_one_way_and_its_descriptor_gives_the_same(text: str) -> None:
+    written = parse(text, [])
+    assert parse(written.text, []).text == written.text
+    assert parse(f"// a comment\n{text}\n", []).text == written.text
+    assert parse(written.formatted("serialized"), []).text == written.text
+    assert "message M {" in written.text
+
+
+def test_a_serialized_descriptor_as_pythons_client_sends_it() -> None:
+    descriptor = FileDescriptorProto()
+    timestamp_pb2.DESCRIPTOR.CopyToProto(descriptor)
+    sent = base64.b64encode(descriptor.SerializeToString()).decode()
+    found = parse(sent, [])
+    assert "message Timestamp {" in found.text
+    back = FileDescriptorProto.FromString(base64.b64decode(found.formatted("serialized")))
+    assert [message.name for message in back.message_type] == ["Timestamp"]
+    with pytest.raises(InvalidSchema, match="no format"):
+        found.formatted("json")
+
+
+def test_options_of_their_own_are_kept() -> None:
+    text = HEAD + 'import "confluent/meta.proto"; message M {string a=1 [(confluent.field_meta).tags="PII"];}'
+    found = parse(text, [])
+    assert "PII" in found.text
+    again = parse(found.formatted("serialized"), [])
+    assert again.formatted("serialized") == found.formatted("serialized")
+
+
+def test_imports_are_those_given() -> None:
+    inner = Dependency("shared/inner.proto", HEAD + "message Inner {int32 a=1;}")
+    text = HEAD + 'import "shared/inner.proto"; message M {Inner inner=1;}'
+    found = parse(text, [inner])
+    changed = parse(text, [inner._replace(text=HEAD + "message Inner {string a=1;}")])
+    assert changed.problems_reading(found) != []
+    assert found.problems_reading(found) == []
+    with pytest.raises(InvalidSchema, match=r"shared/inner\.proto"):
+        parse(text, [])
+
+
+@pytest.mark.parametrize("name", ["../x.proto", "/etc/x.proto", "a/../../x.proto", "", "a\0b"])
+def test_a_reference_cannot_name_a_file_elsewhere(name: str) -> None:
+    with pytest.raises(InvalidSchema):
+        parse(HEAD + "message M {}", [Dependency(name, HEAD)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["nothing", "message M {", HEAD + "message M {int32 a=1; int32 b=1;}", HEAD + "message M {Missing a=1;}",
+     HEAD + 'import "/etc/passwd";', HEAD + "message M {" * 10_000 + "}" * 10_000, "AAAA", "{}",
+     base64.b64encode(b"\xff" * 50).decode(), HEAD + "message M {int32 a=0;}"],
+)  # fmt: skip
+def test_what_is_no_schema_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSchema):
+        parse(text, [])
+
+
+def test_kinds_that_protobuf_has_are_all_known() -> None:
+    from oncelog.schema_registry.formats.protobuf_changes import _KINDS
+
+    messages = {"TYPE_MESSAGE", "TYPE_GROUP"}
+    every = {name: number for name, number in descriptor_pb2.FieldDescriptorProto.Type.items() if name not in messages}
+    assert set(_KINDS) == set(every.values())

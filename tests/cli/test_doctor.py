@@ -321,7 +321,7 @@ def test_a_checkpoint_is_compared_with_its_marker(unique_name: str, tmp_path: Pa
     (tmp_path / "metadata").write_text('{"id":"q"}')
     (tmp_path / "offsets").mkdir()
     (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":10}}')
-    checkpoint = Checkpoint(str(tmp_path))
+    checkpoint = Checkpoint.open(str(tmp_path))
     with oncelog.Broker() as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:

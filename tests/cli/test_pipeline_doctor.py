@@ -29,7 +29,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     (tmp_path / "metadata").write_text('{"id":"q"}')
     (tmp_path / "offsets").mkdir()
     (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":10}}')
-    return Checkpoint(str(tmp_path))
+    return Checkpoint.open(str(tmp_path))
 
 
 def leave(broker: RunningBroker, group: str, topic: str, marker: Marker) -> None:

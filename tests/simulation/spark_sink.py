@@ -24,7 +24,7 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.records.batch import BatchBuilder
 from oncelog.spark.kafka.interface import PartitionBatch
-from oncelog.spark.kafka.kafka_cluster import DEFAULTS, KafkaCluster
+from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.engine import Again, Carried, Carrier, Reached, SinkRefused, Surroundings, WriteEngine, ignore
 from oncelog.spark.sink.marker import Memory, Plan, PlannedBatch, Previous
@@ -62,12 +62,8 @@ def wait(work: Coroutine[Any, Any, T]) -> T:
     return outer.switch(work)  # type: ignore[no-any-return]
 
 
-class SimulatedCluster(KafkaCluster):
-    """The shipped client, waiting on the simulation's loop instead of on a loop in another thread."""
-
-    def __init__(self, config: ClientConfig) -> None:
-        self.options = DEFAULTS
-        self.aio = self.run(self._connected(config))
+class SimulatedLoop:
+    """The simulation's loop, for the shipped client, which otherwise waits on a loop in another thread."""
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return wait(work)
@@ -85,15 +81,15 @@ class SimulatedCluster(KafkaCluster):
 
 
 @contextmanager
-def _connected(config: ClientConfig) -> Iterator[SimulatedCluster]:
+def _connected(config: ClientConfig) -> Iterator[KafkaCluster]:
     """A client for the length of the block; if its process is killed, it does not say goodbye."""
-    cluster = SimulatedCluster(config)
+    cluster = KafkaCluster.connect(config, loop=SimulatedLoop())
     try:
         yield cluster
     except Exception:
-        wait(cluster.aio.close())
+        cluster.close()
         raise
-    wait(cluster.aio.close())
+    cluster.close()
 
 
 class _Run:
@@ -184,7 +180,7 @@ class SparkQuery(Program):
                 found.append(PartitionBatch(self._topic, partition, builder.count, bytes(builder.build())))
         return found
 
-    def _engine(self, cluster: SimulatedCluster, plan: Plan) -> WriteEngine[TopicTransaction]:
+    def _engine(self, cluster: KafkaCluster, plan: Plan) -> WriteEngine[TopicTransaction]:
         transaction = TopicTransaction(partial(cluster.transaction, self._group), (20_000,), self._marker)
         return WriteEngine(plan, transaction, Surroundings(ignore, self._warn, _now_ms, self._remember))
 

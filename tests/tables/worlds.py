@@ -309,7 +309,7 @@ class Query:
     ) -> Told:
         """Run the batch as ``to_table`` does; Spark's commit log does not say that it ended."""
         self.plan(batch_id, at_ms=at_ms, upto=upto)
-        checkpoint = Checkpoint(str(self.root))
+        checkpoint = Checkpoint.open(str(self.root))
         group = marker_group("", self.query_id, self.options.destination, self.name)
 
         def plan(seen: Sighting) -> Plan:

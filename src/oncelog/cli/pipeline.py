@@ -209,6 +209,7 @@ def _run(
     measured: PipelineSource,
 ) -> None:
     from oncelog.spark.pipeline.running import check, spark_log, start, watch
+    from oncelog.spark.process import this_process
     from oncelog.spark.session import session
 
     told: set[str] = set()
@@ -238,6 +239,7 @@ def _run(
         finally:
             measured.ended()
             spark.stop()
+            this_process().close()
 
 
 @contextlib.contextmanager

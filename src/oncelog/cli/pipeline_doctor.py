@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +74,7 @@ def diagnoses(
     from oncelog.spark.sink.planning import now_ms
 
     _check_folder(checkpoint)
-    found = Checkpoint(checkpoint)
+    found = Checkpoint.open(checkpoint)
     found.query_id()  # refused before the cluster is asked
     with cluster.admin() as admin:
         option = OnMissingMarker(on_missing_marker)
@@ -103,16 +104,16 @@ def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: st
     topics = sorted({partition.topic for partition in offsets})
     partitions = [partition for topic in topics for partition in admin.partitions(topic)]
     ends = admin.list_offsets(dict.fromkeys(partitions, END), read_committed=True) if partitions else {}
-    client = KafkaCluster(cluster.admin_settings())
     remembered = checkpoint.remembered(group)
     marker_topic = None if remembered is None else remembered.marker_topic
-    return LogState(
-        facts=client.facts(group),
-        offsets=offsets,
-        transaction=_transaction(admin, group),
-        ends={where: one.offset for where, one in ends.items()},
-        topic_ids={} if marker_topic is None else client.topic_ids([marker_topic.name]),
-    )
+    with contextlib.closing(KafkaCluster.connect(cluster.admin_settings())) as client:
+        return LogState(
+            facts=client.facts(group),
+            offsets=offsets,
+            transaction=_transaction(admin, group),
+            ends={where: one.offset for where, one in ends.items()},
+            topic_ids={} if marker_topic is None else client.topic_ids([marker_topic.name]),
+        )
 
 
 def _transaction(admin: Admin, transactional_id: str) -> str:

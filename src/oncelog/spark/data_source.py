@@ -94,16 +94,16 @@ class OncelogDataSource(DataSource):
         return StreamReader(options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from oncelog.spark.sink.writers import BatchWriter
+        from oncelog.spark.sink.writers import begin_batch
 
         if overwrite:
             raise ConfigError("A topic cannot be overwritten: use mode('append')")
-        return BatchWriter(schema, _by_driver(parse_sink_options(self._options, streaming=False)), self.observe)
+        return begin_batch(schema, _by_driver(parse_sink_options(self._options, streaming=False)), self.observe)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from oncelog.spark.sink.writers import StreamWriter
+        from oncelog.spark.sink.writers import begin_stream
 
-        return StreamWriter(schema, _by_driver(parse_sink_options(self._options, streaming=True)), self.observe)
+        return begin_stream(schema, _by_driver(parse_sink_options(self._options, streaming=True)), self.observe)
 
     def observe(self, step: Step, batch_id: int | None) -> None:
         """Called on the driver at each step of a commit; a subclass may watch, or crash there in a test."""

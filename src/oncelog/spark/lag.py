@@ -134,13 +134,16 @@ class Gauges:
         self.registry: Any = jvm.com.codahale.metrics.MetricRegistry()
         self._known: dict[str, Any] = {}
         self._reporter = jvm.com.codahale.metrics.jmx.JmxReporter.forRegistry(self.registry).inDomain("oncelog").build()
-        self._reporter.start()
+        self._started = False
 
     def show(self, report: Report) -> None:
         """Set the gauges of a report's query, over all of its sources."""
         found = [behind for source in report.get("sources", []) if (behind := offsets_behind(source)) is not None]
         if not found:
             return
+        if not self._started:
+            self._started = True
+            self._reporter.start()
         query = report.get("name") or report.get("id")
         self._set(f"{query}.{AVERAGE}", max(item.average for item in found))
         self._set(f"{query}.{LEAST}", float(min(item.least for item in found)))

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from oncelog.errors import ConfigError
 from oncelog.spark.java_errors import shortened
+from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import CheckpointError
 from oncelog.spark.sink.planning import BATCH_ID, QUERY_ID, checkpoint_at
 
@@ -24,37 +25,55 @@ class RunningQuery(NamedTuple):
     checkpoint: str
 
 
-_Sink: TypeAlias = tuple[str, ...]
-_last_written: dict[_Sink, int] = {}
-"""The last batch that each sink of each run has written in this process."""
-_being_written: set[_Sink] = set()
-_groups: dict[str, set[str]] = {}
-"""Groups that sinks of each run have planned to write to in this process: of the query's first batch, others are those
-of sinks that it had before."""
-_written_lock = threading.Lock()
-"""Needed because users may call sinks from their own threads."""
+Sink: TypeAlias = tuple[str, ...]
+"""The run of a query, and what tells its sinks apart."""
 
 
-@contextmanager
-def once(sink: _Sink, batch_id: int) -> Iterator[None]:
-    """Guards the write of a batch, which may be repeated if it failed. Raises ConfigError for a second write."""
-    with _written_lock:
-        if sink in _being_written or _last_written.get(sink) == batch_id:
-            raise ConfigError(
-                f"A sink was called twice for batch {batch_id}: the second call would be taken for a repeat of "
-                "the first and write nothing; make a sink for each write, each with a name of its own"
-            )
-        _being_written.add(sink)
-    try:
-        yield
-        _last_written[sink] = batch_id
-    finally:
-        _being_written.discard(sink)
+class QuerySinks:
+    """The sinks of all runs of queries in this process: a sink may be made in each batch, and called from any thread.
+
+    Kept by the process (:mod:`oncelog.spark.process`).
+    """
+
+    def __init__(self) -> None:
+        self._last_written: dict[Sink, int] = {}
+        self._being_written: set[Sink] = set()
+        self._groups: dict[str, set[str]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def writing(self, sink: Sink, batch_id: int) -> Iterator[None]:
+        """Guards the write of a batch, which may be repeated if it failed. Raises ConfigError for a second write."""
+        with self._lock:
+            if sink in self._being_written or self._last_written.get(sink) == batch_id:
+                raise ConfigError(
+                    f"A sink was called twice for batch {batch_id}: the second call would be taken for a repeat of "
+                    "the first and write nothing; make a sink for each write, each with a name of its own"
+                )
+            self._being_written.add(sink)
+        try:
+            yield
+            self._last_written[sink] = batch_id
+        finally:
+            self._being_written.discard(sink)
+
+    def groups(self, run_id: str) -> set[str]:
+        """Groups that sinks of this run have planned to write to: of a query's first batch, others are those of sinks
+        that it had before. Each sink adds its own.
+        """
+        with self._lock:
+            return self._groups.setdefault(run_id, set())
+
+    def close(self) -> None:
+        with self._lock:
+            self._last_written.clear()
+            self._being_written.clear()
+            self._groups.clear()
 
 
-def siblings_of(run: RunningQuery) -> set[str]:
-    """Groups of the run's sinks that have planned to write; each adds its own."""
-    return _groups.setdefault(run.run_id, set())
+def query_sinks() -> QuerySinks:
+    """The sinks that this process knows."""
+    return this_process().part(QuerySinks)
 
 
 @contextmanager

@@ -65,7 +65,8 @@ class ConsoleReporter:
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(WAITING)
         self._complained = False
         self._thread = threading.Thread(target=self._send_all, name="oncelog-console-reporter", daemon=True)
-        self._thread.start()
+        """Started by the first report."""
+        self._starting = threading.Lock()
 
     def progress(self, progress: Progress) -> None:
         """A batch has ended."""
@@ -77,6 +78,8 @@ class ConsoleReporter:
 
     def close(self) -> None:
         """Send what is queued, and stop."""
+        if self._thread.ident is None:
+            return
         try:
             self._waiting.put(None, timeout=TIMEOUT_S)
         except queue.Full:
@@ -84,6 +87,9 @@ class ConsoleReporter:
         self._thread.join(TIMEOUT_S)
 
     def _put(self, report: dict[str, Any]) -> None:
+        with self._starting:
+            if self._thread.ident is None:
+                self._thread.start()
         try:
             self._waiting.put_nowait({"session": self._session, **report})
         except queue.Full:

@@ -25,18 +25,13 @@ except ImportError as missing:
 
 from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
-from oncelog.spark.micro_batches import RunningQuery, once, running_query, short_errors, siblings_of
+from oncelog.spark.micro_batches import RunningQuery, query_sinks, running_query, short_errors
 from oncelog.spark.options import OptionValue, option_texts, parse_sink_options
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.connect import StartSession, check_checkpoint
 from oncelog.spark.sink.engine import Observer, ignore
 from oncelog.spark.sink.marker import Plan
-from oncelog.spark.sink.planning import (
-    Planned,
-    begin_micro_batch,
-    now_ms,
-    plan_write,
-)
+from oncelog.spark.sink.planning import Planned, begin_micro_batch, now_ms, plan_write
 
 check_pyspark()
 refuse_format()
@@ -134,12 +129,12 @@ def for_each_batch(
         given = {key: value for key, value in texts.items() if key.lower() != "checkpointlocation"}
         given |= {"microBatch": str(batch_id), "sinkName": name, "checkpointLocation": run.checkpoint}
         sink = (run.run_id, *identity, name)
-        with once(sink, batch_id):
+        with query_sinks().writing(sink, batch_id):
             if remote:
                 rows.write.format("oncelog").options(**given).mode("append").save()
                 return
             with short_errors():
-                planned, written = _write(rows, given, observe, siblings_of(run))
+                planned, written = _write(rows, given, observe, query_sinks().groups(run.run_id))
         if on_written is not None:
             replayed = isinstance(planned.plan, Plan) and planned.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))

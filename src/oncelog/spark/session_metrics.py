@@ -26,17 +26,20 @@ if TYPE_CHECKING:
 class SessionMetrics:
     """Serves metrics until ``close``; made by :func:`serve_metrics`."""
 
-    def __init__(self, spark: SparkSession, address: str) -> None:
+    def __init__(self, spark: SparkSession, endpoint: Endpoint, source: PipelineSource) -> None:
         self._spark = spark
-        self._source = PipelineSource()
-        self._source.running()
-        self._endpoint = Endpoint(bind(Address.parse(address)), self._source)
-        self._endpoint.start()
-        host, port = self._endpoint.address
+        self._source = source
+        self._endpoint = endpoint
+        host, port = endpoint.address
         self.address = str(Address(host, port))
         """The address they are served at."""
         self._listener = ReportingListener(self)
-        spark.streams.addListener(self._listener)
+
+    def start(self) -> None:
+        """Serve, and listen to the session's queries."""
+        self._source.running()
+        self._endpoint.start()
+        self._spark.streams.addListener(self._listener)
 
     def written(self, query: str) -> Callable[[Written], None]:
         """A callback for ``for_each_batch(..., on_written=...)`` of the query of this name (``queryName``)."""
@@ -62,4 +65,7 @@ def serve_metrics(spark: SparkSession, address: str) -> SessionMetrics:
     :param address: ``HOST:PORT`` at which to serve ``/metrics`` and ``/health``; port 0 takes a free one.
     :raises OncelogError: the address is invalid or in use.
     """
-    return SessionMetrics(spark, address)
+    source = PipelineSource()
+    metrics = SessionMetrics(spark, Endpoint(bind(Address.parse(address)), source), source)
+    metrics.start()
+    return metrics

@@ -10,12 +10,25 @@ import gc
 import os
 import sys
 
-_imported = 0
+from oncelog.spark.process import this_process
+
+
+class Imports:
+    """How many modules were imported when their objects were excluded last."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def pass_over(self) -> None:
+        if len(sys.modules) != self._count:
+            self._count = len(sys.modules)
+            gc.freeze()
+
+    def close(self) -> None:
+        self._count = 0
 
 
 def pass_over_imports() -> None:
     """Exclude all current objects from later collections; again only after more has been imported."""
-    global _imported
-    if os.environ.get("SPARK_PYTHON_RUNTIME") == "PYTHON_WORKER" and len(sys.modules) != _imported:
-        _imported = len(sys.modules)
-        gc.freeze()
+    if os.environ.get("SPARK_PYTHON_RUNTIME") == "PYTHON_WORKER":
+        this_process().part(Imports).pass_over()

@@ -35,7 +35,7 @@ def three_nodes(request: pytest.FixtureRequest) -> Iterator[oncelog.Broker]:
 
 def connected(broker: oncelog.Broker) -> KafkaCluster:
     soon = {"retry.backoff.ms": "5", "reconnect.backoff.ms": "5", "reconnect.backoff.max.ms": "50"}
-    return KafkaCluster(ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers, **soon}))
+    return KafkaCluster.connect(ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers, **soon}))
 
 
 def batches(seed: int, on_the_way: Callable[[int], None] = lambda number: None) -> Iterator[PartitionBatch]:

@@ -35,13 +35,13 @@ def reading(address: str, **given: str) -> KafkaCluster:
     """Options, in which a double underscore stands for a dot."""
     named = {"kafka.bootstrap.servers": address, "subscribe": "t"} | dotted(given)
     options = parse_source_options(named, streaming=True)
-    return KafkaCluster(client_config(options.client), options.cluster)
+    return KafkaCluster.connect(client_config(options.client), options.cluster)
 
 
 def writing(address: str, **given: str) -> KafkaCluster:
     named = {"kafka.bootstrap.servers": address, "topic": "t"} | dotted(given)
     options = parse_sink_options(named, streaming=False)
-    return KafkaCluster(client_config(options.client), options.cluster)
+    return KafkaCluster.connect(client_config(options.client), options.cluster)
 
 
 def dotted(given: Mapping[str, str]) -> dict[str, str]:

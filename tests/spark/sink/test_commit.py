@@ -68,7 +68,7 @@ class Sink:
         )
 
     def cluster(self) -> KafkaCluster:
-        return KafkaCluster(ClientConfig.from_properties({"bootstrap.servers": self.address}))
+        return KafkaCluster.connect(ClientConfig.from_properties({"bootstrap.servers": self.address}))
 
     def commit(self, batch_id: int, *, crash: Step | None = None, rows: int = 30) -> Outcome:
         def observe(step: Step, reached: int | None) -> None:

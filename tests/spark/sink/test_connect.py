@@ -108,7 +108,7 @@ def test_reading_writing_and_each_batch_work_through_a_connect_server(
         create_topic(address, name, 2)
     command = [sys.executable, str(CLIENT), connect_server.address, address, unique_name, str(tmp_path)]
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
-    environment["PYTHONPATH"] = str(CLIENT.parents[3])
+    environment["PYTHONPATH"] = os.pathsep.join([str(CLIENT.parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])])
     ran = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr[-4000:]
     expected = sorted(f"v{n}" for n in range(20))

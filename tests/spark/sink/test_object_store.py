@@ -28,7 +28,7 @@ def test_checkpoint_is_read_and_remembers_there(store: ObjectStore) -> None:
         plan = b'v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":%d}}' % number
         store.objects[f"ck/offsets/{number}"] = plan
     store.objects["ck/commits/0"] = b'v1\n{"nextBatchWatermarkMs":0}'
-    checkpoint = Checkpoint(f"s3a://{store.bucket}/ck")
+    checkpoint = Checkpoint.open(f"s3a://{store.bucket}/ck")
     assert (checkpoint.query_id(), checkpoint.batches("offsets"), checkpoint.batches("commits")) == ("q", [0, 1], [0])
     assert (checkpoint.ended(0), checkpoint.ended(1), checkpoint.planned(2)) == (True, False, None)
     planned = checkpoint.planned(1)

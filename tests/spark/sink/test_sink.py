@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
-from oncelog.spark.sink.writers import StreamWriter
+from oncelog.spark.sink.writers import begin_stream
 from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, markers, produce, values, wait_until_settled
 
@@ -326,7 +326,7 @@ def test_password_goes_to_no_task_and_options_list_the_topics_that_travel(
         "checkpointLocation": str(tmp_path),
     }
     schema = StructType.fromDDL("topic string, value string")
-    writer = StreamWriter(schema, parse_sink_options(options, streaming=True), lambda step, batch: None)
+    writer = begin_stream(schema, parse_sink_options(options, streaming=True), lambda step, batch: None)
     for_tasks, for_driver = cloudpickle.dumps(writer), cloudpickle.dumps(writer)
     assert b"hunter2" not in for_tasks
     assert f"{unique_name}-2".encode() in for_tasks

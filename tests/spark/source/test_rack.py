@@ -50,7 +50,7 @@ def test_reader_fetches_from_the_replica_in_its_rack(two_racks: ApacheKafka, uni
     admin = AdminClient({"bootstrap.servers": address})
     admin.create_topics([NewTopic(unique_name, 1, 2)])[unique_name].result(120)
     produce(address, unique_name, [b"%d:v" % n for n in range(50)])
-    cluster = KafkaCluster(
+    cluster = KafkaCluster.connect(
         ClientConfig.from_properties({"bootstrap.servers": address}), ClusterOptions(rack=RACKS[node])
     )
     partition = TopicPartition(unique_name, 0)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.barrier import ENCODED, Encoder
 from oncelog.spark.executors.ranks import keys_of_ranks
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.process import this_process
 from oncelog.spark.sink.rows import Encoding
 
 if TYPE_CHECKING:
@@ -90,27 +91,34 @@ def _run_shuffle(spark: SparkSession, planned: Any, volume: Volume) -> DataFrame
     java_rdd = planned._jdf.toJavaRDD()
     if not volume.taken()[0]:
         java_rdd.isEmpty()
-    session = _plain_session(spark)
+    session = this_process().part(PlainSessions).of(spark)
     java_session: Any = session._jsparkSession
     encoded: DataFrame = type(planned)(java_session.createDataFrame(java_rdd, planned._jdf.schema()), session)
     return encoded
 
 
-_plain: dict[str, SparkSession] = {}
-"""By application. Spark keeps a session's listeners until the session is garbage: one for each batch would add up."""
+class PlainSessions:
+    """A session of the application without the user's settings, for the shuffled batches; kept by the process.
 
+    Spark keeps a session's listeners until the session is garbage: one for each batch would add up.
+    """
 
-def _plain_session(spark: SparkSession) -> SparkSession:
-    """A session of the same application, without the user's settings, for the shuffled batches."""
-    application = spark.sparkContext.applicationId
-    session = _plain.get(application)
-    if session is None:
+    def __init__(self) -> None:
+        self._kept: tuple[str, SparkSession] | None = None
+
+    def of(self, spark: SparkSession) -> SparkSession:
+        application = spark.sparkContext.applicationId
+        kept = self._kept
+        if kept is not None and kept[0] == application:
+            return kept[1]
         session = spark.newSession()
         session.conf.set("spark.sql.adaptive.enabled", "false")
         session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
-        _plain.clear()  # another application's context has ended, or another query's thread was just here
-        _plain[application] = session
-    return session
+        self._kept = application, session  # another application's context has ended
+        return session
+
+    def close(self) -> None:
+        self._kept = None
 
 
 def _executors_of(context: SparkContext) -> set[tuple[str, int]]:
@@ -120,27 +128,17 @@ def _executors_of(context: SparkContext) -> set[tuple[str, int]]:
 
 
 class Volume:
-    """Counts what the encoding tasks produced, by accumulators: an estimate, because Spark counts repeated tasks again.
-
-    PySpark keeps every accumulator for ever, so later batches reuse them.
+    """Counts what the encoding tasks produced, by accumulators: an estimate, because Spark counts repeated tasks
+    again.
     """
-
-    _idle: ClassVar[list[Volume]] = []
 
     def __init__(self, context: SparkContext) -> None:
         self._counters = [context.accumulator(0) for _ in range(3)]
         self._before = [0, 0, 0]
 
-    @classmethod
-    @contextmanager
-    def counting(cls, context: SparkContext) -> Iterator[Volume]:
-        try:
-            volume = cls._idle.pop()
-        except IndexError:
-            volume = cls(context)
-        volume._before = [int(counter.value) for counter in volume._counters]
-        yield volume
-        cls._idle.append(volume)
+    def begin(self) -> None:
+        """Count from here on."""
+        self._before = [int(counter.value) for counter in self._counters]
 
     def add(self, runs: int, rows: int, size_bytes: int) -> None:
         """Add counts, in a task."""
@@ -148,7 +146,28 @@ class Volume:
             counter.add(more)
 
     def taken(self) -> tuple[int, int, int]:
-        """Completed runs of tasks, rows and bytes since :meth:`counting`; read on the driver."""
+        """Completed runs of tasks, rows and bytes since :meth:`begin`; read on the driver."""
         now = [int(counter.value) for counter in self._counters]
         runs, rows, size_bytes = (after - before for after, before in zip(now, self._before, strict=True))
         return runs, rows, size_bytes
+
+
+class Volumes:
+    """Counters that no batch uses now; kept by the process, because PySpark keeps every accumulator for ever."""
+
+    def __init__(self) -> None:
+        self._idle: list[Volume] = []
+
+    @contextmanager
+    def counting(self, context: SparkContext) -> Iterator[Volume]:
+        """A counter that begins at zero. One whose batch fails is not used again: its tasks may still run."""
+        try:
+            volume = self._idle.pop()
+        except IndexError:
+            volume = Volume(context)
+        volume.begin()
+        yield volume
+        self._idle.append(volume)
+
+    def close(self) -> None:
+        self._idle.clear()

@@ -20,8 +20,9 @@ from pyspark.sql.functions import col
 from oncelog.spark.executors.barrier import batches_of
 from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
 from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_writers
-from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volume, shuffle_rows
+from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle_rows
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.process import this_process
 from oncelog.spark.sink.engine import Observer, Outcome, SinkRefused
 from oncelog.spark.sink.planning import Planned, encoding_for, write_engine
 from oncelog.spark.sink.rows import positions_of
@@ -72,7 +73,7 @@ def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe:
             writers = choose_writers(context, options.writers, sum(encoding.partition_counts.values()))
             if most_writers is not None:
                 writers = min(writers, most_writers)
-            with Volume.counting(context) as volume:
+            with this_process().part(Volumes).counting(context) as volume:
                 shuffled = shuffle_rows(chosen, encoding, writers, planned.batch_id, volume)
                 return _write(shuffled, options, planned, observe)
         except TooFewSlots as few:

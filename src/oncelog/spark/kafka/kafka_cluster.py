@@ -11,7 +11,7 @@ import asyncio
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
 from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
@@ -53,53 +53,80 @@ _BROKER_RESOURCE = 4
 _RETENTION = "offsets.retention.minutes"
 
 
+class Loop(Protocol):
+    """An event loop in another thread."""
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for ``work``."""
+        ...
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start ``work``."""
+        ...
+
+
+async def _connected(
+    config: ClientConfig, options: ClusterOptions, unreachable: Callable[[KafkaError], None] | None
+) -> Cluster:
+    cluster = Cluster(config, timeout_ms=options.patience_ms, setting=options.patience_setting)
+
+    async def attempt() -> None:
+        try:
+            await cluster.start()
+        except KafkaError as error:
+            nonlocal unreachable
+            tell, unreachable = unreachable, None
+            if tell is not None and error.retriable:
+                tell(error)
+            raise
+
+    try:
+        await cluster.repeat("connecting", attempt)
+    except BaseException:
+        await cluster.close()
+        raise
+    return cluster
+
+
 class KafkaCluster:
     """One client of a cluster. Safe to use from several threads.
 
-    :param unreachable: told once, at the first attempt to connect that fails; others follow for ``patience_ms``.
+    :param aio: connected, on ``loop``.
     """
 
-    def __init__(
-        self,
-        config: ClientConfig,
-        options: ClusterOptions = DEFAULTS,
-        unreachable: Callable[[KafkaError], None] | None = None,
-    ) -> None:
+    def __init__(self, aio: Cluster, loop: Loop, options: ClusterOptions = DEFAULTS) -> None:
+        self.aio = aio
         self.options = options
         self.tells_retention: bool | None = None
         """Whether the coordinator asked last for :meth:`facts` said how long it keeps offsets; None if none was."""
-        self._background = background()
-        self.aio = self.run(self._connected(config, unreachable))
+        self._loop = loop
 
-    async def _connected(
-        self, config: ClientConfig, unreachable: Callable[[KafkaError], None] | None = None
-    ) -> Cluster:
-        cluster = Cluster(config, timeout_ms=self.options.patience_ms, setting=self.options.patience_setting)
+    @classmethod
+    def connect(
+        cls,
+        config: ClientConfig,
+        options: ClusterOptions = DEFAULTS,
+        unreachable: Callable[[KafkaError], None] | None = None,
+        loop: Loop | None = None,
+    ) -> KafkaCluster:
+        """Connect on this process's loop, or on the given one. Raises KafkaError if no broker answers.
 
-        async def attempt() -> None:
-            try:
-                await cluster.start()
-            except KafkaError as error:
-                nonlocal unreachable
-                tell, unreachable = unreachable, None
-                if tell is not None and error.retriable:
-                    tell(error)
-                raise
+        :param unreachable: told once, at the first attempt to connect that fails; others follow for ``patience_ms``.
+        """
+        chosen = loop or background()
+        return cls(chosen.run(_connected(config, options, unreachable)), chosen, options)
 
-        try:
-            await cluster.repeat("connecting", attempt)
-        except BaseException:
-            await cluster.close()
-            raise
-        return cluster
+    def close(self) -> None:
+        """Close the connections."""
+        self.run(self.aio.close())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for ``work`` on the client's loop."""
-        return self._background.run(work)
+        return self._loop.run(work)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start ``work`` on the client's loop."""
-        return self._background.submit(work)
+        return self._loop.submit(work)
 
     # --- what there is
 

@@ -128,8 +128,9 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
 def _check_source(name: str, source: SourceOptions) -> None:
     servers = source.bootstrap_servers
     try:
-        cluster = KafkaCluster(client_config(source.client), replace(source.cluster, patience_ms=PATIENCE_MS))
-        known = cluster.partition_counts(source.subscription.topics or None)
+        patience = replace(source.cluster, patience_ms=PATIENCE_MS)
+        with contextlib.closing(KafkaCluster.connect(client_config(source.client), patience)) as cluster:
+            known = cluster.partition_counts(source.subscription.topics or None)
     except KafkaError as error:
         raise PipelineError(
             f"pipeline {name}: {servers} does not answer as a Kafka broker ({error}): is it running?"

@@ -39,9 +39,14 @@ class CheckpointError(OncelogError):
 class Checkpoint:
     """The root of a query's checkpoint: the option ``checkpointLocation``."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, files: FileSystem, root: str) -> None:
         self.location = location
-        self._files, self._root = _file_system(location)
+        self._files, self._root = files, root
+
+    @classmethod
+    def open(cls, location: str) -> Checkpoint:
+        """The checkpoint at a location spelt as in Spark; reads nothing yet."""
+        return cls(location, *_file_system(location))
 
     def query_id(self) -> str:
         """The query's id, the same across restarts. Raises CheckpointError if this is no checkpoint."""

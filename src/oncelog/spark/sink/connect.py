@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
+from oncelog.spark.process import this_process
 from oncelog.spark.sink.planning import checkpoint_at
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 CLAIM_PATIENCE_S = 30.0
 """How long to wait for the worker of an earlier run of the query to end."""
-_claims: dict[str, int] = {}
-"""Descriptors of files locked until this process ends, by query."""
 
 
 class StartSession:
@@ -58,27 +57,38 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
     if last != batch_id or checkpoint.ended(batch_id):
         state = "has ended it" if checkpoint.ended(batch_id) else f"planned batch {last} last"
         raise ConfigError(f"{where}, while batch {batch_id} is to be written, and that query {state}: {what}")
-    if not _claimed(query_id):
+    if not this_process().part(Claims).claim(query_id):
         raise ConfigError(f"{where}, by which another query of this server writes already: {what}")
 
 
-def _claimed(query_id: str) -> bool:
-    """Whether this process alone writes the query's batches on this machine, from now until it ends."""
-    if query_id in _claims or sys.platform == "win32":
-        return True
-    import fcntl
+class Claims:
+    """Queries whose batches this process alone writes on this machine; kept by the process."""
 
-    name = hashlib.sha256(f"{os.getuid()} {query_id}".encode()).hexdigest()[:32]
-    file = os.open(Path(tempfile.gettempdir(), f"oncelog-query-{name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + CLAIM_PATIENCE_S
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                os.close(file)
-                return False
-            time.sleep(0.1)
-        else:
-            _claims[query_id] = file
+    def __init__(self) -> None:
+        self._locked: dict[str, int] = {}
+
+    def claim(self, query_id: str) -> bool:
+        """Whether no other process claims the query, from now until this one ends or is closed."""
+        if query_id in self._locked or sys.platform == "win32":
             return True
+        import fcntl
+
+        name = hashlib.sha256(f"{os.getuid()} {query_id}".encode()).hexdigest()[:32]
+        file = os.open(Path(tempfile.gettempdir(), f"oncelog-query-{name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = time.monotonic() + CLAIM_PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    os.close(file)
+                    return False
+                time.sleep(0.1)
+            else:
+                self._locked[query_id] = file
+                return True
+
+    def close(self) -> None:
+        for file in self._locked.values():
+            os.close(file)
+        self._locked.clear()

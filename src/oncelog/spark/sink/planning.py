@@ -6,7 +6,6 @@ micro-batches with this code.
 
 from __future__ import annotations
 
-import functools
 import logging
 import time
 import uuid
@@ -18,6 +17,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.sink.engine import Observer, Surroundings, WriteEngine, ignore
 from oncelog.spark.sink.marker import Memory, NamedWrite, Plan
@@ -53,10 +53,25 @@ class Planned:
         return None if self.plan is None else self.plan.number
 
 
-@functools.cache
+class Checkpoints:
+    """The checkpoints of queries by their location, with their file systems; kept by the process."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, Checkpoint] = {}
+
+    def at(self, location: str) -> Checkpoint:
+        found = self._opened.get(location)
+        if found is None:
+            found = self._opened.setdefault(location, Checkpoint.open(location))
+        return found
+
+    def close(self) -> None:
+        self._opened.clear()
+
+
 def checkpoint_at(location: str) -> Checkpoint:
-    """The checkpoint of a query, its file system kept for the life of the process."""
-    return Checkpoint(location)
+    """The checkpoint of a query, opened once in this process."""
+    return this_process().part(Checkpoints).at(location)
 
 
 def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[str] | None = ()) -> Planned:

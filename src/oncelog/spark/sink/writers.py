@@ -47,7 +47,7 @@ class TaskOutput(WriterCommitMessage):
     batches: tuple[PartitionBatch, ...]
 
 
-class _TaskSide(SameInTasks):
+class TaskSide(SameInTasks):
     """The part that runs in a task; picklable. It connects to nothing, so it has no password."""
 
     def __init__(self, encoding: Encoding, options: SinkOptions, *, of_query: bool) -> None:
@@ -140,12 +140,10 @@ class _Writer:
 class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
     """Micro-batches of a query in Append or Complete mode. Spark makes a new one for each batch."""
 
-    def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
+    def __init__(self, tasks: TaskSide, options: SinkOptions, observe: Observer) -> None:
+        self._tasks = tasks
         self._options = options
         self._observe = observe
-        checkpoint_at(options.checkpoint_location).query_id()  # refused before any task runs
-        self._tasks = _TaskSide(encoding_for(schema, options), options, of_query=True)
-        begin_micro_batch(options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._tasks.write(iterator)
@@ -168,12 +166,10 @@ class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
 class BatchWriter(_Writer, DataSourceArrowWriter):
     """``df.write``: atomic; idempotent with ``transactionalIdPrefix`` and ``batchId``, or as a query's micro-batch."""
 
-    def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
+    def __init__(self, tasks: TaskSide, options: SinkOptions, observe: Observer) -> None:
+        self._tasks = tasks
         self._options = options
         self._observe = observe
-        self._tasks = _TaskSide(encoding_for(schema, options), options, of_query=False)
-        if options.micro_batch is not None:
-            begin_micro_batch(options, options.micro_batch, None)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._tasks.write(iterator)
@@ -184,3 +180,22 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Does nothing: a failed write leaves nothing visible, and its transaction is or will be aborted."""
+
+
+def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) -> StreamWriter:
+    """The writer of a query's next batch; on the driver, before its rows are computed.
+
+    Raises OncelogError for what can be known to be refused before any task runs.
+    """
+    checkpoint_at(options.checkpoint_location).query_id()
+    writer = StreamWriter(TaskSide(encoding_for(schema, options), options, of_query=True), options, observe)
+    begin_micro_batch(options)
+    return writer
+
+
+def begin_batch(schema: StructType, options: SinkOptions, observe: Observer) -> BatchWriter:
+    """The writer of a batch write; on the driver, before its rows are computed."""
+    writer = BatchWriter(TaskSide(encoding_for(schema, options), options, of_query=False), options, observe)
+    if options.micro_batch is not None:
+        begin_micro_batch(options, options.micro_batch, None)
+    return writer

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from oncelog.errors import ConfigError
 from oncelog.spark.executors.write import Written
 from oncelog.spark.kafka.interface import ClusterFacts
-from oncelog.spark.micro_batches import once, running_query, short_errors, siblings_of
+from oncelog.spark.micro_batches import query_sinks, running_query, short_errors
 from oncelog.spark.options import OptionValue, option_texts
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, plan_of
 from oncelog.spark.sink.engine import Observer, Outcome, ignore
@@ -72,8 +72,11 @@ def to_table_of(
                 "session of its own"
             )
         run = running_query(rows, batch_id, parsed.checkpoint_location)
-        with once((run.run_id, "table", parsed.destination, name), batch_id), short_errors():
-            written = write_table_batch(rows, batch_id, run.checkpoint, parsed, name, store, observe, siblings_of(run))
+        sink = (run.run_id, "table", parsed.destination, name)
+        with query_sinks().writing(sink, batch_id), short_errors():
+            written = write_table_batch(
+                rows, batch_id, run.checkpoint, parsed, name, store, observe, query_sinks().groups(run.run_id)
+            )
         if on_written is not None:
             planned = checkpoint_at(run.checkpoint).planned(batch_id)
             on_written(replace(written, replayed=planned is not None and planned.planned_at_ms < made_ms))

@@ -1,4 +1,4 @@
-"""The first connection of a Spark worker."""
+"""The connections of a Spark worker: the first one, and how long they live."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import socket
 
 import pytest
 
+from oncelog import Broker
 from oncelog.client.errors import KafkaTimeoutError
-from oncelog.spark.kafka.connections import cluster_for
+from oncelog.spark.kafka.connections import Connections, cluster_for
 from oncelog.spark.options import parse_source_options
 
 
@@ -23,3 +24,18 @@ def test_a_broker_that_is_not_there_is_told_before_the_time_is_over(caplog: pyte
     assert told.startswith("no broker could be reached")
     assert servers in told
     assert told.endswith("trying again until kafka.default.api.timeout.ms=700 is over")
+
+
+def test_options_that_connect_alike_share_a_client_until_it_is_closed() -> None:
+    with Broker() as broker:
+        given = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": "t"}
+        options = parse_source_options(given, streaming=False)
+        connections = Connections()
+        shared = connections.cluster(options)
+        assert connections.cluster(parse_source_options(given | {"subscribe": "u"}, streaming=False)) is shared
+        assert shared.partition_counts(["none"]) == {}
+        connections.close()
+        again = connections.cluster(options)
+        assert again is not shared
+        assert again.partition_counts(["none"]) == {}
+        connections.close()

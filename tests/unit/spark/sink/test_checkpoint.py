@@ -31,7 +31,7 @@ def spark_writes(root: Path, batch_id: int, *, at_ms: int = 7, offset: int = 10,
 def test_plan_holds_what_spark_wrote(tmp_path: Path) -> None:
     spark_writes(tmp_path, 0)
     spark_writes(tmp_path, 1, at_ms=99, offset=20, ended=False)
-    checkpoint = Checkpoint(str(tmp_path))
+    checkpoint = Checkpoint.open(str(tmp_path))
     plan = plan_of(checkpoint, 1, "g", FACTS, OnMissingMarker.SKIP)
     assert (plan.query_id, plan.number, plan.batch.planned_at_ms) == ("84d98cca", 1, 99)
     assert plan.batch.offsets == '{"in":{"0":20}}\n-'
@@ -46,7 +46,7 @@ def test_fingerprint_changes_with_any_byte_of_the_plan(tmp_path: Path) -> None:
     prints = set()
     for at_ms, offset in ((7, 10), (8, 10), (7, 11)):
         spark_writes(tmp_path, 0, at_ms=at_ms, offset=offset)
-        planned = Checkpoint(str(tmp_path)).planned(0)
+        planned = Checkpoint.open(str(tmp_path)).planned(0)
         assert planned is not None
         prints.add(planned.fingerprint)
     assert len(prints) == 3
@@ -54,14 +54,14 @@ def test_fingerprint_changes_with_any_byte_of_the_plan(tmp_path: Path) -> None:
 
 def test_batch_before_that_spark_removed_or_did_not_end(tmp_path: Path) -> None:
     spark_writes(tmp_path, 7)
-    plan = plan_of(Checkpoint(str(tmp_path)), 7, "g", FACTS, OnMissingMarker.FAIL)
+    plan = plan_of(Checkpoint.open(str(tmp_path)), 7, "g", FACTS, OnMissingMarker.FAIL)
     assert plan.previous is not None
     assert (plan.previous.batch, plan.previous.ended) == (None, False)
 
 
 def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
     """Kafka's topic names have up to 249 characters, most file systems' names 255 bytes."""
-    checkpoint = Checkpoint(str(tmp_path))
+    checkpoint = Checkpoint.open(str(tmp_path))
     groups = [marker_group("oncelog-", "84d98cca-0000-0000-0000-000000000000", "x" * 248 + last) for last in "ab"]
     for since, group in enumerate(groups):
         checkpoint.remember(Memory("cluster", group, since))
@@ -70,7 +70,7 @@ def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
 
 
 def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(str(tmp_path))
+    checkpoint = Checkpoint.open(str(tmp_path))
     assert checkpoint.remembered("a/b:c") is None
     checkpoint.remember(Memory("one", "a/b:c", 0))
     checkpoint.remember(Memory("two", "a/b:c", 4))
@@ -87,7 +87,7 @@ def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
 def test_first_batch_tells_another_group_that_is_none_of_the_query_s_other_sinks(tmp_path: Path) -> None:
     for number in (0, 1):
         spark_writes(tmp_path, number)
-    checkpoint = Checkpoint(str(tmp_path))
+    checkpoint = Checkpoint.open(str(tmp_path))
 
     def elsewhere(batch_id: int, siblings: Sequence[str] | None) -> str:
         return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).elsewhere
@@ -103,23 +103,23 @@ def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: P
     folder = tmp_path / "oncelog"
     folder.mkdir()
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')
-    assert Checkpoint(str(tmp_path)).remembered("g") == Memory("one", "g", 3)
+    assert Checkpoint.open(str(tmp_path)).remembered("g") == Memory("one", "g", 3)
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3, "markerTopic": "m"}')
     with pytest.raises(CheckpointError, match="not what Spark writes"):
-        Checkpoint(str(tmp_path)).remembered("g")
+        Checkpoint.open(str(tmp_path)).remembered("g")
 
 
 @pytest.mark.parametrize("spelling", ["{}", "{}/", "file:{}", "file://{}", "file://localhost{}"])
 def test_location_is_taken_in_all_of_hadoops_spellings(tmp_path: Path, spelling: str) -> None:
     root = tmp_path / "a%20b#c"
     spark_writes(root, 0)
-    assert Checkpoint(spelling.format(root)).query_id() == "84d98cca"
+    assert Checkpoint.open(spelling.format(root)).query_id() == "84d98cca"
 
 
 def test_relative_location_is_one_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spark_writes(tmp_path / "ck", 0)
     monkeypatch.chdir(tmp_path)
-    assert Checkpoint("ck").query_id() == "84d98cca"
+    assert Checkpoint.open("ck").query_id() == "84d98cca"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_refused_with_the_file(tmp_path: Path, damage: st
         (tmp_path / damage).parent.mkdir(exist_ok=True)
         (tmp_path / damage).write_text("v1\nnothing")
     with pytest.raises(CheckpointError, match=says):
-        plan_of(Checkpoint(str(tmp_path)), number, "g", FACTS, OnMissingMarker.FAIL)
+        plan_of(Checkpoint.open(str(tmp_path)), number, "g", FACTS, OnMissingMarker.FAIL)
 
 
 @pytest.mark.parametrize("planned_at", ["1e400", "null", '"x"', "[" * 100_000])
@@ -155,17 +155,17 @@ def test_plan_with_a_time_that_is_none_is_refused_with_the_file(tmp_path: Path, 
     spark_writes(tmp_path, 0)
     (tmp_path / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":{planned_at}}}\n-')
     with pytest.raises(CheckpointError, match="holds a file offsets/0 that is not what Spark writes"):
-        Checkpoint(str(tmp_path)).planned(0)
+        Checkpoint.open(str(tmp_path)).planned(0)
 
 
 @pytest.mark.parametrize("location", ["nfs://host/x", "dbfs:/x"])
 def test_file_system_that_pyarrow_does_not_know_is_refused(location: str) -> None:
     with pytest.raises(CheckpointError, match=r"cannot be reached through pyarrow\.fs .*hdfs:, s3a:"):
-        Checkpoint(location)
+        Checkpoint.open(location)
 
 
 def test_object_stores_are_reached_under_hadoops_names() -> None:
-    assert Checkpoint("s3a://key:word@bucket/a/b/?region=eu-west-1")._root == "bucket/a/b"
+    assert Checkpoint.open("s3a://key:word@bucket/a/b/?region=eu-west-1")._root == "bucket/a/b"
 
 
 def test_destination_is_part_of_the_group_and_names_never_meet() -> None:

@@ -38,7 +38,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     for number in (0, 1):
         spark_writes(tmp_path, number, at_ms=LONG_AGO, offset=10 * number)
     spark_writes(tmp_path, 2, at_ms=NOW - 1000, offset=20, ended=False)
-    found = Checkpoint(str(tmp_path))
+    found = Checkpoint.open(str(tmp_path))
     found.remember(Memory("cluster", GROUP, 0))
     return found
 
@@ -83,13 +83,13 @@ def test_checkpoint_that_is_older_than_the_log_is_told_before_a_batch_is_planned
 
 def test_new_query_begins(tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text('{"id":"84d98cca"}')
-    begins = diagnose(Checkpoint(str(tmp_path)), GROUP, log_of(), NOW)
+    begins = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(), NOW)
     assert (begins.next_batch, begins.repeats, begins.verdict) == (0, False, "write")
     assert dict(begins.lines())["planned"] == "no batch"
     with pytest.raises(CheckpointError, match="name the one of its marker with --group") as told:
-        groups_of(Checkpoint(str(tmp_path)), "")
+        groups_of(Checkpoint.open(str(tmp_path)), "")
     assert "PREFIX84d98cca-TOPIC" in str(told.value)
-    said = diagnose(Checkpoint(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
+    said = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
     assert dict(said.lines())["marker"] == "no batch is in yet"
     assert dict(said.lines())["next start"] == "plans batch 0: write, the marker says that none is in yet"
     assert "a pipeline's PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"

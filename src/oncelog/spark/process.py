@@ -1,0 +1,70 @@
+"""What this package keeps in a process of Spark from one call to the next: connections, checkpoints, counters.
+
+Spark calls into Python in pieces. Readers and writers are pickled and live for one call: in a task, in a worker beside
+the driver, in the driver itself. The processes live longer, and a new connection in each call would cost more than the
+call. So one object owns what stays, :func:`this_process`: it begins empty, each part is made when it is first asked
+for, and :meth:`Process.close` ends all of them. Invariants:
+
+- Nothing that is pickled owns a part. A :class:`Process` itself is unpickled as that of the process that reads it.
+- A forked process begins empty: what its parent has opened is the parent's.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Protocol, TypeVar
+
+
+class Part(Protocol):
+    """One kind of thing that stays; made without arguments, and safe to use from several threads."""
+
+    def close(self) -> None:
+        """Give up everything; the part may be used again, as if it was new."""
+        ...
+
+
+P = TypeVar("P", bound=Part)
+
+
+class Process:
+    """The parts of one process, each made once."""
+
+    def __init__(self) -> None:
+        self._parts: dict[type[Part], Part] = {}
+        self._lock = threading.Lock()
+
+    def part(self, kind: type[P]) -> P:
+        with self._lock:
+            found = self._parts.get(kind)
+            if not isinstance(found, kind):
+                found = self._parts[kind] = kind()
+            return found
+
+    def close(self) -> None:
+        """Close all parts, the last that was made first."""
+        with self._lock:
+            parts = list(self._parts.values())
+            self._parts.clear()
+        for part in reversed(parts):
+            part.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return this_process, ()
+
+
+_process = Process()
+
+
+def this_process() -> Process:
+    """The parts of this process."""
+    return _process
+
+
+def _begin_empty() -> None:
+    global _process
+    _process = Process()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_begin_empty)

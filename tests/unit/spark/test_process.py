@@ -1,0 +1,57 @@
+"""What stays in a process between Spark's calls: who owns it, when it ends, what a fork and a pickle make of it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import pytest
+
+from oncelog.spark.process import Process, this_process
+
+CLOSED: list[str] = []
+
+
+class First:
+    def close(self) -> None:
+        CLOSED.append("first")
+
+
+class Second:
+    def close(self) -> None:
+        CLOSED.append("second")
+
+
+def test_each_part_is_made_once_and_the_last_one_closes_first() -> None:
+    CLOSED.clear()
+    process = Process()
+    first = process.part(First)
+    process.part(Second)
+    assert process.part(First) is first
+    process.close()
+    assert CLOSED == ["second", "first"]
+    process.close()
+    assert CLOSED == ["second", "first"]
+    assert process.part(First) is not first
+
+
+def test_what_is_pickled_finds_the_process_that_reads_it() -> None:
+    """So a writer that Spark sends to an executor can never take the driver's connections along."""
+    elsewhere = Process()
+    elsewhere.part(First)
+    assert pickle.loads(pickle.dumps(elsewhere)) is this_process()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
+def test_a_forked_process_begins_empty_and_leaves_its_parents_parts_alone() -> None:
+    """PySpark's daemon forks its workers: a connection that both use would mix two conversations."""
+    parents = this_process()
+    first = parents.part(First)
+    child = os.fork()
+    if child == 0:
+        own = this_process()
+        os._exit(0 if own is not parents and own.part(First) is not first else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert this_process() is parents
+    assert parents.part(First) is first

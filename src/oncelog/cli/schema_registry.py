@@ -70,7 +70,7 @@ def command(
     Examples:
       oncelog schema-registry --bootstrap-server 127.0.0.1:9092
       oncelog schema-registry -b kafka:9092 --listen 127.0.0.1:8081
-      oncelog schema-registry -b kafka:9093 -F registry.properties --listen 0.0.0.0:8081 --login kafka
+      oncelog schema-registry -b kafka:9093 -F admin.properties --listen 0.0.0.0:8081 --login kafka
     """
     from oncelog.schema_registry.formats.parsing import need_packages
 

@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -24,7 +25,7 @@ from oncelog.schema_registry import errors
 from oncelog.schema_registry.compatibility import Checks
 from oncelog.schema_registry.errors import Refused
 from oncelog.schema_registry.formats.parsing import Parser
-from oncelog.schema_registry.log import WAIT_MS, SchemasLog
+from oncelog.schema_registry.log import WAIT_MS, SchemasLog, TopicRefused
 from oncelog.schema_registry.records import NOOP, DamagedRecord, Key, Write, announcement
 from oncelog.schema_registry.rules import Decision
 from oncelog.schema_registry.settings import RegistrySettings
@@ -82,6 +83,8 @@ class Registry:
         """Keys whose last record was aborted."""
         self._following: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
+        self._settled = asyncio.Event()
+        """Whether it is ready, or will not be before somebody corrects the topic."""
         self._problem = "it has not read its topic yet"
 
     async def start(self) -> None:
@@ -113,6 +116,8 @@ class Registry:
                 if isinstance(error, KafkaError) and error.error in _GONE:
                     await self._start_over()
                 self._note_problem(str(error))
+                if isinstance(error, TopicRefused):
+                    self._settled.set()
                 await asyncio.sleep(_RETRY_SECONDS)
 
     def _note_problem(self, text: str) -> None:
@@ -129,6 +134,7 @@ class Registry:
                 break
         self._problem = ""
         self._ready.set()
+        self._settled.set()
 
     async def _connected(self) -> SchemasLog:
         if self._log is None:
@@ -149,6 +155,7 @@ class Registry:
             self.state, self._position, self._writes = State(), 0, False
             self._aborted.clear()
             self._ready.clear()
+            self._settled.clear()
             self._read.notify_all()
 
     async def _read_on(self, wait_ms: int) -> bool:
@@ -187,10 +194,10 @@ class Registry:
         """
         if self._ready.is_set():
             return
-        try:
-            await asyncio.wait_for(self._ready.wait(), START_SECONDS)
-        except TimeoutError:
-            raise errors.store_failed(self._problem) from None
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._settled.wait(), START_SECONDS)
+        if not self._ready.is_set():
+            raise errors.store_failed(self._problem)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Answer something that may take long, in another thread."""
@@ -230,6 +237,8 @@ class Registry:
             if self.state.writer == url and not self._writes:
                 try:
                     await self._take_over()
+                except TimeoutError:
+                    raise errors.store_timed_out("the topic could not be read to its end in time") from None
                 except KafkaError as error:
                     raise _store_error(error) from error
 

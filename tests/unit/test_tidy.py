@@ -287,7 +287,23 @@ def test_modules_that_docstrings_name_exist() -> None:
     assert not broken, "\n".join(broken)
 
 
-@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/contributing/adding.md", "docs/contributing/checks.md"])
+MAP = ["docs/architecture.md", *sorted(f"docs/internals/{path.name}" for path in ROOT.glob("docs/internals/*.md"))]
+
+
+@pytest.mark.parametrize("page", MAP[1:])
+def test_invariants_name_the_tests_that_hold_them(page: str) -> None:
+    invariants = (ROOT / page).read_text().partition("\n## Invariants\n")[2]
+    missing = []
+    for invariant in re.split(r"(?m)^- ", invariants)[1:]:
+        named = re.findall(r"`(tests/[\w./-]+)(?:::(\w+))?`", invariant)
+        missing += [invariant.partition(".")[0]] if not named else []
+        missing += [name for name, _ in named if not (ROOT / name).exists()]
+        missing += [test for name, test in named if test and f"def {test}(" not in (ROOT / name).read_text()]
+    assert invariants
+    assert not missing
+
+
+@pytest.mark.parametrize("page", [*MAP, "docs/contributing/adding.md", "docs/contributing/checks.md"])
 def test_files_that_pages_name_exist(page: str) -> None:
     named = re.findall(r"`([\w./-]+\.(?:py|pyx|toml|md))`", (ROOT / page).read_text())
     places = (ROOT, SOURCE, PACKAGE, ROOT / "docs", PACKAGE / "coordinator", PACKAGE / "broker", PACKAGE / "spark")

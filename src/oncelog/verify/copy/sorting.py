@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 RUN_ROWS = 500_000
+MAX_FILES = 256
+"""Runs that are merged at once."""
 _BLOCK_ROWS = 2000
 
 
@@ -31,6 +33,7 @@ class Runs:
         self._row_bytes = row_bytes
         self._run_rows = run_rows
         self._rows: list[bytes] = []
+        self._merged: list[str] = []
 
     def extend(self, rows: Sequence[bytes]) -> None:
         """Take more rows; the caller asks :attr:`is_full` in between."""
@@ -58,9 +61,17 @@ class Runs:
     def merged(self) -> Iterator[bytes]:
         """Every row, in order."""
         self.flush()
-        if len(self.files) == 1:
-            return self._read(self.files[0])
+        while len(self.files) > MAX_FILES:
+            self._merge_some()
         return heapq.merge(*map(self._read, self.files))
+
+    def _merge_some(self) -> None:
+        """Make one run of the first ones: a process may not have more files open than a few hundred."""
+        some, name = self.files[:MAX_FILES], f"{self._name}-merged-{len(self._merged)}.run"
+        with (self._folder / name).open("wb") as file:
+            file.writelines(heapq.merge(*map(self._read, some)))
+        self._merged += some  # kept: work that is interrupted now begins with them again
+        self.files = [*self.files[MAX_FILES:], name]
 
     def _read(self, name: str) -> Iterator[bytes]:
         size = self._row_bytes
@@ -71,6 +82,6 @@ class Runs:
 
     def remove(self) -> None:
         """Remove the files."""
-        for name in self.files:
+        for name in [*self.files, *self._merged]:
             (self._folder / name).unlink(missing_ok=True)
-        self.files = []
+        self.files, self._merged = [], []

@@ -10,6 +10,7 @@ import pytest
 
 from oncelog.errors import ConfigError
 from oncelog.mirror.offset_map import Run
+from oncelog.verify.copy import sorting
 from oncelog.verify.copy.by_mirror import Mapped
 from oncelog.verify.copy.comparing import Sides, judge_missing, judge_order, match
 from oncelog.verify.copy.rows import (
@@ -125,6 +126,21 @@ def test_the_size_of_runs_changes_nothing(tmp_path: Path, seed: int) -> None:
         surplus = got - wanted
         assert counts["copy-doubled"] == sum(many for row, many in surplus.items() if row in wanted)
         assert counts["copy-extra"] == 0
+
+
+def test_more_runs_than_may_be_open_are_merged_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "MAX_FILES", 3)
+    rows = [b"%03d" % (number * 7 % 100) for number in range(100)]
+    runs = Runs(tmp_path, "some", 3, run_rows=5)
+    for row in rows:
+        runs.extend([row])
+        if runs.is_full:
+            runs.flush()
+    assert len(runs.files) == 20
+    assert list(runs.merged()) == sorted(rows)
+    assert len(runs.files) <= 3
+    runs.remove()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_records_are_recognised_as_the_user_says() -> None:

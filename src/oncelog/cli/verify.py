@@ -254,3 +254,61 @@ async def _compare(report: Report, source: Cluster, dest: Cluster, wanted: Copy,
         ):
             with progress("records", await count_steps(first, second, wanted)) as advance:
                 await verify_copy(first, second, wanted, folder, report, advance)
+
+
+@command.command("pipeline")
+@click.argument("checkpoint")
+@click.option("--group", default="", help="Group of the marker; without it, the groups that the checkpoint remembers.")
+@click.option(
+    "--topic",
+    "-t",
+    "topics",
+    multiple=True,
+    type=text,
+    help="Where the query writes; may be repeated.  [default: the topics of the markers]",
+)
+@click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
+@click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
+@cluster_options
+@says_when_it_cannot_tell
+def pipeline(
+    cluster: Cluster, checkpoint: str, group: str, topics: tuple[str, ...], strict: bool, shows_all: bool
+) -> None:
+    """Compare plan, marker and records of every batch of a Spark query that can still be known.
+
+    CHECKPOINT is the folder or URL of the query's checkpoint. The destination is read completely.
+
+    \b
+    Example:
+      oncelog verify pipeline oncelog-checkpoints/late --bootstrap-server 127.0.0.1:9092
+    """
+    from importlib.util import find_spec
+
+    from oncelog.verify.findings import Report
+
+    if find_spec("pyarrow") is None:
+        raise ConfigError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
+    report = Report()
+    asyncio.run(_check_pipeline(report, cluster, checkpoint, group, topics))
+    totals = report.totals
+    looked = f"{counted(totals.batches, 'batch')} with plan and marker, {counted(totals.records, 'record')}"
+    show(report, looked.replace("batchs", "batches"), as_json=cluster.as_json, strict=strict, shows_all=shows_all)
+
+
+async def _check_pipeline(report: Report, cluster: Cluster, location: str, group: str, topics: tuple[str, ...]) -> None:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.spark.sink.checkpoint import Checkpoint
+    from oncelog.spark.sink.doctor import groups_of
+    from oncelog.types import CONSUMER_OFFSETS_TOPIC
+    from oncelog.verify.pipeline import judge, markers_of, written_by
+
+    checkpoint = Checkpoint.open(location)
+    checkpoint.query_id()  # refused before the cluster is asked
+    plans = ((number, checkpoint.planned(number)) for number in checkpoint.batches("offsets"))
+    planned = {number: plan for number, plan in plans if plan is not None}
+    async with Admin(config=cluster.admin_settings()) as admin:
+        for name in groups_of(checkpoint, group):
+            markers = await markers_of(admin, name)
+            written_to = set(topics) or {seen.where.topic for seen in markers} - {CONSUMER_OFFSETS_TOPIC}
+            written = await written_by(admin, written_to, {seen.stamp for seen in markers if seen.stamp[0] >= 0})
+            judge(planned, checkpoint.batches("commits"), markers, written, report)

@@ -256,4 +256,21 @@ _COPY = [
     ),
 ]
 
-KINDS: Final = {kind.name: kind for kind in [*_LOG_FOUND, *_LOG_UNKNOWN, *_LOG_ALLOWED, *_COPY]}
+_STOP = "stop the query; oncelog pipeline doctor says what its next start will do"
+_PIPELINE = [
+    *_table(
+        Verdict.FOUND,
+        ("batch-other-plan", "A batch was written by another plan than the one in the checkpoint.", _STOP),
+        ("batch-twice", "Two transactions have records of one batch.", "remove the second ones downstream"),
+        ("batch-rows", "A batch's transaction does not have as many records as its marker says.", _RESTORE),
+        ("batch-missing", "A batch has ended by the checkpoint, and the log does not have it.", _STOP),
+        ("batch-back", "A batch was written after a later one: two copies of the query run.", _STOP),
+        ("checkpoint-behind", "The log has batches that the checkpoint does not know: it is an older copy.", _STOP),
+    ),
+    *_table(
+        Verdict.ALLOWED,
+        ("batch-unknown", "A batch's marker was compacted away, so that no more can be known of it.", "nothing"),
+    ),
+]
+
+KINDS: Final = {kind.name: kind for kind in [*_LOG_FOUND, *_LOG_UNKNOWN, *_LOG_ALLOWED, *_COPY, *_PIPELINE]}

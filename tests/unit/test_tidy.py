@@ -55,6 +55,7 @@ PUBLIC = {
     "server/embedded.py": "the embedded broker's methods; docs/how-to/testing.md",
     "testing/*": "called by users; docs/how-to/testing.md",
     "testing/simulation/*": "a loop, its transports and a clock in the place of the standard library's",
+    "schemas/*": "called by users; docs/how-to/schemas.md",
     "telemetry.py": "called by users; docs/how-to/monitor.md",
     "spark/lag.py": "a listener that users add; docs/how-to/spark.md",
     "spark/reporting.py": "what users add; docs/how-to/spark.md",

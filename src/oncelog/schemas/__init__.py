@@ -1,0 +1,35 @@
+"""Records with schemas: a client of schema registries, and serializers in Confluent's wire format.
+
+``pip install 'oncelog[schemas]'``. Nothing of a format is imported before it is used.
+"""
+
+from oncelog.schemas.aio import AsyncSchemaRegistry
+from oncelog.schemas.codecs import Codecs, Decoded
+from oncelog.schemas.deserializers import AvroDeserializer, JsonSchemaDeserializer, ProtobufDeserializer
+from oncelog.schemas.errors import SchemaError, SchemaRegistryError
+from oncelog.schemas.registry import SchemaRegistry
+from oncelog.schemas.serializers import AvroSerializer, JsonSchemaSerializer, ProtobufSerializer
+from oncelog.schemas.structs import Reference, RegisteredSchema, Schema
+from oncelog.schemas.subjects import SubjectName, record_subject, topic_record_subject, topic_subject
+
+__all__ = [
+    "AsyncSchemaRegistry",
+    "AvroDeserializer",
+    "AvroSerializer",
+    "Codecs",
+    "Decoded",
+    "JsonSchemaDeserializer",
+    "JsonSchemaSerializer",
+    "ProtobufDeserializer",
+    "ProtobufSerializer",
+    "Reference",
+    "RegisteredSchema",
+    "Schema",
+    "SchemaError",
+    "SchemaRegistry",
+    "SchemaRegistryError",
+    "SubjectName",
+    "record_subject",
+    "topic_record_subject",
+    "topic_subject",
+]

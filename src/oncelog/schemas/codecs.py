@@ -1,0 +1,114 @@
+"""The codecs of a registry's schemas, and records decoded by them. Called by serializers, commands, console, Spark."""
+
+from __future__ import annotations
+
+import threading
+from importlib.util import find_spec
+from typing import Any, NamedTuple, Protocol
+
+from oncelog.errors import OncelogError
+from oncelog.schemas.avro_codec import AvroCodec
+from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.framing import schema_id_of
+from oncelog.schemas.json_codec import JsonCodec
+from oncelog.schemas.protobuf_codec import ProtobufCodec
+from oncelog.schemas.registry import MAX_KEPT, SchemaRegistry
+from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
+
+SERIALIZED = "serialized"
+KINDS = {AVRO: AvroCodec, JSON: JsonCodec, PROTOBUF: ProtobufCodec}
+
+
+class Codec(Protocol):
+    """Reads and writes the payloads of one schema."""
+
+    schema_type: str
+
+    @property
+    def name(self) -> str | None:
+        """The record's, message's or title's full name."""
+
+    def encode(self, value: Any, *, strict: bool = False) -> bytes: ...
+    def decode(self, data: bytes) -> Any: ...
+    def to_json(self, value: Any) -> Any: ...
+    def from_json(self, value: Any) -> Any: ...
+
+
+class Decoded(NamedTuple):
+    """A key or value with nothing in it that JSON does not have, and the schema that it was written with."""
+
+    value: Any
+    schema_id: int
+    schema_type: str
+    name: str | None
+
+
+def need_packages() -> None:
+    """:raises OncelogError: the extra is not installed."""
+    missing = [name for name in ("fastavro", "jsonschema", "google.protobuf") if not _is_there(name)]
+    if missing:
+        raise OncelogError(f"schemas need {', '.join(missing)}: install them with pip install 'oncelog[schemas]'")
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the package that contains it
+        return False
+
+
+class Codecs:
+    """A registry's codecs by schema id; each is made once, and a schema that cannot be used is refused once and for
+    all."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self.registry = registry
+        self._made: dict[int, Codec | str] = {}
+        self._lock = threading.Lock()
+
+    def of(self, schema_id: int) -> Codec:
+        """:raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
+        :raises SchemaError: the schema cannot be used here.
+        """
+        with self._lock:
+            found = self._made.get(schema_id)
+        if found is None:
+            schema = self.registry.schema(schema_id)
+            if schema.schema_type == PROTOBUF:
+                schema = self.registry.schema(schema_id, SERIALIZED)
+            try:
+                found = self.make(schema)
+            except SchemaError as error:
+                found = f"schema {schema_id}: {error}"
+            with self._lock:
+                if len(self._made) >= MAX_KEPT:
+                    self._made.clear()
+                self._made[schema_id] = found
+        if isinstance(found, str):
+            raise SchemaError(found)
+        return found
+
+    def make(self, schema: Schema) -> Codec:
+        """The codec of a schema that need not be registered; one of Protobuf in its form ``serialized``.
+
+        :raises SchemaError: the schema cannot be used here.
+        """
+        need_packages()
+        kind: Any = KINDS.get(schema.schema_type)
+        if kind is None:
+            raise SchemaError(f"schemas of type {schema.schema_type} are not known here; known: {', '.join(KINDS)}")
+        form = SERIALIZED if schema.schema_type == PROTOBUF else ""
+        made: Codec = kind(schema, self.registry.dependencies(schema, form))
+        return made
+
+    def decoded(self, data: bytes) -> Decoded:
+        """A key or value by the schema whose id it carries.
+
+        :raises SchemaError: it carries none, or does not fit its schema.
+        :raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
+        """
+        schema_id = schema_id_of(data)
+        codec = self.of(schema_id)
+        value = codec.decode(data)
+        name = value.DESCRIPTOR.full_name if codec.schema_type == PROTOBUF else codec.name
+        return Decoded(codec.to_json(value), schema_id, codec.schema_type, name)

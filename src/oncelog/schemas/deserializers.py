@@ -1,0 +1,143 @@
+"""Deserializers of Confluent's wire format: each value is read with the schema that it was written with.
+
+They can be called with the bytes alone (``oncelog``, aiokafka), with a context (confluent-kafka), and have
+``deserialize`` (kafka-python). The first value with an id asks the registry, the others are read without asking.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from oncelog.schemas.aio import AsyncSchemaRegistry
+from oncelog.schemas.avro_codec import AvroCodec
+from oncelog.schemas.codecs import Codecs, need_packages
+from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
+from oncelog.schemas.json_codec import JsonCodec
+from oncelog.schemas.protobuf_codec import ProtobufCodec, read_message
+from oncelog.schemas.serializers import schema_of
+from oncelog.schemas.structs import AVRO, Schema
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+    from oncelog.schemas.registry import SchemaRegistry
+
+
+class Deserializer:
+    """What the three deserializers have in common.
+
+    :param from_dict: makes a value of what was read.
+    """
+
+    def __init__(
+        self, registry: SchemaRegistry | AsyncSchemaRegistry, *, from_dict: Callable[[Any], Any] | None = None
+    ) -> None:
+        self._codecs = Codecs(registry.blocking if isinstance(registry, AsyncSchemaRegistry) else registry)
+        self._from_dict = from_dict
+
+    def __call__(self, data: bytes | None, context: Any = None) -> Any:
+        """The value of these bytes; None for None.
+
+        :raises SchemaError: they carry no schema id, or do not fit their schema.
+        :raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
+        """
+        if data is None:
+            return None
+        value = self._read(bytes(data))
+        return value if self._from_dict is None else self._from_dict(value)
+
+    def deserialize(self, topic: str, headers: Any, data: bytes | None) -> Any:
+        """As kafka-python calls deserializers."""
+        return self(data)
+
+    async def deserialize_async(self, data: bytes | None) -> Any:
+        """The value of these bytes, without the loop waiting for the registry."""
+        return await asyncio.to_thread(self, data)
+
+    def _read(self, data: bytes) -> Any:
+        raise NotImplementedError
+
+
+class AvroDeserializer(Deserializer):
+    """Reads Avro.
+
+    :param reader_schema: what the program expects: fields are resolved into it by Avro's rules.
+    """
+
+    def __init__(
+        self,
+        registry: SchemaRegistry | AsyncSchemaRegistry,
+        reader_schema: str | Mapping[str, Any] | Schema | None = None,
+        *,
+        from_dict: Callable[[Any], Any] | None = None,
+    ) -> None:
+        super().__init__(registry, from_dict=from_dict)
+        self._reader: AvroCodec | None = None
+        if reader_schema is not None:
+            made = self._codecs.make(schema_of(reader_schema, AVRO))
+            self._reader = made if isinstance(made, AvroCodec) else None
+
+    def _read(self, data: bytes) -> Any:
+        codec = self._codecs.of(schema_id_of(data))
+        if not isinstance(codec, AvroCodec):
+            raise _other(data, codec.schema_type, "Avro")
+        return codec.decode(data, self._reader)
+
+
+class JsonSchemaDeserializer(Deserializer):
+    """Reads JSON.
+
+    :param validate: check each value against the schema that it was written with.
+    """
+
+    def __init__(
+        self,
+        registry: SchemaRegistry | AsyncSchemaRegistry,
+        *,
+        validate: bool = True,
+        from_dict: Callable[[Any], Any] | None = None,
+    ) -> None:
+        super().__init__(registry, from_dict=from_dict)
+        self._validate = validate
+
+    def _read(self, data: bytes) -> Any:
+        codec = self._codecs.of(schema_id_of(data))
+        if not isinstance(codec, JsonCodec):
+            raise _other(data, codec.schema_type, "JSON Schema")
+        return codec.decode(data, check=self._validate)
+
+
+class ProtobufDeserializer(Deserializer):
+    """Reads Protobuf.
+
+    :param message_class: the class to read into, without asking the registry; without it, each message is of a class
+        that is made from the schema that it was written with.
+    """
+
+    def __init__(
+        self,
+        registry: SchemaRegistry | AsyncSchemaRegistry,
+        message_class: type[Message] | None = None,
+        *,
+        from_dict: Callable[[Any], Any] | None = None,
+    ) -> None:
+        need_packages()
+        super().__init__(registry, from_dict=from_dict)
+        self._class = message_class
+
+    def _read(self, data: bytes) -> Any:
+        schema_id = schema_id_of(data)
+        if self._class is not None:
+            _, position = indexes_of(data, HEADER_BYTES)
+            return read_message(self._class, data[position:])
+        codec = self._codecs.of(schema_id)
+        if not isinstance(codec, ProtobufCodec):
+            raise _other(data, codec.schema_type, "Protobuf")
+        return codec.decode(data)
+
+
+def _other(data: bytes, schema_type: str, wanted: str) -> SchemaError:
+    return SchemaError(f"the value was written with schema {schema_id_of(data)} of type {schema_type}, not {wanted}")

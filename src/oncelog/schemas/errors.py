@@ -1,0 +1,26 @@
+"""What goes wrong between a program and a schema registry, or between data and a schema."""
+
+from __future__ import annotations
+
+from oncelog.errors import OncelogError
+
+
+class SchemaRegistryError(OncelogError):
+    """The registry cannot be reached, answers what no schema registry answers, or refuses.
+
+    ``status`` is the HTTP status and ``code`` the registry's own error code, such as 40403, if it answered with them.
+    """
+
+    def __init__(self, text: str, status: int | None = None, code: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.code = code
+
+    @property
+    def is_not_found(self) -> bool:
+        """Whether the registry does not have what was asked for."""
+        return self.status == 404 and self.code is not None
+
+
+class SchemaError(OncelogError):
+    """Data does not fit its schema, or is not framed as a schema registry's clients frame it."""

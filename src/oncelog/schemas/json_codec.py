@@ -1,0 +1,101 @@
+"""JSON payloads, checked against a JSON Schema by jsonschema. Called by serializers and decoders.
+
+Nothing is fetched from elsewhere: what a schema refers to is in the registry or in the schema itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.framing import HEADER_BYTES
+from oncelog.schemas.structs import JSON, Schema
+
+
+class JsonCodec:
+    """Reads and writes the payloads of one schema.
+
+    :param dependencies: what the schema refers to, by name.
+    :raises SchemaError: the text is no JSON Schema.
+    """
+
+    schema_type = JSON
+
+    def __init__(self, schema: Schema, dependencies: Mapping[str, Schema]) -> None:
+        from jsonschema import Draft7Validator
+        from jsonschema import SchemaError as NoSchema
+        from jsonschema.validators import validator_for
+        from referencing import Registry, Resource
+        from referencing.exceptions import NoSuchResource
+        from referencing.jsonschema import DRAFT7
+
+        def fetch(uri: str) -> Any:
+            raise NoSuchResource(uri)
+
+        try:
+            parsed = json.loads(schema.text)
+            resources = [
+                (name, Resource.from_contents(json.loads(one.text), default_specification=DRAFT7))
+                for name, one in dependencies.items()
+            ]
+            kind = validator_for(parsed, default=Draft7Validator)
+            kind.check_schema(parsed)
+            known: Any = Registry(retrieve=fetch)  # type: ignore[call-arg]  # attrs makes it
+            self._validator = kind(parsed, registry=known.with_resources(resources))
+        except NoSchema as error:
+            raise SchemaError(f"this is no JSON Schema: {error.message}") from error
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise SchemaError(f"this is no JSON Schema: {error}") from error
+        title = parsed.get("title") if isinstance(parsed, dict) else None
+        self.name: str | None = title if isinstance(title, str) else None
+
+    def encode(self, value: Any, *, strict: bool = False) -> bytes:
+        """:raises SchemaError: the value does not fit."""
+        self.check(value)
+        try:
+            return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise SchemaError(f"the value cannot be written as JSON: {error}") from error
+
+    def decode(self, data: bytes, *, check: bool = True) -> Any:
+        """The value behind the schema id.
+
+        :raises SchemaError: it is no JSON, or does not fit the schema.
+        """
+        try:
+            value = json.loads(data[HEADER_BYTES:])
+        except (ValueError, RecursionError) as error:
+            raise SchemaError(f"the payload is no JSON: {error}") from error
+        if check:
+            self.check(value)
+        return value
+
+    def check(self, value: Any) -> None:
+        """:raises SchemaError: the value does not fit, or the schema refers to what nobody has."""
+        from jsonschema import ValidationError
+        from referencing.exceptions import Unresolvable
+
+        try:
+            self._validator.validate(value)
+        except ValidationError as error:
+            where = error.json_path.removeprefix("$").removeprefix(".")
+            what = f"{where}: {error.message[:500]}" if where else error.message[:500]
+            raise SchemaError(f"the value does not fit the JSON Schema{self._named}: {what}") from error
+        except Unresolvable as error:
+            raise SchemaError(f"the JSON Schema{self._named} refers to what is not registered: {error}") from error
+        except RecursionError as error:
+            raise SchemaError(f"the value nests too deeply for the JSON Schema{self._named}") from error
+
+    def to_json(self, value: Any) -> Any:
+        """The value itself."""
+        return value
+
+    def from_json(self, value: Any) -> Any:
+        """The value itself."""
+        return value
+
+    @property
+    def _named(self) -> str:
+        return f" {self.name}" if self.name else ""

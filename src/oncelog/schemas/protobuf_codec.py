@@ -1,0 +1,194 @@
+"""Protobuf payloads by Google's runtime. Called by serializers and decoders.
+
+No ``.proto`` text is parsed here: the registry gives a file's descriptor in its form ``serialized``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.framing import HEADER_BYTES, indexes_of, with_indexes
+from oncelog.schemas.structs import PROTOBUF, Schema
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor, FileDescriptor
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pool import DescriptorPool
+    from google.protobuf.message import Message
+
+BUILT_IN = ("google/protobuf/", "google/type/")
+_ROOT = "oncelog-schema.proto"
+
+
+class ProtobufCodec:
+    """Reads and writes messages of one file.
+
+    :param schema: with the descriptor as its text, as the registry's form ``serialized`` has it.
+    :param dependencies: the files that it imports, by name, in the same form.
+    :raises SchemaError: it is no such file, or imports what is not there.
+    """
+
+    schema_type = PROTOBUF
+
+    def __init__(self, schema: Schema, dependencies: Mapping[str, Schema]) -> None:
+        from google.protobuf.descriptor_pool import DescriptorPool
+
+        pool = DescriptorPool()
+        try:
+            for name, dependency in dependencies.items():
+                if not name.startswith(BUILT_IN):
+                    _add(pool, name, dependency.text, dependencies)
+            _add(pool, _ROOT, schema.text, dependencies)
+            self._file: FileDescriptor = pool.FindFileByName(_ROOT)
+        except (TypeError, KeyError, ValueError) as error:
+            raise SchemaError(f"this Protobuf file cannot be used: {error}") from error
+        self._classes: dict[tuple[int, ...], type[Message]] = {}
+        self.path: Sequence[int] = [0]
+        """The message that :meth:`from_json` and :meth:`encode` write, the first unless it is set."""
+        messages = list(self._file.message_types_by_name.values())
+        self.name: str | None = messages[0].full_name if messages else None
+
+    def choose(self, name: str) -> None:
+        """Write this message from now on, by its name with or without its package.
+
+        :raises SchemaError: the file has no such message.
+        """
+        for descriptor in self._file.message_types_by_name.values():
+            if name in (descriptor.name, descriptor.full_name):
+                self.path, self.name = path_of(descriptor), descriptor.full_name
+                return
+        known = ", ".join(self._file.message_types_by_name) or "none"
+        raise SchemaError(f"the Protobuf file has no message {name!r}; its messages: {known}")
+
+    def encode(self, value: Any, *, strict: bool = False) -> bytes:
+        """A message, or a dictionary as Protobuf's JSON has it.
+
+        :raises SchemaError: it does not fit.
+        """
+        from google.protobuf.message import EncodeError, Message
+
+        message = value if isinstance(value, Message) else self.from_json(value)
+        try:
+            return with_indexes(self.path, message.SerializeToString())
+        except (EncodeError, ValueError) as error:
+            raise SchemaError(f"the message cannot be written: {error}") from error
+
+    def decode(self, data: bytes, message_class: type[Message] | None = None) -> Message:
+        """The message behind the schema id and the path to its type.
+
+        :raises SchemaError: the path leads nowhere, or the bytes do not fit.
+        """
+        path, position = indexes_of(data, HEADER_BYTES)
+        return read_message(message_class or self._message_class(path), data[position:])
+
+    def to_json(self, value: Any) -> Any:
+        """A message as Protobuf's JSON has it, with the file's own names."""
+        from google.protobuf import json_format
+
+        try:
+            return json_format.MessageToDict(
+                value,
+                preserving_proto_field_name=True,
+                always_print_fields_with_no_presence=True,
+                descriptor_pool=self._file.pool,
+            )
+        except (json_format.Error, ValueError, TypeError, KeyError, RecursionError) as error:
+            raise SchemaError(f"the message cannot be shown as JSON: {error}") from error
+
+    def from_json(self, value: Any) -> Any:
+        """A message from Protobuf's JSON.
+
+        :raises SchemaError: it does not fit.
+        """
+        from google.protobuf import json_format
+
+        if not isinstance(value, dict):
+            raise SchemaError(f"a Protobuf message is a JSON object, not {repr(value)[:80]}")
+        try:
+            return json_format.ParseDict(value, self._message_class(self.path)(), descriptor_pool=self._file.pool)
+        except (json_format.Error, ValueError, TypeError, RecursionError) as error:
+            raise SchemaError(f"the value does not fit the Protobuf message {self.name}: {error}") from error
+
+    def _message_class(self, path: Sequence[int]) -> type[Message]:
+        from google.protobuf.message_factory import GetMessageClass
+
+        found = self._classes.get(tuple(path))
+        if found is None:
+            level: Sequence[Descriptor] = list(self._file.message_types_by_name.values())
+            for index in path:
+                if index >= len(level):
+                    raise SchemaError(f"the schema's Protobuf file has no message at {list(path)}")
+                descriptor = level[index]
+                level = list(descriptor.nested_types)
+            found = self._classes[tuple(path)] = GetMessageClass(descriptor)
+        return found
+
+
+def read_message(message_class: type[Message], payload: bytes) -> Message:
+    """:raises SchemaError: the bytes do not fit."""
+    from google.protobuf.message import DecodeError
+
+    message = message_class()
+    try:
+        message.ParseFromString(payload)
+    except (DecodeError, ValueError) as error:
+        raise SchemaError(f"the bytes do not fit the message {message_class.DESCRIPTOR.full_name}: {error}") from error
+    return message
+
+
+def file_text(file: FileDescriptor) -> str:
+    """A file as registries take it besides its text: its descriptor in base64."""
+    return base64.b64encode(file.serialized_pb).decode()
+
+
+def path_of(descriptor: Descriptor) -> list[int]:
+    """Where a message is in its file: the number of the outermost message, then those of the ones inside."""
+    path: list[int] = []
+    while descriptor.containing_type is not None:
+        outer = descriptor.containing_type
+        path.insert(0, [one.name for one in outer.nested_types].index(descriptor.name))
+        descriptor = outer
+    return [list(descriptor.file.message_types_by_name).index(descriptor.name), *path]
+
+
+def _add(pool: DescriptorPool, name: str, text: str, dependencies: Mapping[str, Schema]) -> None:
+    file = _file(text)
+    for imported in file.dependency:
+        if imported not in dependencies or imported.startswith(BUILT_IN):
+            _add_built_in(pool, imported)
+    file.name = name
+    pool.AddSerializedFile(file.SerializeToString())
+
+
+def _file(text: str) -> FileDescriptorProto:
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.message import DecodeError
+
+    try:
+        return FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
+    except (ValueError, DecodeError) as error:
+        raise SchemaError(
+            "the registry does not give the Protobuf file's descriptor (its form 'serialized')"
+        ) from error
+
+
+def _add_built_in(pool: DescriptorPool, name: str) -> None:
+    """A file that comes with the runtime."""
+    if not name.startswith(BUILT_IN):
+        raise SchemaError(f"the Protobuf file imports {name}, which is not among the schema's references")
+    try:
+        pool.FindFileByName(name)
+        return
+    except KeyError:
+        pass
+    try:
+        file: FileDescriptor = import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2").DESCRIPTOR
+    except ModuleNotFoundError as error:
+        raise SchemaError(f"the Protobuf file imports {name}: pip install googleapis-common-protos") from error
+    for imported in file.dependencies:
+        _add_built_in(pool, imported.name)
+    pool.AddSerializedFile(file.serialized_pb)

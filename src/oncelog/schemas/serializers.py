@@ -1,0 +1,266 @@
+"""Serializers in Confluent's wire format, for our clients' ``value_serializer`` and for other clients.
+
+They can be called with the value alone (``oncelog``, aiokafka), with a context that has ``topic`` and ``field``
+(confluent-kafka), and have ``serialize`` (kafka-python). The first value of a subject asks the registry, the others are
+written without asking.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from oncelog.errors import ConfigError
+from oncelog.schemas.aio import AsyncSchemaRegistry
+from oncelog.schemas.codecs import Codec, Codecs
+from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.framing import framed, with_indexes
+from oncelog.schemas.protobuf_codec import BUILT_IN, file_text, path_of
+from oncelog.schemas.registry import SchemaRegistry
+from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Reference, Schema
+from oncelog.schemas.subjects import SubjectName, topic_subject
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import FileDescriptor
+    from google.protobuf.message import Message
+
+KNOWN_TO_ALL = (*BUILT_IN, "confluent/")
+"""Files that no reference is registered for: every registry knows them."""
+
+
+class _Writer(NamedTuple):
+    schema_id: int
+    codec: Codec | None
+
+
+class Serializer:
+    """What the three serializers have in common.
+
+    :param topic: the topic that the values go to; clients that tell the topic need not be told here.
+    :param is_key: whether these are keys.
+    :param subject: the subject itself, instead of a name by ``subject_name``.
+    :param auto_register: register the schema if it is not; otherwise it must be registered. The default is to
+        register, unless ``use_latest`` or ``version`` says what to use.
+    :param use_latest: write with the subject's latest version.
+    :param version: write with this version of the subject.
+    :param normalize: have the registry normalize the schema before it is compared or registered.
+    """
+
+    schema_type: str
+
+    def __init__(
+        self,
+        registry: SchemaRegistry | AsyncSchemaRegistry,
+        *,
+        topic: str | None = None,
+        is_key: bool = False,
+        subject: str | None = None,
+        subject_name: SubjectName = topic_subject,
+        auto_register: bool | None = None,
+        use_latest: bool = False,
+        version: int | None = None,
+        normalize: bool = False,
+    ) -> None:
+        given = use_latest or version is not None
+        if (use_latest and version is not None) or (given and auto_register):
+            raise ConfigError(
+                "auto_register, use_latest and version exclude each other: each says which schema is used"
+            )
+        self._registry = registry.blocking if isinstance(registry, AsyncSchemaRegistry) else registry
+        self._codecs = Codecs(self._registry)
+        self._topic = topic
+        self._is_key = is_key
+        self._subject = subject
+        self._subject_name = subject_name
+        self._auto_register = not given if auto_register is None else auto_register
+        self._use_latest = use_latest
+        self._version = version
+        self._normalize = normalize
+        self._writers: dict[tuple[str, Schema | None], _Writer] = {}
+
+    def __call__(self, value: Any, context: Any = None) -> bytes | None:
+        """The bytes of a value; None for None.
+
+        :raises SchemaError: the value does not fit the schema.
+        :raises SchemaRegistryError: the registry refuses the schema, does not have it or cannot be asked.
+        """
+        if value is None:
+            return None
+        if context is None:
+            return self._serialized(value, self._topic, self._is_key)
+        return self._serialized(value, context.topic or self._topic, context.field == "key")
+
+    def serialize(self, topic: str, headers: Any, data: Any) -> bytes | None:
+        """As kafka-python calls serializers."""
+        return None if data is None else self._serialized(data, topic or self._topic, self._is_key)
+
+    async def serialize_async(self, value: Any, topic: str | None = None) -> bytes | None:
+        """The bytes of a value, without the loop waiting for the registry."""
+        if value is None:
+            return None
+        return await asyncio.to_thread(self._serialized, value, topic or self._topic, self._is_key)
+
+    def _serialized(self, value: Any, topic: str | None, is_key: bool) -> bytes:
+        name = self._name(value)
+        subject = self._subject if self._subject is not None else self._subject_name(topic, is_key, name)
+        writer = self._writer(subject, value)
+        return framed(writer.schema_id, self._payload(writer.codec, value))
+
+    def _writer(self, subject: str, value: Any) -> _Writer:
+        if self._use_latest:
+            schema_id = self._registry.latest(subject).schema_id
+            return self._checked(schema_id)
+        own = self._own(value) if self._version is None else None
+        found = self._writers.get((subject, own))
+        if found is None:
+            found = self._writers[subject, own] = self._found(subject, own, value)
+        return found
+
+    def _found(self, subject: str, own: Schema | None, value: Any) -> _Writer:
+        if own is None:
+            version = self._version
+            if version is None:
+                raise ConfigError("a serializer needs a schema, or use_latest, or the version of a subject")
+            return self._checked(self._registry.version(subject, version).schema_id)
+        schema = self._complete(own, value)
+        if self._auto_register:
+            schema_id = self._registry.register(subject, schema, normalize=self._normalize)
+        else:
+            schema_id = self._registry.lookup(subject, schema, normalize=self._normalize).schema_id
+        return _Writer(schema_id, self._own_codec())
+
+    def _checked(self, schema_id: int) -> _Writer:
+        codec = self._codecs.of(schema_id)
+        if codec.schema_type != self.schema_type:
+            raise SchemaError(f"schema {schema_id} is of type {codec.schema_type}, not {self.schema_type}")
+        return _Writer(schema_id, codec)
+
+    def _name(self, value: Any) -> str | None:
+        raise NotImplementedError
+
+    def _own(self, value: Any) -> Schema | None:
+        raise NotImplementedError
+
+    def _own_codec(self) -> Codec | None:
+        raise NotImplementedError
+
+    def _complete(self, own: Schema, value: Any) -> Schema:
+        return own
+
+    def _payload(self, codec: Codec | None, value: Any) -> bytes:
+        raise NotImplementedError
+
+
+class _TextSerializer(Serializer):
+    """A serializer whose schema is a text.
+
+    :param schema: the schema; None with ``use_latest`` or ``version``.
+    :param to_dict: makes of a value what the schema describes.
+    """
+
+    def __init__(
+        self,
+        registry: SchemaRegistry | AsyncSchemaRegistry,
+        schema: str | Mapping[str, Any] | Schema | None = None,
+        *,
+        to_dict: Callable[[Any], Any] | None = None,
+        strict: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(registry, **settings)
+        self._to_dict = to_dict
+        self._strict = strict
+        self._schema: Schema | None = None
+        if schema is not None:
+            self._schema = schema_of(schema, self.schema_type)
+        self._codec: Codec | None = None
+
+    def _name(self, value: Any) -> str | None:
+        codec = self._own_codec()
+        return None if codec is None else codec.name
+
+    def _own(self, value: Any) -> Schema | None:
+        return self._schema
+
+    def _own_codec(self) -> Codec | None:
+        if self._codec is None and self._schema is not None:
+            self._codec = self._codecs.make(self._schema)
+        return self._codec
+
+    def _payload(self, codec: Codec | None, value: Any) -> bytes:
+        if codec is None:
+            raise ConfigError("a serializer needs a schema, or use_latest, or the version of a subject")
+        return codec.encode(value if self._to_dict is None else self._to_dict(value), strict=self._strict)
+
+
+def schema_of(given: str | Mapping[str, Any] | Schema, schema_type: str) -> Schema:
+    """A schema from its text, its JSON or itself."""
+    if isinstance(given, Schema):
+        return given
+    return Schema(given if isinstance(given, str) else json.dumps(given), schema_type)
+
+
+class AvroSerializer(_TextSerializer):
+    """Writes Avro; ``strict`` refuses fields that the schema has not, which are left out otherwise."""
+
+    schema_type = AVRO
+
+
+class JsonSchemaSerializer(_TextSerializer):
+    """Writes JSON that fits a JSON Schema."""
+
+    schema_type = JSON
+
+
+class ProtobufSerializer(Serializer):
+    """Writes messages of one class, whose file, and those that it imports, are registered.
+
+    :param message_class: the class that protoc has made.
+    """
+
+    schema_type = PROTOBUF
+
+    def __init__(
+        self, registry: SchemaRegistry | AsyncSchemaRegistry, message_class: type[Message], **settings: Any
+    ) -> None:
+        super().__init__(registry, **settings)
+        self._class = message_class
+        self._own_schema = Schema(file_text(message_class.DESCRIPTOR.file), PROTOBUF)
+        self._path = path_of(message_class.DESCRIPTOR)
+
+    def _name(self, value: Any) -> str | None:
+        return str(self._class.DESCRIPTOR.full_name)
+
+    def _own(self, value: Any) -> Schema | None:
+        return self._own_schema
+
+    def _own_codec(self) -> Codec | None:
+        return None
+
+    def _complete(self, own: Schema, value: Any) -> Schema:
+        return Schema(own.text, PROTOBUF, self._references(self._class.DESCRIPTOR.file))
+
+    def _references(self, file: FileDescriptor) -> tuple[Reference, ...]:
+        """The files that one imports, registered under their names as subjects."""
+        found = []
+        for imported in file.dependencies:
+            if imported.name.startswith(KNOWN_TO_ALL):
+                continue
+            schema = Schema(file_text(imported), PROTOBUF, self._references(imported))
+            if self._auto_register:
+                self._registry.register(imported.name, schema, normalize=self._normalize)
+            version = self._registry.lookup(imported.name, schema, normalize=self._normalize).version
+            found.append(Reference(imported.name, imported.name, version))
+        return tuple(found)
+
+    def _payload(self, codec: Codec | None, value: Any) -> bytes:
+        from google.protobuf.message import EncodeError
+
+        if not isinstance(value, self._class):
+            raise SchemaError(f"the serializer writes {self._class.__name__}, not {type(value).__name__}")
+        try:
+            return with_indexes(self._path, value.SerializeToString())
+        except (EncodeError, ValueError) as error:
+            raise SchemaError(f"the message cannot be written: {error}") from error

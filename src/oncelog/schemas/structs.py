@@ -1,0 +1,37 @@
+"""Schemas as a registry keeps them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+AVRO = "AVRO"
+JSON = "JSON"
+PROTOBUF = "PROTOBUF"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Another schema that one refers to, under ``name``."""
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema's text, its type (``AVRO``, ``JSON`` or ``PROTOBUF``) and what it refers to."""
+
+    text: str
+    schema_type: str = AVRO
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A version of a subject; ``schema_id`` is what records carry."""
+
+    subject: str
+    version: int
+    schema_id: int
+    schema: Schema

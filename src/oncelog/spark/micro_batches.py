@@ -18,6 +18,7 @@ from oncelog.spark.java_errors import shortened
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import CheckpointError
 from oncelog.spark.sink.planning import BATCH_ID, QUERY_ID, checkpoint_at
+from oncelog.spark.versions import batch_of_query, session_of_query
 
 
 class RunningQuery(NamedTuple):
@@ -92,7 +93,7 @@ def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
     :param named: the checkpoint named in the options, empty if there is none.
     """
     found = {str(query.id()): query for query in _queries_of(rows, batch_id)}
-    running = {query_id: _batch_of(query) for query_id, query in found.items()}
+    running = {query_id: batch_of_query(query) for query_id, query in found.items()}
     chosen = [query_id for query_id, number in running.items() if number == batch_id]
     if not found:
         raise ConfigError(
@@ -124,17 +125,11 @@ def _queries_of(rows: DataFrame, batch_id: int) -> list[Any]:
     session: Any = rows.sparkSession._jsparkSession
     active = session.sharedState().activeStreamingQueries().values()
     queries = [query for query in active if query is not None]  # None: it has ended since its id was listed
-    found = [query for query in queries if query.sparkSessionForStream().equals(session)]
+    found = [query for query in queries if session_of_query(query).equals(session)]
     context = rows.sparkSession.sparkContext
     if context.getLocalProperty(BATCH_ID) == str(batch_id):
         found += [query for query in queries if str(query.id()) == context.getLocalProperty(QUERY_ID)]
     return found
-
-
-def _batch_of(query: Any) -> int | None:
-    """The batch that the query is in; None before its first."""
-    context = query.getLatestExecutionContext()
-    return None if context is None else int(context.batchId())
 
 
 def _checkpoint_of(query_id: str, own: str, named: str) -> str:

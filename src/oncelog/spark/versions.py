@@ -131,6 +131,33 @@ def to_arrow(rows: DataFrame) -> pa.Table:
     return pa.Table.from_batches(rows._collect_as_arrow(), to_arrow_schema(rows.schema))  # type: ignore[operator]
 
 
+def session_of_query(query: Any) -> Any:
+    """Spark's object for the session in which the batches of a running query are.
+
+    :param query: Spark's object for the query; the field is private in Spark 3.5, and public from 4.0 on.
+    """
+    if HAS_DATA_SOURCES:
+        return query.sparkSessionForStream()
+    kind = query.getClass()
+    while kind.getSimpleName() != "StreamExecution":
+        kind = kind.getSuperclass()
+    field = kind.getDeclaredField("sparkSessionForStream")
+    field.setAccessible(True)
+    return field.get(query)
+
+
+def batch_of_query(query: Any) -> int | None:
+    """The micro-batch that a query is in; None before its first.
+
+    :param query: as in :func:`session_of_query`.
+    """
+    if HAS_DATA_SOURCES:
+        context = query.getLatestExecutionContext()
+        return None if context is None else int(context.batchId())
+    current = int(query.currentBatchId())
+    return None if current < 0 else current
+
+
 def condition_of(error: Any) -> str:
     """The name of the error's kind."""
     found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()

@@ -33,6 +33,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, S
 
 from oncelog.spark.options import includes_headers
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
+from oncelog.spark.versions import HAS_DATA_SOURCES, PYSPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -100,10 +101,29 @@ def _takes_one(one: Pipeline) -> bool:
 
 def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
     """The source's columns, and with a schema the column ``json``: null for tombstones and malformed values."""
-    rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
+    options = source.reader_options(bootstrap_servers)
+    if HAS_DATA_SOURCES:
+        rows = spark.readStream.format("oncelog").options(**options).load()
+    else:
+        rows = _read_by_sparks_own_source(spark, options)
     if not source.schema:
         return rows
     return _parsed(rows, source)
+
+
+def _read_by_sparks_own_source(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
+    """The rows of Spark's own Kafka source, of committed records only. Raises PipelineError if its jar is not there."""
+    isolation = "kafka.isolation.level"
+    given = {isolation: "read_committed", **options} if isolation not in map(str.lower, options) else options
+    try:
+        return spark.readStream.format("kafka").options(**given).load()
+    except PySparkException as error:
+        if "Failed to find data source: kafka" not in str(error):
+            raise
+        raise PipelineError(
+            f"PySpark {PYSPARK} reads topics with Spark's own Kafka connector, which is not on the class path: add it "
+            "with --spark spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.12:VERSION, Spark's own version"
+        ) from error
 
 
 def _parsed(rows: DataFrame, source: Source) -> DataFrame:

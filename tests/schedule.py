@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-SPARK = ("spark/", "pipeline/", "demo/test_demo.py", "security/test_clients.py")
+SPARK = ("spark/", "spark_versions/", "pipeline/", "demo/test_demo.py", "security/test_clients.py")
 BROWSER = ("console/",)
 OWN = (SPARK, SPARK, BROWSER)
 """The files that the first workers prefer."""
 
 SECONDS = {
     "demo/test_demo.py": 400,
+    "spark_versions/test_spark_versions.py": 380,
+    "spark_versions/test_spark_version_crashes.py": 360,
+    "spark_versions/test_spark_version_pipelines.py": 120,
     "spark/sink/test_marker.py": 260,
     "spark/sink/test_sink_crashes.py": 150,
     "spark/sink/test_sink.py": 209,

@@ -19,6 +19,7 @@ GENERATORS = (
     "tools.type_keywords",
     "tools.document_commands",
     "tools.document_spark",
+    "tools.document_spark_versions",
     "tools.document_metrics",
     "tools.document_verify",
 )

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.spark.session import session
 from tests.class_archive import QUICK_START
-from tests.support.spark_faults import PausingDataSource
+from tests.support.pausing_source import PausingDataSource
 
 
 def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataFrame:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,26 @@ class DriverProcess:
     """``python -m MODULE TASK``, which prints its process ids first, and JSON in each line.
 
     :param log: where its standard error is appended.
+    :param variables: its environment; this process's unless given.
     """
 
-    def __init__(self, module: str, task: dict[str, Any], log: Path) -> None:
+    def __init__(
+        self,
+        module: str,
+        task: Any,
+        log: Path,
+        python: str = sys.executable,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._log = log
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", module, json.dumps(task)],
+                [python, "-m", module, json.dumps(task)],
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
+                env=None if variables is None else dict(variables),
             )
         ends_with_us(self.process.pid)
         self._buffer = b""

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -32,18 +33,31 @@ class SparkCluster:
 
     :param workers: processes that start executors; each gives ``cores`` and ``memory``.
     :param java_options: for every JVM, the executors' too.
+    :param python: what executors run as Python; ``home`` and ``variables``: their Spark and their environment.
     :param hosts: whether each worker has a loopback address of its own (Linux), as Spark starts a speculative copy of
         a task only on another host.
     """
 
     def __init__(
-        self, workers: int = 2, *, cores: int = 2, memory: str = "3g", java_options: str = "", hosts: bool = False
+        self,
+        workers: int = 2,
+        *,
+        cores: int = 2,
+        memory: str = "3g",
+        java_options: str = "",
+        hosts: bool = False,
+        python: str = sys.executable,
+        home: Path | None = None,
+        variables: Mapping[str, str] = os.environ,
     ) -> None:
         self._count = workers
         self._cores = cores
         self._memory = memory
         self._java_options = java_options
         self._hosts = hosts
+        self._python = python
+        self._home = home
+        self._variables = variables
         self.folder = Path(tempfile.mkdtemp(prefix="oncelog-spark-"))
         self._port = _free_port()
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -69,13 +83,14 @@ class SparkCluster:
         self._await(f"worker-{number}", self.workers[-1], "Successfully registered with master")
 
     def _java(self, name: str, class_name: str, host: str, *arguments: str) -> subprocess.Popen[bytes]:
-        home = self._spark_home()
-        environment = os.environ | {
+        home = self._home or self._spark_home()
+        environment = dict(self._variables) | {
             "SPARK_HOME": str(home),
-            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_PYTHON": self._python,
             "SPARK_NO_DAEMONIZE": "1",
         }
-        environment |= {"SPARK_LOCAL_IP": host, "SPARK_SCALA_VERSION": "2.13"}
+        scala = next((home / "jars").glob("scala-library-*.jar")).name.removeprefix("scala-library-")
+        environment |= {"SPARK_LOCAL_IP": host, "SPARK_SCALA_VERSION": ".".join(scala.split(".")[:2])}
         environment |= {"JDK_JAVA_OPTIONS": self._java_options}
         environment.pop("SPARK_SUBMIT_OPTS", None)
         log4j = self.folder / "log4j2.properties"

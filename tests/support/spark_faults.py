@@ -1,7 +1,7 @@
 """Stops a Spark query at a chosen step of the sink's commit, so that a test can kill something there.
 
-:class:`PausingDataSource` is the product's data source under another format name; at the chosen step the process that
-runs ``commit()`` reports to :class:`PausePoint` and waits for its reply. Used by tests only.
+At the chosen step the process that runs ``commit()`` reports to :class:`PausePoint` and waits for its reply. Used by
+tests only. ``tests.support.pausing_source`` is the product's data source that does so.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
 from oncelog.errors import OncelogError
-from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.sink.engine import Observer, Step
 
 
@@ -71,23 +70,6 @@ class PausePoint:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
-
-
-class PausingDataSource(OncelogDataSource):
-    """``format("oncelog_paused")``: ``oncelog`` with the options of :meth:`PausePoint.options`."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        given = dict(options.items())
-        at, batch, port = (given.pop(f"pause.{name}", "") for name in ("at", "batch", "port"))
-        self._pause = PauseAt(at, batch, port)
-        super().__init__(given)
-
-    @classmethod
-    def name(cls) -> str:
-        return "oncelog_paused"
-
-    def observe(self, step: Step, batch_id: int | None) -> None:
-        self._pause(step, batch_id)
 
 
 class Fault(Enum):

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from oncelog.spark.session import session
 from tests.class_archive import QUICK_START
-from tests.support.spark_faults import PausingDataSource
+from tests.support.pausing_source import PausingDataSource
 
 _MANAGERS = "org.apache.spark.sql.execution.streaming.checkpointing"
 FILES_WITHOUT_PROGRAMS = {

@@ -15,6 +15,7 @@ from oncelog.cli.consume_range import POLL_MS, What, bounds, partitions_of
 from oncelog.cli.options import Cluster, Seconds, cluster_options, text
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
+from oncelog.cli.registry_option import registry, registry_option
 from oncelog.cli.stop_signal import Stop
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
@@ -76,6 +77,7 @@ the first rebalance of a group takes."""
 )
 @click.option("--key-separator", "-K", metavar="TEXT", help="Show keys too, with this between key and value.")
 @click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this before the value.")
+@registry_option
 @click.option("--show-transactions", is_flag=True, help="Show every stored record with its fate, and the markers.")
 @cluster_options
 def command(
@@ -94,6 +96,7 @@ def command(
     form: str,
     key_separator: str | None,
     fields: tuple[str, ...],
+    schema_registry: str | None,
     show_transactions: bool,
 ) -> None:
     """Show the records of topics, until Ctrl-C or until --max-messages, --timeout, --until or --to-end ends it.
@@ -102,6 +105,9 @@ def command(
     producer that wrote it, its transactional id if the coordinator still knows it, and the markers that ended the
     transactions. Records of __transaction_state and __consumer_offsets are shown decoded.
 
+    With --schema-registry, keys and values in Confluent's wire format are shown as JSON: Avro, JSON Schema and
+    Protobuf. What cannot be decoded stays as it is, with the reason.
+
     \b
     Examples:
       oncelog consume -t orders --from-beginning --max-messages 10
@@ -109,6 +115,7 @@ def command(
       oncelog consume -t orders --since 15m --show timestamp --show headers
       oncelog consume -t orders --group billing --json
       oncelog consume -t orders --show-transactions --to-end
+      oncelog consume -t orders --from-beginning --schema-registry http://127.0.0.1:8081
     """
     named_by = "--group" if group is not None else "group.id"
     if group is None and not show_transactions:
@@ -138,8 +145,19 @@ def command(
         return
     if not in_json and form != "text" and "%" not in form:
         raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
-    line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
+    line = _line(in_json, form, fields, key_separator, schema_registry)
     _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
+
+
+def _line(in_json: bool, form: str, fields: tuple[str, ...], key_separator: str | None, url: str | None) -> Line:
+    line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
+    if not url:
+        return line
+    asked = registry(url)
+    from oncelog.cli.schema_values import Decoding
+
+    decoding = Decoding(asked)
+    return decoding.as_json if in_json else decoding.around(line)
 
 
 def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:

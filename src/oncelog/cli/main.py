@@ -38,6 +38,7 @@ COMMANDS = {
     "dump-log": "Show the contents of log files.",
     "console": "The cluster in a browser: records with their fates, transactions, groups, pipelines.",
     "schema-registry": "A schema registry with Confluent's REST API, on any cluster.",
+    "schemas": "Schemas of a registry: list, show, register, check, compare, delete.",
     "pipeline": "Run a data pipeline on Spark.",
     "proxy": "A proxy that injects faults in front of any broker, for tests.",
     "lab": "Run, explain and draw flows that show exactly-once on the wire.",

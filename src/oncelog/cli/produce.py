@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -17,6 +17,7 @@ from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, text
 from oncelog.cli.output import Advance, counted, progress, show_json
 from oncelog.cli.properties import named_values
+from oncelog.cli.registry_option import registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import NO_TIMESTAMP, partitions_there
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from oncelog.client.delivery import Delivery
 
 Headers = list[tuple[str, bytes | None]]
+Encode = Callable[[Any], bytes]
 LAST_TIMESTAMP_MS = 2**63 - 1
 REPORT_EVERY = 1000
 """Records between two checks for errors, and between two steps of the progress bar."""
@@ -43,6 +45,16 @@ class Item(NamedTuple):
     partition: int | None = None
     timestamp_ms: int | None = None
     headers: Headers = []  # noqa: RUF012  (never changed)
+
+
+class Encoders(NamedTuple):
+    """What makes bytes of JSON keys and values; None leaves them as they are."""
+
+    key: Encode | None = None
+    value: Encode | None = None
+
+
+AS_THEY_ARE = Encoders()
 
 
 @dataclass
@@ -82,6 +94,13 @@ class Tally:
 @click.option(
     "--transaction-size", type=click.IntRange(min=1), metavar="N", help="Commit every N records instead of at the end."
 )
+@click.option(
+    "--value-schema",
+    metavar="SCHEMA",
+    help="Values are JSON, encoded by this schema: a file (.avsc, .json, .proto), latest, or SUBJECT:VERSION.",
+)
+@click.option("--key-schema", metavar="SCHEMA", help="The same for keys.")
+@registry_option
 @cluster_options
 def command(
     cluster: Cluster,
@@ -92,6 +111,9 @@ def command(
     partition: int | None,
     transactional_id: str | None,
     transaction_size: int | None,
+    value_schema: str | None,
+    key_schema: str | None,
+    schema_registry: str | None,
 ) -> None:
     """Write each line of standard input as a record, and say at the end how many were acknowledged.
 
@@ -103,6 +125,7 @@ def command(
       seq 1000 | oncelog produce --topic numbers
       echo 'anna:hello' | oncelog produce --topic greetings --key-separator :
       oncelog produce --topic orders --json-lines --transactional-id load-1 < orders.jsonl
+      oncelog produce -t orders --value-schema order.avsc --schema-registry http://127.0.0.1:8081 < values.jsonl
     """
     from oncelog.client.blocking import Producer
     from oncelog.client.core.config import ProducerConfig
@@ -117,7 +140,8 @@ def command(
     common: Headers = [(name, value.encode()) for name, value in named_values("--header", headers).items()]
     _check_topic(cluster, topic, partition)
     source = sys.stdin.buffer
-    items = _json_items(source) if json_lines else _line_items(source, key_separator)
+    encoders = _encoders(schema_registry, topic, key_schema, value_schema)
+    items = _json_items(source, encoders) if json_lines else _line_items(source, key_separator, encoders)
     tally = Tally()
     try:
         with Producer(config=config) as producer, progress(f"to {topic}", _size(source)) as advance:
@@ -251,33 +275,60 @@ def _size(source: BinaryIO) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _line_items(source: Iterable[bytes], separator: str | None) -> Iterator[tuple[int, Item]]:
+def _encoders(url: str | None, topic: str, key_schema: str | None, value_schema: str | None) -> Encoders:
+    """What the options for schemas ask for; a schema from a file is registered here."""
+    if key_schema is None and value_schema is None:
+        return AS_THEY_ARE
+    asked = registry(url)
+    from oncelog.cli.schema_values import encoder
+
+    return Encoders(
+        None if key_schema is None else encoder(asked, topic, key_schema, is_key=True),
+        None if value_schema is None else encoder(asked, topic, value_schema, is_key=False),
+    )
+
+
+def _line_items(source: Iterable[bytes], separator: str | None, encoders: Encoders) -> Iterator[tuple[int, Item]]:
     """Lines without their line ends; split into key and value if there is a separator."""
     mark = None if separator is None else separator.encode()
     for number, line in enumerate(source, start=1):
         text = line.rstrip(b"\n").removesuffix(b"\r")
         if mark is None:
-            yield len(line), Item(None, text)
+            yield len(line), Item(None, _line_bytes(text, number, encoders.value))
             continue
         key, found, value = text.partition(mark)
         if not found:
             raise InputError(
                 f"line {number} of the input has no key separator {separator!r}: write KEY{separator}VALUE"
             )
-        yield len(line), Item(key, value)
+        item = Item(_line_bytes(key, number, encoders.key), _line_bytes(value, number, encoders.value))
+        yield len(line), item
 
 
-def _json_items(source: Iterable[bytes]) -> Iterator[tuple[int, Item]]:
+def _line_bytes(text: bytes, number: int, encode: Encode | None) -> bytes | None:
+    """A part of a line: as it is, or as JSON by its schema."""
+    if encode is None:
+        return text
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"line {number} of the input is not JSON, as a schema needs it: {error}") from None
+    return _json_bytes(given, number, encode)
+
+
+def _json_items(source: Iterable[bytes], encoders: Encoders) -> Iterator[tuple[int, Item]]:
     for number, line in enumerate(source, start=1):
         if line.strip():
-            yield len(line), json_item(line, number)
+            yield len(line), json_item(line, number, encoders)
 
 
 _MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
-_TOLD_BY_CONSUME = frozenset({"topic", "offset", "timestamp_type"})
+_TOLD_BY_CONSUME = frozenset(
+    {"topic", "offset", "timestamp_type", "key_schema", "value_schema", "key_problem", "value_problem"}
+)
 
 
-def json_item(line: bytes, number: int) -> Item:
+def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Item:
     """The record in one JSON line; accepts what ``oncelog consume --json`` writes.
 
     :raises InputError: no JSON, no object, an unknown member, or one of the wrong type.
@@ -304,8 +355,8 @@ def json_item(line: bytes, number: int) -> Item:
         )
     try:
         return Item(
-            _json_bytes(fields.get("key"), number),
-            _json_bytes(fields["value"], number),
+            _json_bytes(fields.get("key"), number, encoders.key),
+            _json_bytes(fields["value"], number, encoders.value),
             partition,
             timestamp,
             _json_headers(fields.get("headers"), number),
@@ -328,10 +379,16 @@ def _json_headers(given: Any, number: int) -> Headers:
     return headers
 
 
-def _json_bytes(given: Any, number: int) -> bytes | None:
-    """A string as UTF-8, ``{"base64": ...}`` as its bytes, null as null, anything else as compact JSON."""
+def _json_bytes(given: Any, number: int, encode: Encode | None = None) -> bytes | None:
+    """By its schema; without one a string as UTF-8, ``{"base64": ...}`` as its bytes, anything else as compact JSON.
+    Null is null."""
     if given is None:
         return None
+    if encode is not None:
+        try:
+            return encode(given)
+        except OncelogError as error:
+            raise InputError(f"line {number} of the input: {error}") from error
     if isinstance(given, str):
         return given.encode()
     if isinstance(given, dict) and given.keys() == {"base64"}:

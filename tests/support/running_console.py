@@ -30,8 +30,9 @@ class RunningConsole:
         allow_changes: bool = True,
         shared_login: bool = False,
         hosts: frozenset[str] = frozenset(),
+        schema_registry: str | None = None,
     ) -> None:
-        self.settings = ConsoleSettings(properties, allow_changes, shared_login, hosts, TOKEN)
+        self.settings = ConsoleSettings(properties, allow_changes, shared_login, hosts, TOKEN, schema_registry)
         self.url = ""
         self._listening = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None

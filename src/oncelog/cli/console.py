@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.registry_option import registry, registry_option
 from oncelog.errors import OncelogError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
 @click.option("--allow-changes", is_flag=True, help="Allow pages to change the cluster; without it they only read.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A host name that browsers may use for it.")
 @click.option("--shared-login", is_flag=True, help="Visitors act with the credentials of --config and --set.")
+@registry_option
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input ends.")
@@ -42,6 +44,7 @@ def command(
     allow_changes: bool,
     hosts: tuple[str, ...],
     shared_login: bool,
+    schema_registry: str | None,
     log_level: str,
     log_format: str,
     with_parent: bool,
@@ -51,10 +54,14 @@ def command(
     It only reads unless --allow-changes is given. Where the broker asks for a login with a password, each visitor
     logs in with theirs, and may do what the broker lets them. It works on Apache Kafka as on this broker.
 
+    With --schema-registry, keys and values are decoded by their schemas, which have a page too. Every visitor sees
+    what the registry shows to the user in its address.
+
     \b
     Examples:
       oncelog console --bootstrap-server 127.0.0.1:9092
       oncelog console -b kafka:9092 --listen 127.0.0.1:8081 --allow-changes
+      oncelog console -b kafka:9092 --schema-registry http://registry:8081
       oncelog console -b kafka:9093 -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512
     """
     need_packages()
@@ -67,8 +74,15 @@ def command(
     address = Address.parse(listen)
     token = os.environ.get(TOKEN_ENVIRONMENT)
     settings = ConsoleSettings(
-        cluster.properties, allow_changes, shared_login, frozenset(hosts), token or secrets.token_urlsafe(24)
+        cluster.properties,
+        allow_changes,
+        shared_login,
+        frozenset(hosts),
+        token or secrets.token_urlsafe(24),
+        schema_registry or None,
     )
+    if schema_registry:
+        registry(schema_registry)  # an address that is none, or a missing package, is refused here
     settings.admin_config("user", "password")  # contradictory settings are refused here
 
     def said(line: str) -> str:

@@ -17,8 +17,20 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from oncelog.console.guard import Guard
-from oncelog.console.pages import acls, cluster, glance, groups, login, pipelines, records, topics, transactions
+from oncelog.console.pages import (
+    acls,
+    cluster,
+    glance,
+    groups,
+    login,
+    pipelines,
+    records,
+    schemas,
+    topics,
+    transactions,
+)
 from oncelog.console.pipelines import Pipelines
+from oncelog.console.registry import RegistryReader
 from oncelog.console.sessions import Link, Sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.console.web import Console, Visit, acts, shows, templates
@@ -31,7 +43,8 @@ BACKLOG = 256
 def application(settings: ConsoleSettings) -> Starlette:
     """The console of one cluster."""
     shared = None if settings.asks_for_login else Link(settings.admin_config())
-    console = Console(settings, Sessions(shared), templates(), Pipelines(), asyncio.Event())
+    reader = RegistryReader(settings.schema_registry) if settings.schema_registry else None
+    console = Console(settings, Sessions(shared), templates(), Pipelines(), reader, asyncio.Event())
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -87,6 +100,8 @@ def _routes() -> list[Route | Mount]:
         Route("/broker", shows(cluster.broker)),
         Route("/setting", shows(cluster.setting)),
         Route("/setting", acts(cluster.change), methods=["POST"]),
+        Route("/schemas", shows(schemas.listing)),
+        Route("/schema", shows(schemas.one)),
         Route("/acls", shows(acls.listing)),
         Route("/acl/add", shows(acls.add_form)),
         Route("/acl/add", acts(acls.add), methods=["POST"]),

@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Any
 
 from oncelog.console.avro import AvroSchema, NotAvro
+from oncelog.console.registry import RegistryReader, is_framed
 from oncelog.coordinator.shown_records import decode_internal_record
 from oncelog.records.record import Record
+from oncelog.schemas.errors import SchemaError
 from oncelog.shown import show_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
@@ -22,7 +24,7 @@ HEX_BYTES = FULL_BYTES // 4
 
 
 class Decoder(Enum):
-    """How bytes are decoded. ``AUTO`` uses the first of schema, JSON, text and hex that fits."""
+    """How bytes are decoded. ``AUTO`` uses the first of registry, schema, JSON, text and hex that fits."""
 
     AUTO = "auto"
     TEXT = "text"
@@ -37,19 +39,20 @@ class Decoder(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A key or value: its text, how it was decoded, its size (-1 for null), and what went wrong."""
+    """A key or value: its text, how it was decoded, its size (-1 for null), what went wrong, and its schema."""
 
     text: str
     kind: str
     size: int
     problem: str = ""
     cut: bool = False
+    schema: str = ""
 
     def preview(self) -> Shown:
         """Its beginning, for a table."""
         if len(self.text) <= PREVIEW_CHARACTERS:
             return self
-        return Shown(self.text[:PREVIEW_CHARACTERS], self.kind, self.size, self.problem, True)
+        return replace(self, text=self.text[:PREVIEW_CHARACTERS], cut=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Decoding:
     key: Decoder = Decoder.AUTO
     value: Decoder = Decoder.AUTO
     schema: AvroSchema | None = None
+    registry: RegistryReader | None = None
 
     def shown(self, record: Record) -> tuple[Shown, Shown]:
         """Key and value."""
@@ -71,12 +75,16 @@ class Decoding:
                     Shown(key, "fields", _size(record.key)) if self.key is Decoder.AUTO else self._shown_key(record),
                     Shown(value, "fields", _size(record.value))
                     if self.value is Decoder.AUTO
-                    else decode(record.value, self.value, self.schema),
+                    else self._shown_value(record),
                 )
-        return self._shown_key(record), decode(record.value, self.value, self.schema)
+        return self._shown_key(record), self._shown_value(record)
 
     def _shown_key(self, record: Record) -> Shown:
-        return decode(record.key, self.key, self.schema if self.key is Decoder.AVRO else None)
+        schema = self.schema if self.key is Decoder.AVRO else None
+        return decode(record.key, self.key, schema, None if schema else self.registry)
+
+    def _shown_value(self, record: Record) -> Shown:
+        return decode(record.value, self.value, self.schema, None if self.schema else self.registry)
 
     def parsed(self, record: Record) -> Any:
         """The value as JSON types, for searching; :data:`NOTHING` if it is not JSON."""
@@ -90,6 +98,11 @@ class Decoding:
                 return self.schema.read(record.value)
             except NotAvro:
                 return NOTHING
+        if self.registry is not None and is_framed(record.value):
+            try:
+                return self.registry.read(record.value).value
+            except SchemaError:
+                return NOTHING
         try:
             return json.loads(record.value)
         except (ValueError, RecursionError):
@@ -99,7 +112,9 @@ class Decoding:
 NOTHING = object()
 
 
-def decode(data: bytes | None, decoder: Decoder, schema: AvroSchema | None) -> Shown:
+def decode(
+    data: bytes | None, decoder: Decoder, schema: AvroSchema | None, registry: RegistryReader | None = None
+) -> Shown:
     """Bytes as text; if they cannot be decoded as requested they are shown unchanged, with the reason."""
     if data is None:
         return Shown("null", "null", -1)
@@ -107,13 +122,11 @@ def decode(data: bytes | None, decoder: Decoder, schema: AvroSchema | None) -> S
     if decoder is Decoder.AVRO and schema is None:
         return _hex(data, "no Avro schema was given for this topic")
     problem = ""
-    if schema is not None and decoder in (Decoder.AUTO, Decoder.AVRO):
-        try:
-            return _cut(_dumped(schema.read(data)), "Avro", size)
-        except NotAvro as error:
-            problem = f"does not fit the Avro schema: {error}"
-        except RecursionError:
-            problem = "nests too deeply to be shown with the Avro schema"
+    if decoder in (Decoder.AUTO, Decoder.AVRO):
+        found = _by_schema(data, schema, registry if decoder is Decoder.AUTO else None)
+        if isinstance(found, Shown):
+            return found
+        problem = found
     match decoder:
         case Decoder.TEXT:
             return _cut(show_bytes(data[:FULL_BYTES]), "text", size)
@@ -123,6 +136,23 @@ def decode(data: bytes | None, decoder: Decoder, schema: AvroSchema | None) -> S
             return _json(data) or Shown(show_bytes(data[:FULL_BYTES]), "text", size, "is no JSON", size > FULL_BYTES)
         case _:
             return _guessed(data, problem)
+
+
+def _by_schema(data: bytes, schema: AvroSchema | None, registry: RegistryReader | None) -> Shown | str:
+    """By the visitor's schema or the registry's; otherwise why not, empty if neither is concerned."""
+    try:
+        if schema is not None:
+            return _cut(_dumped(schema.read(data)), "Avro", len(data))
+        if registry is not None and is_framed(data):
+            read = registry.read(data)
+            return replace(_cut(_dumped(read.value), "JSON", len(data)), schema=read.told)
+    except NotAvro as error:
+        return f"does not fit the Avro schema: {error}"
+    except SchemaError as error:
+        return str(error)
+    except RecursionError:
+        return "nests too deeply to be shown with the Avro schema"
+    return ""
 
 
 def _guessed(data: bytes, problem: str) -> Shown:

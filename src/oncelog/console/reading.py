@@ -175,6 +175,7 @@ class Reading:
                     break
                 stored = await reader.step()
                 found.next[partition] = reader.position if stored else ends[partition].end
+                await self.learn_for(search, stored)
                 turn = Turn()
                 looking_until = max(until, time.monotonic() + LOOK_SECONDS)
                 for one in stored:
@@ -192,8 +193,19 @@ class Reading:
     async def rows(self, records: Iterable[tuple[int, StoredRecord]]) -> list[Row]:
         """Records as rows of a table."""
         given = list(records)
+        await self.learn(stored for _, stored in given)
         names = await self.producers.names(stored.header for _, stored in given)
         return [self._row(partition, stored, names) for partition, stored in given]
+
+    async def learn(self, records: Iterable[StoredRecord]) -> None:
+        """Fetch the schemas of these records, so that they can be decoded."""
+        if self.decoding.registry is not None:
+            await self.decoding.registry.learn(one.record for one in records if not one.header.is_control)
+
+    async def learn_for(self, search: Search, records: Iterable[StoredRecord]) -> None:
+        """The same for a search, if that decodes records."""
+        if search.path is not None:
+            await self.learn(records)
 
     def _row(self, partition: int, stored: StoredRecord, names: Mapping[int, str | None]) -> Row:
         header, record, fate = stored

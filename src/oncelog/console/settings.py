@@ -24,6 +24,7 @@ class ConsoleSettings:
     :param shared_login: visitors use the credentials in the properties and do not log in.
     :param hosts: host names under which browsers may reach it, besides addresses and localhost.
     :param report_token: the token that a Spark session needs to report its progress; None forbids reports.
+    :param schema_registry: the address of a registry, whose schemas decode keys and values for every visitor.
     """
 
     properties: Mapping[str, str] = field(repr=False)
@@ -31,6 +32,7 @@ class ConsoleSettings:
     shared_login: bool = False
     hosts: frozenset[str] = frozenset()
     report_token: str = field(default="", repr=False)
+    schema_registry: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.asks_for_login or self.shared_login or not self._has_credentials:

@@ -26,6 +26,7 @@ from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.console.filters import FILTERS
 from oncelog.console.pipelines import Pipelines
 from oncelog.console.readers import GroupPositions
+from oncelog.console.registry import RegistryReader
 from oncelog.console.sessions import Link, Session, Sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
@@ -54,6 +55,7 @@ class Console:
     sessions: Sessions
     templates: Environment
     pipelines: Pipelines
+    registry: RegistryReader | None
     ended: asyncio.Event
     """Set when the console stops, to end live tails."""
     tails: set[object] = field(default_factory=set)
@@ -161,6 +163,7 @@ class Visit:
             logged_in=self.session.link is not None,
             servers=settings.bootstrap_servers,
             allow_changes=settings.allow_changes,
+            has_registry=self.console.registry is not None,
             here=self.here,
             path=self.request.url.path,
             flash=flash,

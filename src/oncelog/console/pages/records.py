@@ -115,7 +115,11 @@ def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[To
 async def _reading(visit: Visit, admin: Admin) -> Reading:
     topic = visit.query("topic")
     decoding = Decoding(
-        topic, Decoder.named(visit.query("kd")), Decoder.named(visit.query("vd")), visit.session.schemas.get(topic)
+        topic,
+        Decoder.named(visit.query("kd")),
+        Decoder.named(visit.query("vd")),
+        visit.session.schemas.get(topic),
+        visit.console.registry,
     )
     return Reading(admin, await visit.producers(), decoding, LIMIT, visit.query("control") == "1")
 
@@ -154,6 +158,7 @@ async def one(visit: Visit) -> Response:
     stored, reader = await _stored(visit, admin)
     reading = await _reading(visit, admin)
     header, record, fate = stored
+    await reading.learn([stored])
     key, value = reading.decoding.shown(record)
     return visit.page(
         "record.html",
@@ -284,6 +289,7 @@ async def _news(
             stored = await reader.step()
             if not stored:
                 break
+            await reading.learn_for(search, stored)
             wanted, turn = [], Turn()
             for one in stored:
                 is_found = one.header.is_control or not search or search.finds(one.record, reading.decoding)

@@ -92,6 +92,8 @@ SECONDS = {
     "interop/group_log/test_group_log.py": 10,
     "client/test_security.py": 10,
     "mirror/test_mirror_killed.py": 10,
+    "redrive/test_redrive_killed.py": 80,
+    "redrive/test_redrive.py": 30,
     "interop/codec/test_kafka_classes.py": 10,
 }
 """How many seconds the files took in a run of all on two cores, if ten or more; the other files start later."""

@@ -40,6 +40,7 @@ COMMANDS = {
     "schema-registry": "A schema registry with Confluent's REST API, on any cluster.",
     "schemas": "Schemas of a registry: list, show, register, check, compare, delete.",
     "pipeline": "Run a data pipeline on Spark.",
+    "redrive": "Send dead letters back to where they came from, each once.",
     "proxy": "A proxy that injects faults in front of any broker, for tests.",
     "lab": "Run, explain and draw flows that show exactly-once on the wire.",
     "conformance": "Black-box checks of any broker's exactly-once guarantees.",

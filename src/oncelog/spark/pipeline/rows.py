@@ -31,16 +31,13 @@ from pyspark.sql.functions import (
 )
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
+from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
 from oncelog.spark.options import includes_headers
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
 from oncelog.spark.versions import HAS_DATA_SOURCES, PYSPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
-
-ERROR_HEADER = "oncelog.error"
-ORIGIN_HEADERS = {"oncelog.topic": "topic", "oncelog.partition": "partition", "oncelog.offset": "offset"}
-"""Headers of a dead letter in addition to its own: where the record was."""
 
 _META = ("key", "timestamp", "topic", "partition", "offset")
 _HEADERS = "array<struct<key:string,value:binary>>"

@@ -1,0 +1,193 @@
+"""Reads dead letters and sends them back, in transactions that also hold how far they were read.
+
+Called by the command line. The transactional id is the group's name, so a second run of the same name fences the first,
+and ends its open transaction, before it looks where the group is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from oncelog.client.aio import Admin, Consumer, Producer
+from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
+from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.errors import Error, KafkaError
+from oncelog.redrive.letters import Fate, Letter, Plan, RedriveError
+from oncelog.types import TopicPartition
+
+_FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
+_POLL_MS = 500
+
+
+def group_of(topic: str, name: str) -> str:
+    """The group, and the transactional id, of a redrive."""
+    return f"oncelog-redrive-{topic}-{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A dead letter, and what becomes of it."""
+
+    record: ConsumerRecord[bytes, bytes]
+    fate: Fate
+    letter: Letter | None
+
+
+class Redrive:
+    """One run over the dead letters that are there when it starts.
+
+    :param consumer: reads committed records, without a group.
+    :param producer: transactional, with the group's name as its id; None: nothing is written.
+    :param limit: letters that are sent or parked at most.
+    """
+
+    def __init__(
+        self,
+        admin: Admin,
+        consumer: Consumer[bytes, bytes],
+        producer: Producer[Any, Any] | None,
+        topic: str,
+        group: str,
+        plan: Plan,
+        *,
+        transaction_size: int,
+        limit: int | None = None,
+    ) -> None:
+        self._admin = admin
+        self._consumer = consumer
+        self._producer = producer
+        self._topic = topic
+        self._group = group
+        self._plan = plan
+        self._size = transaction_size
+        self._limit = limit
+        self._ends: Mapping[TopicPartition, int] = {}
+        self._positions: dict[TopicPartition, int] = {}
+        self._partitions: dict[str, int] = {}
+        self.counts: Counter[Fate] = Counter()
+
+    async def open(self) -> None:
+        """Find where the group is, and where the letters end. The producer has started before.
+
+        :raises RedriveError: the group was begun with another selection of letters.
+        """
+        names = await self._admin.partitions(self._topic)
+        stable = self._producer is not None  # a dry run does not wait for the transaction of a run that was killed
+        committed = await self._admin.list_consumer_group_offsets(self._group, names, require_stable=stable)
+        selection = self._plan.selection
+        if any(position.metadata != selection for position in committed.values()):
+            raise RedriveError(
+                f"Group {self._group} was begun with another --where or --error, and has passed over letters that "
+                "these may choose: repeat those, or give this redrive a --name of its own"
+            )
+        firsts = await self._admin.list_offsets(dict.fromkeys(names, EARLIEST), read_committed=True)
+        ends = await self._admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
+        starts = {name: max(committed[name].offset if name in committed else 0, firsts[name].offset) for name in names}
+        self._ends = {name: ends[name].offset for name in names if starts[name] < ends[name].offset}
+        self._positions = {name: starts[name] for name in self._ends}
+        self._consumer.assign(list(self._ends))
+        for name, position in self._positions.items():
+            self._consumer.seek(name, position)
+
+    @property
+    def left(self) -> int:
+        """How far the letters are from their end, in offsets."""
+        return sum(max(0, self._ends[name] - position) for name, position in self._positions.items())
+
+    async def round(self) -> list[Decided] | None:
+        """Decide about the next letters and, if there is a producer, carry it out in one transaction.
+
+        None at the end, or when the limit is reached. Nothing is sent before all of them are decided.
+        """
+        records = await self._next()
+        if not records:
+            return None
+        decided, positions = self._decide(records)
+        await self._check_targets(decided)
+        if self._producer is not None:
+            with _fencing_told(self._group):
+                await self._carry_out(self._producer, decided, positions)
+        self._positions |= positions
+        self.counts.update(one.fate for one in decided)
+        return decided
+
+    async def _next(self) -> list[ConsumerRecord[bytes, bytes]]:
+        """The next letters before the end; empty if there are none, or no more are wanted."""
+        if self._limit is not None and self._written >= self._limit:
+            return []
+        while True:
+            waiting = [name for name, end in self._ends.items() if await self._consumer.position(name) < end]
+            if not waiting:
+                self._positions = dict(self._ends)
+                return []
+            found = await self._consumer.getmany(*waiting, timeout_ms=_POLL_MS, max_records=self._size)
+            records = [one for name, held in found.items() for one in held if one.offset < self._ends[name]]
+            if records:
+                return records
+
+    @property
+    def _written(self) -> int:
+        return self.counts[Fate.SENT] + self.counts[Fate.PARKED]
+
+    def _decide(self, records: list[ConsumerRecord[bytes, bytes]]) -> tuple[list[Decided], dict[TopicPartition, int]]:
+        """What becomes of the letters up to the limit, and the positions behind them."""
+        decided: list[Decided] = []
+        positions: dict[TopicPartition, int] = {}
+        written = self._written
+        for record in records:
+            if self._limit is not None and written >= self._limit:
+                break
+            fate, letter = self._plan.decide(record)
+            written += letter is not None
+            decided.append(Decided(record, fate, letter))
+            positions[TopicPartition(record.topic, record.partition)] = record.offset + 1
+        return decided, positions
+
+    async def _check_targets(self, decided: list[Decided]) -> None:
+        """Refuse what has nowhere to go, before anything is sent."""
+        for one in decided:
+            if one.letter is None:
+                continue
+            topic, partition = one.letter.topic, one.letter.partition
+            if topic not in self._partitions:
+                self._partitions[topic] = len(await self._admin.partitions(topic))
+            if partition is not None and partition >= self._partitions[topic]:
+                place = f"{one.record.topic}-{one.record.partition}:{one.record.offset}"
+                raise RedriveError(
+                    f"Dead letter {place} was in partition {partition} of {topic}, which has "
+                    f"{self._partitions[topic]} now: --to {topic} leaves the partition to the key"
+                )
+
+    async def _carry_out(
+        self, producer: Producer[Any, Any], decided: list[Decided], positions: dict[TopicPartition, int]
+    ) -> None:
+        offsets = {name: OffsetAndMetadata(offset, self._plan.selection) for name, offset in positions.items()}
+        async with producer.transaction():
+            sent = [
+                await producer.send(one.topic, one.value, one.key, one.partition, None, one.headers)
+                for one in (found.letter for found in decided)
+                if one is not None
+            ]
+            await producer.send_offsets_to_transaction(offsets, self._group)
+            await asyncio.gather(*sent)
+
+
+@contextmanager
+def _fencing_told(group: str) -> Iterator[None]:
+    try:
+        yield
+    except KafkaError as error:
+        if error.error not in _FENCED:
+            raise
+        raise RedriveError(
+            f"Another redrive of group {group} has started and goes on in place of this one; run two at once with "
+            "different --name only if their letters differ"
+        ) from error
+
+
+__all__ = ["Decided", "Redrive", "group_of"]

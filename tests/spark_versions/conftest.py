@@ -54,9 +54,6 @@ def pytest_runtest_makereport(
         least, below = releases_of(case)
         result |= {"least": least, "below": below}
         _found.append(result | {"seconds": round(report.duration, 1), "holds": case.kwargs.get("holds", "yes")})
+        if RESULTS in os.environ:
+            Path(os.environ[RESULTS]).write_text(json.dumps(_found, indent=1) + "\n")
     return report
-
-
-def pytest_sessionfinish() -> None:
-    if RESULTS in os.environ and _found:
-        Path(os.environ[RESULTS]).write_text(json.dumps(_found, indent=1) + "\n")

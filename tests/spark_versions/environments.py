@@ -1,4 +1,4 @@
-"""Python environments with each supported PySpark and the libraries of platforms that have it; kept on this machine.
+"""Python environments with each supported PySpark, and with low and usual libraries; kept on this machine.
 
 Each is made once, with uv if there is one, else with pip, from what a package index has. ``oncelog`` itself is not in
 them: programs find the tree that is tested by ``PYTHONPATH``.
@@ -26,7 +26,7 @@ OURS = ("click>=8.1", "crc32c>=2.7", "cramjam>=2.9", "rich>=13.7", "psutil>=6", 
 class Environment:
     """One PySpark with its libraries.
 
-    :param like: the platforms that carry these libraries, for the table.
+    :param like: why these libraries, for the table.
     :param connector: Spark's own Kafka connector, where streams are read with it.
     """
 
@@ -110,13 +110,11 @@ ENVIRONMENTS = {
     environment.name: environment
     for environment in (
         Environment(
-            "3.5-lowest", "3.5.9", "1.23.5", "1.5.3", "11.0.0", "lower than Databricks 15.4", connector=_CONNECTOR_35
+            "3.5-lowest", "3.5.9", "1.23.5", "1.5.3", "11.0.0", "the lowest that oncelog takes", connector=_CONNECTOR_35
         ),
-        Environment(
-            "3.5", "3.5.9", "1.26.4", "2.2.3", "17.0.0", "Glue 5, EMR 7, Dataproc 2.2", connector=_CONNECTOR_35
-        ),
+        Environment("3.5", "3.5.9", "1.26.4", "2.2.3", "17.0.0", "the last numpy 1", connector=_CONNECTOR_35),
         Environment("4.0-lowest", "4.0.5", "1.23.5", "2.0.3", "11.0.0", "PySpark's own lower bounds", _CONNECT_40),
-        Environment("4.0", "4.0.5", "2.1.3", "2.2.3", "19.0.1", "Databricks 17.3", _CONNECT_40),
+        Environment("4.0", "4.0.5", "2.1.3", "2.2.3", "19.0.1", "numpy 2", _CONNECT_40),
         Environment("4.1-lowest", "4.1.4", "1.26.4", "2.2.0", "15.0.0", "PySpark's own lower bounds", _CONNECT),
         Environment("4.1", "4.1.4", "2.3.5", "2.3.3", "22.0.0", "", _CONNECT),
         Environment("4.2-lowest", "4.2.1", "1.26.4", "2.2.0", "18.0.0", "PySpark's own lower bounds", _CONNECT),

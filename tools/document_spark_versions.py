@@ -22,7 +22,7 @@ HEAD = """# Which PySpark
 <!-- Made by tools/document_spark_versions.py from tests/spark_versions/results.json: run make spark-versions. -->
 
 What the tests of each row showed in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
-`make test` runs two of the environments at the decisive steps of a commit, `make soak` all of them at every step.
+`make test` runs two of the environments, without pipelines and kills; `make soak` runs all of them, with kills.
 
 - **yes**, and the seconds that it took on two cores, starts of Spark among them;
 - **refused by name**: an error says what to do instead;

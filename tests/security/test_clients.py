@@ -389,7 +389,7 @@ def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path
     login = tmp_path / "login.json"
     options = {f"kafka.{name}": value for name, value in properties.items()}
     login.write_text(json.dumps({**options, "groupIdPrefix": unique_name}))
-    job = Path(__file__).parents[1] / "spark" / "connector_job.py"
+    job = Path(__file__).parents[1] / "spark" / "source" / "connector_job.py"
     jars = ",".join(str(jar) for jar in spark_connector_jars())
     done = subprocess.run(
         [sys.executable, job, secured.servers, unique_name, tmp_path, jars, login],

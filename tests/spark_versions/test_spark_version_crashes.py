@@ -15,7 +15,7 @@ from tests.spark_versions.test_spark_versions import Copy
 from tests.support.spark_cluster import SparkCluster
 from tests.support.spark_faults import Fault, PausePoint
 
-pytestmark = [pytest.mark.crash, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.soak, pytest.mark.crash, pytest.mark.timeout(1800)]
 case = pytest.mark.case
 DECISIVE = Step.MARKER_ADDED
 """Everything is in the log, and nobody knows yet whether it will be committed."""

@@ -12,7 +12,7 @@ from tests.spark.kafka_records import create_topic, eventually, produce, produce
 from tests.spark_versions.environments import ROOT, Environment
 from tests.spark_versions.test_spark_versions import numbers_in
 
-pytestmark = [pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 case = pytest.mark.case
 
 FILE = """

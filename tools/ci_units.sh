@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 if python -c 'import sys; sys.exit(getattr(sys, "_is_gil_enabled", lambda: True)())'; then
     # A free-threaded Python: some of the packages that tests compare with have no wheels for it.
     packages="--editable .[aws] pytest pytest-timeout pytest-xdist hypothesis psutil lz4>=4.3 zstandard python-snappy xxhash pyyaml"
-    without="spark demo console cli/test_pipeline.py broker/test_benchmarked.py server/security/test_tls.py test_tidy.py test_layers.py test_shape.py
+    without="spark demo console cli/programs/test_pipeline.py broker/test_benchmarked.py server/security/test_tls.py test_tidy.py test_layers.py test_shape.py
         client/aio/producer/test_late_batches.py client/aio/producer/test_memory_waits.py records/test_record_arrow.py
         records/test_record_batch.py records/test_record_native.py"
 else

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.cli import doctor_here
-from oncelog.cli.findings import Finding, Status
+from oncelog.cli.doctor import doctor_here
+from oncelog.cli.doctor.findings import Finding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
@@ -245,7 +245,7 @@ def test_what_an_older_spark_lacks_is_told(monkeypatch: pytest.MonkeyPatch, vers
 def test_clock_that_was_never_set_or_that_nothing_keeps_is_told(
     monkeypatch: pytest.MonkeyPatch, now: float, kept: bool | None, status: Status
 ) -> None:
-    monkeypatch.setattr("oncelog.cli.doctor_here.time.time", lambda: now)
+    monkeypatch.setattr("oncelog.cli.doctor.doctor_here.time.time", lambda: now)
     monkeypatch.setattr(doctor_here, "kept_in_step", lambda: kept)
     assert here(monkeypatch)["clock"].status is status
 
@@ -260,7 +260,8 @@ def test_slow_syncs_little_space_and_few_descriptors_are_told(monkeypatch: pytes
 
     monkeypatch.setattr(doctor_here, "SLOW_SYNC_MS", -1.0)
     monkeypatch.setattr(
-        "oncelog.cli.doctor_here.shutil.disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**6)
+        "oncelog.cli.doctor.doctor_here.shutil.disk_usage",
+        lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**6),
     )
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 1024))
     found = here(monkeypatch)

@@ -10,7 +10,7 @@ import uuid
 from typing import Any, cast
 
 import oncelog
-from oncelog.cli.top import Look, look, picture
+from oncelog.cli.administration.top import Look, look, picture
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.cli import patience
+from oncelog.cli.shared import patience
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from tests.cli.conftest import call

@@ -22,7 +22,7 @@ MAX_METHODS = 40
 
 LONG_FUNCTIONS = {
     "oncelog/aiokafka/consumer.py:__init__": "aiokafka's keywords, one a line",
-    "oncelog/cli/serve.py:command": "one parameter an option, then one call",
+    "oncelog/cli/programs/serve.py:command": "one parameter an option, then one call",
     "tests/interop/admin/test_same_answers.py:_found": "a table of requests",
 }
 
@@ -62,7 +62,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/request_life.py:_answer": HOT,
     "oncelog/broker/storage/cleaner.py:_start": ONE_LOOP,
     "oncelog/broker/appending/produce_runs.py:_begin_transaction": HOT,
-    "oncelog/cli/fates.py:_fates": ONE_LOOP,
+    "oncelog/cli/records/fates.py:_fates": ONE_LOOP,
     "oncelog/client/aio/producer/intake.py:_put_anywhere": HOT,
     "oncelog/client/aio/consumer/start_positions.py:_find": ONE_LOOP,
     "oncelog/client/blocking/producer.py:_pump": HOT,

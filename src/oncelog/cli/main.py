@@ -1,8 +1,8 @@
 """The command ``oncelog``: names the subcommands, loads the one that is called, and turns errors into one sentence.
 
-Each subcommand is a module of this package with a click command or group named ``command``. Exit status: 0 done,
-1 refused or failed (one sentence on standard error), 2 wrong usage. ``--debug`` may stand anywhere before a ``--``.
-With ``--log-format json`` the sentence is a line of the log: containers collect both streams as one.
+Each subcommand is a module of a folder beside this one with a click command or group named ``command``. Exit status: 0
+done, 1 refused or failed (one sentence on standard error), 2 wrong usage. ``--debug`` may stand anywhere before a
+``--``. With ``--log-format json`` the sentence is a line of the log: containers collect both streams as one.
 """
 
 from __future__ import annotations
@@ -23,35 +23,36 @@ import click
 from oncelog.errors import Error, KafkaError, OncelogError
 
 COMMANDS = {
-    "serve": "Run the broker.",
-    "topics": "List, create, describe, change and delete topics.",
-    "acls": "Access control lists: list, add and remove.",
-    "users": "Users that log in with SCRAM: list, add and remove.",
-    "produce": "Write records, exactly once if you like.",
-    "consume": "Read records.",
-    "groups": "Consumer groups, their members, offsets and lag.",
-    "cluster": "Nodes, the controller, and the leader of each partition.",
-    "configs": "Settings of topics, brokers and groups.",
-    "get-offsets": "Offsets of partitions: first, last, or at a time.",
-    "delete-records": "Delete the oldest records of partitions.",
-    "transactions": "Transactions: which are open, what holds readers back, and how to end it.",
-    "dump-log": "Show the contents of log files.",
-    "console": "The cluster in a browser: records with their fates, transactions, groups, pipelines.",
-    "schema-registry": "A schema registry with Confluent's REST API, on any cluster.",
-    "schemas": "Schemas of a registry: list, show, register, check, compare, delete.",
-    "pipeline": "Run a data pipeline on Spark.",
-    "redrive": "Send dead letters back to where they came from, each once.",
-    "proxy": "A proxy that injects faults in front of any broker, for tests.",
-    "lab": "Run, explain and draw flows that show exactly-once on the wire.",
-    "conformance": "Black-box checks of any broker's exactly-once guarantees.",
-    "verify": "Check logs, copies and pipelines for what contradicts exactly-once.",
-    "promote": "Turn a data folder into an Apache Kafka node.",
-    "mirror": "Copy topics from one cluster to another, live, with whole transactions.",
-    "completion": "Shell completion for commands, topics and groups.",
-    "top": "Live view of what a cluster is doing.",
-    "doctor": "Check this installation and a cluster for problems.",
-    "demo": "The main job on real data, with crashes, proven record by record.",
+    "serve": ("programs", "Run the broker."),
+    "topics": ("administration", "List, create, describe, change and delete topics."),
+    "acls": ("administration", "Access control lists: list, add and remove."),
+    "users": ("administration", "Users that log in with SCRAM: list, add and remove."),
+    "produce": ("records", "Write records, exactly once if you like."),
+    "consume": ("records", "Read records."),
+    "groups": ("administration", "Consumer groups, their members, offsets and lag."),
+    "cluster": ("administration", "Nodes, the controller, and the leader of each partition."),
+    "configs": ("administration", "Settings of topics, brokers and groups."),
+    "get-offsets": ("administration", "Offsets of partitions: first, last, or at a time."),
+    "delete-records": ("administration", "Delete the oldest records of partitions."),
+    "transactions": ("administration", "Transactions: which are open, what holds readers back, and how to end it."),
+    "dump-log": ("records", "Show the contents of log files."),
+    "console": ("programs", "The cluster in a browser: records with their fates, transactions, groups, pipelines."),
+    "schema-registry": ("programs", "A schema registry with Confluent's REST API, on any cluster."),
+    "schemas": ("administration", "Schemas of a registry: list, show, register, check, compare, delete."),
+    "pipeline": ("programs", "Run a data pipeline on Spark."),
+    "redrive": ("programs", "Send dead letters back to where they came from, each once."),
+    "proxy": ("programs", "A proxy that injects faults in front of any broker, for tests."),
+    "lab": ("programs", "Run, explain and draw flows that show exactly-once on the wire."),
+    "conformance": ("programs", "Black-box checks of any broker's exactly-once guarantees."),
+    "verify": ("records", "Check logs, copies and pipelines for what contradicts exactly-once."),
+    "promote": ("programs", "Turn a data folder into an Apache Kafka node."),
+    "mirror": ("programs", "Copy topics from one cluster to another, live, with whole transactions."),
+    "completion": ("programs", "Shell completion for commands, topics and groups."),
+    "top": ("administration", "Live view of what a cluster is doing."),
+    "doctor": ("doctor", "Check this installation and a cluster for problems."),
+    "demo": ("programs", "The main job on real data, with crashes, proven record by record."),
 }
+"""The folder of each command's module, and what it is for."""
 
 LISTED = ", ".join(COMMANDS)
 
@@ -87,14 +88,14 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         with (context.obj or nullcontext)(name):
-            module = import_module(f"oncelog.cli.{name.replace('-', '_')}")
-            from oncelog.cli.parameters import in_utf8
+            module = import_module(f"oncelog.cli.{COMMANDS[name][0]}.{name.replace('-', '_')}")
+            from oncelog.cli.shared.parameters import in_utf8
         command: click.Command = module.command
         return in_utf8(command)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -144,7 +145,7 @@ def _show_version(context: click.Context, option: click.Parameter, asked: bool) 
     if asked and not context.resilient_parsing:
         from importlib.metadata import version
 
-        from oncelog.cli.doctor_here import codec
+        from oncelog.cli.doctor.doctor_here import codec
 
         click.echo(f"oncelog {version('oncelog')}, record codec: {codec()}")
         context.exit()

@@ -1,9 +1,10 @@
 """Runs a mirror in rounds, each of which takes B from one consistent cut of A to a later one in one transaction.
 
-Called by ``oncelog.cli.mirror``. A round reads the ends of all partitions twice (:class:`~oncelog.mirror.cut.Sample`),
-looks for new topics and partitions, reads records that it has not seen yet, chooses a cut, and writes to B in one
-transaction: the committed records up to the cut, the translated offsets of groups, how far A is mirrored, and the new
-runs of the offset map. B has the only valid state: after an error it is read from there again.
+Called by ``oncelog.cli.programs.mirror``. A round reads the ends of all partitions twice
+(:class:`~oncelog.mirror.cut.Sample`), looks for new topics and partitions, reads records that it has not seen yet,
+chooses a cut, and writes to B in one transaction: the committed records up to the cut, the translated offsets of
+groups, how far A is mirrored, and the new runs of the offset map. B has the only valid state: after an error it is read
+from there again.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.cli.options import Cluster, partition_numbers
-from oncelog.cli.output import check_writable, show_table
-from oncelog.cli.produce import InputError, json_item
-from oncelog.cli.properties import given_properties, named_values
-from oncelog.cli.record_lines import as_json, as_text, by_format
+from oncelog.cli.records.produce import InputError, json_item
+from oncelog.cli.shared.options import Cluster, partition_numbers
+from oncelog.cli.shared.output import check_writable, show_table
+from oncelog.cli.shared.properties import given_properties, named_values
+from oncelog.cli.shared.record_lines import as_json, as_text, by_format
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord
 from oncelog.client.positions import offsets_of, parse_offset, parse_time

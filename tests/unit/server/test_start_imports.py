@@ -160,7 +160,7 @@ def of_serve() -> Sequence[str]:
     return loaded(SERVE)
 
 
-@pytest.mark.parametrize("module", ["oncelog.cli.options", "oncelog.client", "pathlib", "urllib.parse"])
+@pytest.mark.parametrize("module", ["oncelog.cli.shared.options", "oncelog.client", "pathlib", "urllib.parse"])
 def test_the_command_serve_does_not_import(module: str, of_serve: Sequence[str]) -> None:
     assert module not in of_serve
-    assert "oncelog.cli.serve" in of_serve
+    assert "oncelog.cli.programs.serve" in of_serve

@@ -1,0 +1,1 @@
+"""Commands that look after a cluster: topics, groups, transactions, settings, rights, users."""

@@ -1,0 +1,278 @@
+"""``oncelog groups``: consumer groups, their members, offsets and lag."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.shared.completers import complete_groups, complete_topics
+from oncelog.cli.shared.options import Cluster, cluster_options, partition_numbers, text
+from oncelog.cli.shared.output import counted, show_json, show_rows, show_table
+from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
+from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import GroupPicture, Move
+    from oncelog.client.core.config import AdminConfig
+
+Row = dict[str, object]
+
+
+@click.group("groups")
+def command() -> None:
+    """Consumer groups: list, describe with lag, move and forget offsets, delete.
+
+    \b
+    Example:
+      oncelog groups describe billing
+    """
+
+
+@command.command("list")
+@click.option("--state", "states", multiple=True, metavar="NAME", help="Only groups in this state; may be repeated.")
+@cluster_options
+def list_groups(cluster: Cluster, states: tuple[str, ...]) -> None:
+    """All groups.
+
+    \b
+    Example:
+      oncelog groups list --state Stable
+    """
+    with cluster.admin() as admin:
+        found = admin.list_consumer_groups(states=states)
+    rows: list[Row] = [
+        {"group": item.group_id, "type": item.type, "protocol": item.protocol_type, "state": item.state}
+        for item in found
+    ]
+    show_rows(cluster.as_json, rows, ["group", "type", "protocol", "state"], "no groups")
+
+
+@command.command("describe")
+@click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
+@cluster_options
+def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
+    """State, members and, for each partition, committed offset, end and lag.
+
+    The end is the last stable offset, which is as far as a read_committed reader can be.
+
+    \b
+    Example:
+      oncelog groups describe billing
+    """
+    described = [_described(picture) for picture in asyncio.run(_pictures(cluster.admin_settings(), groups))]
+    if cluster.as_json:
+        show_json(described)
+        return
+    for number, group in enumerate(described):
+        if number:
+            click.echo()
+        _show_group(group)
+
+
+async def _pictures(config: AdminConfig, groups: Iterable[str]) -> list[GroupPicture]:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import group_picture
+
+    async with Admin(config=config) as admin:
+        return [await group_picture(admin, group) for group in groups]
+
+
+def _described(picture: GroupPicture) -> Row:
+    found = picture.group
+    rows: list[Row] = [
+        {
+            "topic": position.name.topic,
+            "partition": position.name.partition,
+            "committed": position.committed,
+            "end": position.stable,
+            "lag": position.lag,
+            "member": position.member.member_id if position.member else None,
+            "host": position.member.client_host if position.member else None,
+        }
+        for position in picture.positions
+    ]
+    return {
+        "group": found.group_id,
+        "state": found.state,
+        "type": found.type,
+        "assignor": found.assignor,
+        "coordinator": found.coordinator,
+        "members": [
+            {
+                "member": member.member_id,
+                "instance": member.group_instance_id,
+                "client": member.client_id,
+                "host": member.client_host,
+                "partitions": [str(name) for name in member.assignment],
+            }
+            for member in found.members
+        ],
+        "offsets": rows,
+    }
+
+
+def _show_group(group: Row) -> None:
+    members, offsets = group["members"], group["offsets"]
+    if not isinstance(members, list) or not isinstance(offsets, list):
+        raise TypeError("a described group has members and offsets")
+    assignor = f", assignor {group['assignor']}" if group["assignor"] else ""
+    click.echo(
+        f"{group['group']}  {group['state']}, {group['type']}{assignor}, "
+        f"coordinator {group['coordinator']}, {counted(len(members), 'member')}"
+    )
+    if members:
+        rows = [
+            [m["member"], m["instance"], m["client"], m["host"], " ".join(m["partitions"]) or None] for m in members
+        ]
+        show_table(["MEMBER", "INSTANCE", "CLIENT", "HOST", "PARTITIONS"], rows)
+    if offsets:
+        headings = ["topic", "partition", "committed", "end", "lag", "member"]
+        show_table([heading.upper() for heading in headings], [[row[name] for name in headings] for row in offsets])
+
+
+@command.command("reset-offsets")
+@click.argument("group", type=text, shell_complete=complete_groups)
+@click.option(
+    "--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", shell_complete=complete_topics,
+    help="Topic, or some partitions of it.",
+)  # fmt: skip
+@click.option("--all-topics", is_flag=True, help="Every partition in which the group has committed an offset.")
+@click.option("--to-earliest", is_flag=True, help="To the first record.")
+@click.option("--to-latest", is_flag=True, help="To the end, after the last record.")
+@click.option("--to-offset", type=click.IntRange(min=0), metavar="N", help="To this offset.")
+@click.option("--shift-by", type=int, metavar="N", help="This many records forward, or back if negative.")
+@click.option(
+    "--to-datetime", metavar="TIME", help="To the first record at or after this time, such as 2026-01-31T12:00 (UTC)."
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@cluster_options
+def reset_offsets(
+    cluster: Cluster,
+    group: str,
+    topics: tuple[str, ...],
+    all_topics: bool,
+    to_earliest: bool,
+    to_latest: bool,
+    to_offset: int | None,
+    shift_by: int | None,
+    to_datetime: str | None,
+    dry_run: bool,
+) -> None:
+    """Move the committed offsets of a group without members.
+
+    \b
+    Examples:
+      oncelog groups reset-offsets billing --topic orders --to-earliest --dry-run
+      oncelog groups reset-offsets billing --topic orders:0,3 --shift-by -100
+    """
+    chosen = [to_earliest, to_latest, to_offset is not None, shift_by is not None, to_datetime is not None]
+    if sum(chosen) != 1:
+        raise ConfigError("give exactly one of --to-earliest, --to-latest, --to-offset, --shift-by and --to-datetime")
+    if bool(topics) == all_topics:
+        raise ConfigError("give either --topic or --all-topics")
+    to: Place | int = BEGINNING if to_earliest else END
+    if to_datetime is not None:
+        to = Place(Kind.TIME, parse_time("--to-datetime", to_datetime))
+    elif to_offset is not None:
+        to = Place(Kind.OFFSET, to_offset)
+    elif shift_by is not None:
+        to = shift_by
+    moves = asyncio.run(_reset(cluster.admin_settings(), group, None if all_topics else topics, to, dry_run))
+    rows: list[Row] = [
+        {"topic": name.topic, "partition": name.partition, "before": move.before, "after": move.after}
+        for name, move in moves.items()
+    ]
+    show_rows(cluster.as_json, rows, ["topic", "partition", "before", "after"], "the group has no positions")
+
+
+async def _reset(
+    config: AdminConfig, group: str, topics: tuple[str, ...] | None, to: Place | int, dry_run: bool
+) -> dict[TopicPartition, Move]:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import planned_moves
+
+    async with Admin(config=config) as admin:
+        moves = await planned_moves(admin, group, None if topics is None else await _named(admin, topics), to)
+        if not dry_run and moves:
+            await admin.alter_consumer_group_offsets(group, {name: move.after for name, move in moves.items()})
+    return moves
+
+
+async def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
+    """The partitions of ``--topic``; client errors name a topic or partition that does not exist."""
+    names: list[TopicPartition] = []
+    for topic, numbers in partition_numbers(topics, "--topic").items():
+        there = await admin.partitions(topic)
+        names += there if numbers is None else [TopicPartition(topic, number) for number in numbers]
+    return names
+
+
+@command.command("delete")
+@click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
+@cluster_options
+def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
+    """Delete groups that have no members, with their offsets.
+
+    \b
+    Example:
+      oncelog groups delete billing
+    """
+    asyncio.run(_delete(cluster.admin_settings(), groups))
+    if cluster.as_json:
+        show_json({"deleted": list(groups)})
+    else:
+        click.echo(f"deleted {', '.join(groups)}")
+
+
+@command.command("delete-offsets")
+@click.argument("group", type=text, shell_complete=complete_groups)
+@click.option(
+    "--topic",
+    "-t",
+    "topics",
+    multiple=True,
+    required=True,
+    metavar="TOPIC[:0,1]",
+    shell_complete=complete_topics,
+    help="Topic, or some partitions of it.",
+)
+@cluster_options
+def delete_offsets(cluster: Cluster, group: str, topics: tuple[str, ...]) -> None:
+    """Forget a group's offsets in topics that no member reads.
+
+    \b
+    Example:
+      oncelog groups delete-offsets billing --topic orders
+    """
+    names = asyncio.run(_delete_offsets(cluster.admin_settings(), group, partition_numbers(topics, "--topic")))
+    if cluster.as_json:
+        show_json({"deleted": [str(name) for name in names]})
+    else:
+        click.echo(f"deleted {', '.join(map(str, names))}" if names else "there was nothing to delete")
+
+
+async def _delete(config: AdminConfig, groups: tuple[str, ...]) -> None:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import existing_group
+
+    async with Admin(config=config) as admin:
+        for group in groups:
+            await existing_group(admin, group)
+        await admin.delete_consumer_groups(groups)
+
+
+async def _delete_offsets(config: AdminConfig, group: str, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import existing_group
+
+    async with Admin(config=config) as admin:
+        _, committed = await existing_group(admin, group)
+        names = sorted(n for n in committed if n.topic in wanted and n.partition in (wanted[n.topic] or [n.partition]))
+        if names:
+            await admin.delete_consumer_group_offsets(group, names)
+    return names

@@ -1,0 +1,1 @@
+"""``oncelog doctor``: what is checked here, in a cluster, and of a pipeline."""

@@ -1,0 +1,99 @@
+"""``oncelog doctor``: what this installation runs on, what is missing for more, and what endangers a cluster's data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oncelog.cli.doctor.findings import Finding, Status, bad
+from oncelog.cli.shared.options import Cluster
+from oncelog.cli.shared.output import show_json, show_table
+from oncelog.cli.shared.patience import waits_told
+from oncelog.cli.shared.properties import given_properties
+from oncelog.errors import OncelogError
+
+
+@click.command("doctor")
+@click.option("--data", type=click.Path(path_type=Path), help="A broker's data folder: its space and its sync time.")
+@click.option("--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Is it free?")
+@click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="Check this cluster too.")
+@click.option(
+    "--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The client's properties file."
+)
+@click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of the client.")
+@click.option("--checkpoint", help="A query's checkpoint, compared with its marker in that cluster.")
+@click.option(
+    "--pause-minutes",
+    type=click.IntRange(min=1),
+    default=3 * 24 * 60,
+    show_default=True,
+    help="How long a query may be stopped.",
+)
+@click.option("--json", "-J", "as_json", is_flag=True, help="Answer in JSON.")
+def command(
+    data: Path | None,
+    listen: str,
+    bootstrap_server: str | None,
+    config: Path | None,
+    assignments: tuple[str, ...],
+    checkpoint: str | None,
+    pause_minutes: int,
+    as_json: bool,
+) -> None:
+    """Print what this installation runs on, what is missing, and what to do. Nothing is changed.
+
+    With --bootstrap-server also what endangers exactly-once in a cluster, this broker's or Apache Kafka's. The status
+    is 1 if something is bad.
+
+    \b
+    Examples:
+      oncelog doctor
+      oncelog doctor --data ./data --bootstrap-server 127.0.0.1:9092
+      oncelog doctor --bootstrap-server kafka:9092 --checkpoint checkpoints/late
+    """
+    from oncelog.cli.doctor.doctor_here import findings
+    from oncelog.server.listener_settings import Address
+
+    properties = given_properties(config, assignments)
+    if bootstrap_server is not None:
+        properties["bootstrap.servers"] = bootstrap_server
+    there = "bootstrap.servers" in properties
+    if checkpoint is not None and not there:
+        raise click.UsageError("--checkpoint needs --bootstrap-server: the marker is in the cluster")
+    if properties and not there:
+        raise click.UsageError(f"{', '.join(properties)}: properties of a client need --bootstrap-server")
+    found = list(findings(data, Address.parse(listen)))
+    if there:
+        with waits_told():
+            found += _cluster(Cluster(properties, as_json), pause_minutes, checkpoint)
+    if as_json:
+        show_json([one.as_json() for one in found])
+    else:
+        show_table(["PART", "STATUS", "FOUND"], [(one.check, one.status.value, one.found) for one in found])
+        for one in found:
+            if one.todo:
+                click.echo(f"{one.status.value}: {one.check}: {one.todo}")
+    if any(one.status is Status.BAD for one in found):
+        raise click.exceptions.Exit(1)
+
+
+def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> list[Finding]:
+    from oncelog.cli.doctor.doctor_cluster import findings
+
+    found: list[Finding] = []
+    try:
+        with cluster.admin() as admin:
+            found += findings(admin, pause_minutes)
+    except OncelogError as error:
+        return [bad("cluster", str(error), "start it, or check the address and the client's security settings")]
+    if checkpoint is not None:
+        from oncelog.cli.doctor.pipeline_doctor import diagnoses
+
+        for one in diagnoses(cluster, checkpoint):
+            told = f"{one.checkpoint}, group {one.group}: the next start would {one.verdict} batch {one.next_batch}"
+            if one.verdict == "refuse":
+                found.append(bad("checkpoint", told, one.reason))
+            else:
+                found.append(Finding("checkpoint", f"{told}, {one.reason}"))
+    return found

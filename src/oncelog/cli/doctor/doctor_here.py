@@ -1,0 +1,234 @@
+"""What ``oncelog doctor`` finds on this machine, without connecting to anything or leaving changes."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import re
+import shutil
+import socket
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+
+from oncelog.cli.doctor.findings import Finding, bad, warn
+from oncelog.errors import OncelogError
+from oncelog.records import native
+from oncelog.server.disk.os_disk import lacking, sync_call
+from oncelog.server.listener_settings import Address
+from oncelog.server.opening import ListenError, bind
+
+FEW_DESCRIPTORS = 4096
+SLOW_SYNC_MS = 20.0
+SYNCS = 20
+LITTLE_SPACE = 0.1
+FREE_SPACE = "free space: on a full disk partitions refuse records, and even oncelog topics delete needs a little room"
+LITTLE_SPACE_BYTES = 1 << 30
+_TIMEX_BYTES = 512
+"""More than any kernel's ``struct timex``."""
+_TIME_ERROR = 5
+EARLIEST_S = 1_735_689_600
+"""2025: a clock that shows an earlier time was never set."""
+
+
+def codec() -> str:
+    """Which of the two record codecs runs, and why if it is the slower one."""
+    return "compiled" if native.compiled is not None else f"pure Python, slower ({native.why_pure})"
+
+
+def findings(data: Path | None, listen: Address) -> Iterator[Finding]:
+    """What this machine offers.
+
+    :param data: the data folder of a broker, examined if it exists.
+
+    :param listen: where a broker is to listen.
+    """
+    yield Finding("oncelog", version("oncelog"))
+    yield Finding("python", _python())
+    yield _codec()
+    loop = "uvloop" if find_spec("uvloop") is not None else "asyncio (faster with oncelog[speed])"
+    yield Finding("event loop", loop)
+    yield _port(listen)
+    yield from _descriptors()
+    yield from _disk(data)
+    yield _clock()
+    yield from _spark()
+
+
+def _python() -> str:
+    threads = ", free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    return f"{platform.python_implementation()} {platform.python_version()}{threads}, {platform.platform(terse=True)}"
+
+
+def _codec() -> Finding:
+    if native.compiled is not None:
+        return Finding("record codec", codec())
+    return warn("record codec", codec(), "install a wheel, or a C compiler before pip install oncelog")
+
+
+def _port(listen: Address) -> Finding:
+    try:
+        bind(listen).close()
+    except (ListenError, socket.gaierror) as error:
+        return warn(
+            "port",
+            str(error),
+            "if your broker runs there, this is as it should be; else give oncelog serve another --listen, or stop "
+            "what listens there",
+        )
+    return Finding("port", f"{listen} is free")
+
+
+def _descriptors() -> Iterator[Finding]:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    told = f"{soft} now, {hard} at most: a partition takes two, a connection one"
+    if hard < FEW_DESCRIPTORS:
+        yield warn("descriptors", told, "raise the hard limit: ulimit -Hn, LimitNOFILE= of the service")
+    else:
+        yield Finding("descriptors", told)
+
+
+def _disk(data: Path | None) -> Iterator[Finding]:
+    missing = lacking()
+    if missing:
+        yield warn("data on disk", f"not possible here: no {', '.join(missing)}", "use Linux or macOS to keep data")
+        return
+    yield Finding("data on disk", f"possible, synced with {sync_call()}")
+    named = data or Path()
+    try:
+        named = named.absolute()
+        folder = next(path for path in (named, *named.parents) if path.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            yield bad("disk", f"{folder} is not a folder that this user may write to", "name another one with --data")
+            return
+        usage, sync_time = shutil.disk_usage(folder), _sync_time(folder)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        todo = FREE_SPACE if full else "name another folder with --data"
+        yield bad("disk", f"nothing can be written in {named}: {error.strerror}", todo)
+        return
+    told = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {named}"
+    told += "" if folder == named else ", which oncelog serve would create"
+    if usage.free < min(LITTLE_SPACE * usage.total, LITTLE_SPACE_BYTES):
+        yield bad("disk", told, FREE_SPACE)
+    else:
+        yield Finding("disk", told)
+    yield sync_time
+
+
+def _sync_time(folder: Path) -> Finding:
+    took = []
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for _ in range(SYNCS):
+            file.write(bytes(4096))
+            file.flush()
+            begin = time.perf_counter()
+            os.fsync(file.fileno())
+            took.append((time.perf_counter() - begin) * 1000)
+    told = f"{median(took):.1f} ms (median of {SYNCS}, longest {max(took):.1f} ms)"
+    if median(took) > SLOW_SYNC_MS:
+        return warn("sync time", told, "oncelog.flush.policy=commit waits for it: use a faster disk, or interval")
+    return Finding("sync time", told)
+
+
+def _clock() -> Finding:
+    now = time.time()
+    told = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    if now < EARLIEST_S:
+        return bad("clock", told, "set the clock: retention and timestamps go by it")
+    if kept_in_step() is False:
+        return warn(
+            "clock",
+            f"{told}, and as far as the kernel knows nothing synchronises it",
+            "run chrony or systemd-timesyncd, here or on the host: retention and transactions' ages go by the clock",
+        )
+    return Finding("clock", told)
+
+
+def kept_in_step() -> bool | None:
+    """Whether something (NTP, PTP) keeps the kernel's clock in step; None if the kernel does not say."""
+    if not sys.platform.startswith("linux"):
+        return None
+    answer = ctypes.create_string_buffer(_TIMEX_BYTES)  # modes = 0: only read
+    try:
+        state = ctypes.CDLL(None).adjtimex(answer)
+    except (OSError, AttributeError):
+        return None
+    return None if state < 0 else state != _TIME_ERROR
+
+
+def _spark() -> Iterator[Finding]:
+    from oncelog.spark import versions
+
+    installed = versions.PYSPARK
+    if not installed:
+        yield Finding("spark", "not installed: pip install 'oncelog[spark]'")
+        return
+    problem = versions.pyspark_problem(installed)
+    if problem is not None:
+        yield bad("spark", f"pyspark {installed}", problem)
+    else:
+        lacks = versions.lacking(installed)
+        yield Finding("spark", f"pyspark {installed}" + (f", without {', '.join(lacks)}" if lacks else ""))
+    yield _java()
+    yield _spark_home(installed)
+    from oncelog.spark.python import worker_python, worker_python_problem
+
+    problem = worker_python_problem()
+    if problem is not None:
+        found, _, todo = problem.partition(": ")
+        yield bad("spark's python", found, todo or "see oncelog doctor --json")
+    else:
+        yield Finding("spark's python", worker_python(os.environ))
+
+
+def _spark_home(installed: str) -> Finding:
+    """The Spark that PySpark will start, with its own jars or those of SPARK_HOME, and a name for it."""
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "").split()
+    if arguments and arguments[-1] != "pyspark-shell":
+        return bad(
+            "spark's environment",
+            f"PYSPARK_SUBMIT_ARGS={' '.join(arguments)} does not end with pyspark-shell: the JVM would exit at once",
+            "end it with pyspark-shell, or unset it",
+        )
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return Finding("spark's environment", f"the jars of pyspark {installed} start; SPARK_HOME is not set")
+    jars = sorted((Path(home) / "jars").glob("spark-core_*.jar"))
+    found = re.search(r"spark-core_[\d.]+-(\d.*)\.jar", jars[0].name) if jars else None
+    if found is None:
+        return bad(
+            "spark's environment",
+            f"SPARK_HOME={home} holds no jars/spark-core_*.jar",
+            "unset SPARK_HOME to use pyspark's own jars",
+        )
+    if found[1] != installed:
+        return bad(
+            "spark's environment",
+            f"SPARK_HOME={home} is Spark {found[1]}, but pyspark is {installed}",
+            "unset SPARK_HOME, or install the pyspark of that version: the two share a private protocol",
+        )
+    return Finding("spark's environment", f"SPARK_HOME={home}, Spark {found[1]}")
+
+
+def _java() -> Finding:
+    from oncelog.spark.java import JavaMissing, find_java
+
+    try:
+        return Finding("java", find_java())
+    except JavaMissing as error:
+        return bad("java", "none that Spark can use", str(error))
+    except OncelogError as error:
+        return bad("java", str(error), "install Java 17 or newer")

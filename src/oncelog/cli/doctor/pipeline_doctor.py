@@ -1,0 +1,128 @@
+"""``oncelog pipeline doctor``: checkpoint, marker and log side by side, and what the next start will do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.output import remark, show_json
+from oncelog.errors import Error, KafkaError, OncelogError
+
+if TYPE_CHECKING:
+    from oncelog.client.blocking import Admin
+    from oncelog.spark.sink.checkpoint import Checkpoint
+    from oncelog.spark.sink.doctor import Diagnosis, LogState
+
+END = -1
+
+
+@click.command("doctor")
+@click.argument("checkpoint")
+@click.option("--group", default="", help="Group of the marker; without it, the groups that the checkpoint remembers.")
+@click.option(
+    "--on-missing-marker",
+    type=click.Choice(["fail", "write", "skip"]),
+    default="fail",
+    show_default=True,
+    help="The value of the query's option onMissingMarker.",
+)
+@cluster_options
+def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster) -> None:
+    """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
+
+    It changes nothing. The status is 1 if the query would be refused.
+
+    \b
+    Examples:
+      oncelog pipeline doctor oncelog-checkpoints/late --bootstrap-server 127.0.0.1:9092
+      oncelog pipeline doctor s3a://bucket/checkpoints/late --bootstrap-server kafka:9092 --json
+    """
+    told = diagnoses(cluster, checkpoint, group, on_missing_marker)
+    if cluster.as_json:
+        show_json([one.as_json() for one in told])
+    else:
+        for number, one in enumerate(told):
+            if number:
+                click.echo()
+            for what, text in one.lines():
+                click.echo(f"{what:<12}{text}")
+        if not group:
+            remark(
+                "this is true of a query that writes where the checkpoint has written; for a copy that writes "
+                "elsewhere, name its group (transactional id prefix, query, topic) with --group"
+            )
+    if any(one.verdict == "refuse" for one in told):
+        raise click.exceptions.Exit(1)
+
+
+def diagnoses(
+    cluster: Cluster, checkpoint: str, group: str = "", on_missing_marker: str = "fail"
+) -> Sequence[Diagnosis]:
+    """Predict what the next start of a query will do, for each of its destinations."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise OncelogError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
+    from oncelog.spark.options import OnMissingMarker
+    from oncelog.spark.sink.checkpoint import Checkpoint
+    from oncelog.spark.sink.doctor import diagnose, groups_of
+    from oncelog.spark.sink.planning import now_ms
+
+    _check_folder(checkpoint)
+    found = Checkpoint.open(checkpoint)
+    found.query_id()  # refused before the cluster is asked
+    with cluster.admin() as admin:
+        option = OnMissingMarker(on_missing_marker)
+        return [
+            diagnose(found, name, _log_state(cluster, admin, found, name), now_ms(), option)
+            for name in groups_of(found, group)
+        ]
+
+
+def _check_folder(checkpoint: str) -> None:
+    """:raises OncelogError: it is a local folder that does not exist, or one that contains checkpoints."""
+    folder = Path(checkpoint)
+    if ":" in checkpoint or (folder / "metadata").exists():
+        return
+    if not folder.is_dir():
+        raise OncelogError(f"no such folder: {checkpoint}")
+    inner = sorted(str(path.parent) for path in folder.glob("*/metadata"))
+    if inner:
+        raise OncelogError(f"{checkpoint} is not a checkpoint but contains some; name one: {', '.join(inner)}")
+
+
+def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str) -> LogState:
+    from oncelog.spark.kafka.kafka_cluster import KafkaCluster
+    from oncelog.spark.sink.doctor import LogState
+
+    offsets = admin.list_consumer_group_offsets(group)
+    topics = sorted({partition.topic for partition in offsets})
+    partitions = [partition for topic in topics for partition in admin.partitions(topic)]
+    ends = admin.list_offsets(dict.fromkeys(partitions, END), read_committed=True) if partitions else {}
+    remembered = checkpoint.remembered(group)
+    marker_topic = None if remembered is None else remembered.marker_topic
+    with contextlib.closing(KafkaCluster.connect(cluster.admin_settings())) as client:
+        return LogState(
+            facts=client.facts(group),
+            offsets=offsets,
+            transaction=_transaction(admin, group),
+            ends={where: one.offset for where, one in ends.items()},
+            topic_ids={} if marker_topic is None else client.topic_ids([marker_topic.name]),
+        )
+
+
+def _transaction(admin: Admin, transactional_id: str) -> str:
+    try:
+        state = admin.describe_transactions([transactional_id])[0].state
+    except KafkaError as error:
+        if error.error is Error.UNSUPPORTED_VERSION:
+            return "not told by this cluster (the next start aborts an open one)"
+        if error.error is not Error.TRANSACTIONAL_ID_NOT_FOUND:
+            raise
+        return "none known"
+    return f"{state} (the next start aborts it)" if state == "Ongoing" else state

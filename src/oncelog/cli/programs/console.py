@@ -1,0 +1,131 @@
+"""``oncelog console``: the cluster in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import sys
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.errors import OncelogError
+
+if TYPE_CHECKING:
+    from oncelog.console.settings import ConsoleSettings
+
+TOKEN_ENVIRONMENT = "ONCELOG_CONSOLE_TOKEN"
+NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
+
+
+@click.command("console")
+@click.option(
+    "--listen", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Port 0: any free port."
+)
+@click.option("--allow-changes", is_flag=True, help="Allow pages to change the cluster; without it they only read.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A host name that browsers may use for it.")
+@click.option("--shared-login", is_flag=True, help="Visitors act with the credentials of --config and --set.")
+@registry_option
+@click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
+@click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input ends.")
+@cluster_options
+def command(
+    cluster: Cluster,
+    listen: str,
+    allow_changes: bool,
+    hosts: tuple[str, ...],
+    shared_login: bool,
+    schema_registry: str | None,
+    log_level: str,
+    log_format: str,
+    with_parent: bool,
+) -> None:
+    """Show topics, records with their fates, transactions, groups and pipelines in a browser, until Ctrl-C.
+
+    It only reads unless --allow-changes is given. Where the broker asks for a login with a password, each visitor
+    logs in with theirs, and may do what the broker lets them. It works on Apache Kafka as on this broker.
+
+    With --schema-registry, keys and values are decoded by their schemas, which have a page too. Every visitor sees
+    what the registry shows to the user in its address.
+
+    \b
+    Examples:
+      oncelog console --bootstrap-server 127.0.0.1:9092
+      oncelog console -b kafka:9092 --listen 127.0.0.1:8081 --allow-changes
+      oncelog console -b kafka:9092 --schema-registry http://registry:8081
+      oncelog console -b kafka:9093 -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512
+    """
+    need_packages()
+    from oncelog.console.settings import ConsoleSettings
+    from oncelog.server.listener_settings import Address
+    from oncelog.server.process.log_lines import json_line, log_to_stderr
+
+    in_json = log_format == "json"
+    log_to_stderr(log_level, as_json=in_json)
+    address = Address.parse(listen)
+    token = os.environ.get(TOKEN_ENVIRONMENT)
+    settings = ConsoleSettings(
+        cluster.properties,
+        allow_changes,
+        shared_login,
+        frozenset(hosts),
+        token or secrets.token_urlsafe(24),
+        schema_registry or None,
+    )
+    if schema_registry:
+        registry(schema_registry)  # an address that is none, or a missing package, is refused here
+    settings.admin_config("user", "password")  # contradictory settings are refused here
+
+    def said(line: str) -> str:
+        return json_line(logging.INFO, line) if in_json else line
+
+    def announce(url: str) -> None:
+        if cluster.as_json:
+            click.echo(json.dumps({"console": url, "report_token": settings.report_token}))
+        else:
+            click.echo(said(f"oncelog console: {url}"))
+            if not token:
+                click.echo(said(f"pipelines report to it with {TOKEN_ENVIRONMENT}={settings.report_token}"), err=True)
+        sys.stdout.flush()
+
+    asyncio.run(_serve(settings, address.host, address.port, announce, with_parent))
+
+
+def need_packages() -> None:
+    """:raises OncelogError: the extra is not installed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise OncelogError(f"the console needs {', '.join(missing)}: install it with pip install 'oncelog[console]'")
+
+
+async def _serve(
+    settings: ConsoleSettings, host: str, port: int, announce: Callable[[str], None], with_parent: bool
+) -> None:
+    from oncelog.console.app import serve
+    from oncelog.server.process.loops import on_stop_signals
+
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    on_stop_signals(loop, ended.set)
+    if with_parent:
+        threading.Thread(target=await_parent, args=(loop, ended), daemon=True).start()
+    await serve(settings, host, port, announce, ended)
+
+
+def await_parent(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    """Wait for the end of standard input, a pipe from the broker's process, which closes however that process ends.
+
+    It is read past its buffer, whose lock this thread would still hold when Python ends for another reason.
+    """
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    loop.call_soon_threadsafe(ended.set)

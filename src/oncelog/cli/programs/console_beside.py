@@ -1,0 +1,101 @@
+"""The console of ``oncelog serve --console``, and the registry of ``--schema-registry``: processes of their own.
+
+Using them costs the broker no time. They end with the broker, however that ends: their standard input is a pipe that
+only the broker holds open.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from oncelog.broker.requests.session import SecurityProtocol
+from oncelog.errors import ConfigError
+from oncelog.server.listener_settings import Address, Listener
+
+END_SECONDS = 5
+_MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
+
+
+def check_console(console: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> None:
+    """Refuse, before the broker starts, a console that could not reach it.
+
+    :raises ConfigError: no address, or every listener encrypts.
+    :raises OncelogError: packages are missing.
+    """
+    from oncelog.cli.programs.console import need_packages
+
+    need_packages()
+    Address.parse(console)
+    _client_properties("console", listeners, settings)
+
+
+def check_registry(registry: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> None:
+    """Refuse, before the broker starts, a schema registry that could not reach it, or would ask nobody for a login.
+
+    :raises ConfigError: no address of this machine alone, or every listener encrypts or asks for a login.
+    :raises OncelogError: packages are missing.
+    """
+    from oncelog.schema_registry.formats.parsing import need_packages
+
+    need_packages()
+    address = Address.parse(registry)
+    properties = _client_properties("schema-registry", listeners, settings)
+    if not address.is_loopback or properties["security.protocol"] != SecurityProtocol.PLAINTEXT.value:
+        raise ConfigError(
+            "--schema-registry listens on this machine alone, and needs a listener that neither encrypts nor asks for "
+            "a login; otherwise start oncelog schema-registry separately, with a properties file and --login kafka"
+        )
+
+
+@contextmanager
+def beside(
+    command: str, address: str, listeners: Sequence[Listener], settings: Mapping[str, str], options: Sequence[str]
+) -> Iterator[None]:
+    """Run ``oncelog console`` or ``oncelog schema-registry`` with these ``options`` too during the block; it prints its
+    own address."""
+    words = [sys.executable, "-m", "oncelog", command, "--listen", address, "--with-parent"]
+    for name, value in _client_properties(command, listeners, settings).items():
+        words += ["--set", f"{name}={value}"]
+    process = subprocess.Popen([*words, *options], stdin=subprocess.PIPE)
+    try:
+        yield
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _client_properties(command: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> dict[str, str]:
+    """How a client on this machine connects to the broker: through a plain listener if there is one, else with a
+    login."""
+    for wanted in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT):
+        for listener in listeners:
+            if listener.protocol is not wanted:
+                continue
+            host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(listener.address.host, listener.address.host)
+            found = {"bootstrap.servers": str(Address(host, listener.address.port)), "security.protocol": wanted.value}
+            if wanted is SecurityProtocol.SASL_PLAINTEXT:
+                found["sasl.mechanism"] = _mechanism(listener, settings)
+            return found
+    raise ConfigError(
+        f"--{command} needs a listener that does not encrypt; start oncelog {command} separately, with a properties "
+        "file that names the certificates to trust"
+    )
+
+
+def _mechanism(listener: Listener, settings: Mapping[str, str]) -> str:
+    own = f"listener.name.{listener.name.lower()}.sasl.enabled.mechanisms"
+    enabled = [name.strip() for name in settings.get(own, settings.get("sasl.enabled.mechanisms", "")).split(",")]
+    for name in _MECHANISMS:
+        if name in enabled:
+            return name
+    raise ConfigError(
+        f"--console logs visitors in with {', '.join(_MECHANISMS)}; sasl.enabled.mechanisms has none of them"
+    )

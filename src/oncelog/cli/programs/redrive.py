@@ -1,0 +1,204 @@
+"""``oncelog redrive``: sends dead letters back to where they came from."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from contextlib import AsyncExitStack
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.shared.completers import complete_topics
+from oncelog.cli.shared.options import Cluster, cluster_options, text
+from oncelog.cli.shared.output import counted, progress, remark, show_json
+from oncelog.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from oncelog.redrive.letters import Plan, Transform
+    from oncelog.redrive.run import Decided, Redrive
+
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
+
+
+@click.command("redrive")
+@click.argument("topic", type=text, shell_complete=complete_topics)
+@click.option(
+    "--to", type=text, shell_complete=complete_topics, metavar="TOPIC",
+    help="Send to this topic, to partitions by key.  [default: the topic and partition that the letter came from]",
+)  # fmt: skip
+@click.option(
+    "--name", default="default", show_default=True,
+    help="Of each name, a letter is sent once; only one redrive of a name runs at a time.",
+)  # fmt: skip
+@click.option(
+    "--where", multiple=True, metavar="HEADER=VALUE", help="Only letters with this header; may be repeated (and)."
+)
+@click.option("--error", metavar="TEXT", help="Only letters whose error contains this text.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N letters that were sent or parked.")
+@click.option(
+    "--max-attempts", type=click.IntRange(min=1), metavar="N",
+    help="A letter that was sent back N times goes to --parking.",
+)  # fmt: skip
+@click.option(
+    "--parking",
+    type=text,
+    shell_complete=complete_topics,
+    metavar="TOPIC",
+    help="Where letters go after --max-attempts.",
+)
+@click.option(
+    "--transform", metavar="MODULE:FUNCTION",
+    help="A Python function that takes each letter and returns the one to send, or None to skip it.",
+)  # fmt: skip
+@click.option(
+    "--transaction-size", type=click.IntRange(min=1), default=500, show_default=True, metavar="N",
+    help="Letters in one transaction.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show what would become of each letter, and write nothing.")
+@cluster_options
+def command(
+    cluster: Cluster,
+    topic: str,
+    to: str | None,
+    name: str,
+    where: tuple[str, ...],
+    error: str | None,
+    limit: int | None,
+    max_attempts: int | None,
+    parking: str | None,
+    transform: str | None,
+    transaction_size: int,
+    dry_run: bool,
+) -> None:
+    """Send the dead letters of TOPIC back to where they came from, each once.
+
+    Takes the letters that are there when it starts, and restores topic, partition, key and headers as pipelines
+    have recorded them. The header oncelog.attempts counts how often. What is sent and how far the letters were read are
+    one transaction: killed at any point, the same command continues. Works on Apache Kafka too.
+
+    A letter that --where or --error do not choose is passed over; repeat the command with the same ones, or give
+    another choice another --name. If a --transform raises an exception, nothing of the transaction is sent.
+
+    With --json, a line of totals after each transaction and at the end; with --dry-run, a line for each letter.
+
+    \b
+    Examples:
+      oncelog redrive orders-dead --dry-run
+      oncelog redrive orders-dead --error 'no JSON' --limit 10
+      oncelog redrive orders-dead --transform repairs:add_currency --max-attempts 3 --parking orders-parked
+    """
+    from oncelog.redrive.letters import Plan
+
+    if (max_attempts is None) != (parking is None):
+        raise ConfigError("--max-attempts and --parking need each other: how often, and where letters go then")
+    if topic in (to, parking):
+        raise ConfigError(f"--to and --parking name other topics than the dead letters' own, {topic}")
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"--name takes 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")
+    plan = Plan(
+        to, _headers(where), error, max_attempts, parking or "", None if transform is None else _function(transform)
+    )
+    asyncio.run(_run(cluster, topic, name, plan, transaction_size, limit, dry_run=dry_run))
+
+
+def _headers(given: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
+    found = []
+    for one in given:
+        header, separator, value = one.partition("=")
+        if not header or not separator:
+            raise ConfigError(f"--where takes HEADER=VALUE, not {one!r}")
+        found.append((header, value.encode("utf-8", "surrogateescape")))
+    return tuple(found)
+
+
+def _function(given: str) -> Transform:
+    """A function of a module of the current folder, or of an installed one."""
+    module, _, name = given.partition(":")
+    if not module or not name:
+        raise ConfigError(f"--transform takes MODULE:FUNCTION, not {given!r}")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(import_module(module), name, None)
+    except Exception as error:
+        raise ConfigError(f"--transform {given} cannot be loaded: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.pop(0)
+    if not callable(found):
+        raise ConfigError(f"--transform {given}: module {module} has no function {name}")
+    function: Transform = found
+    return function
+
+
+async def _run(
+    cluster: Cluster, topic: str, name: str, plan: Plan, transaction_size: int, limit: int | None, *, dry_run: bool
+) -> None:
+    from oncelog.client.aio import Admin, Consumer, Producer
+    from oncelog.client.core.config import ConsumerConfig, ProducerConfig, known_properties
+    from oncelog.redrive.run import Redrive, group_of
+
+    group = group_of(topic, name)
+    reads, writes = known_properties(ConsumerConfig), known_properties(ProducerConfig)
+    given = {key: value for key, value in cluster.properties.items() if key in reads and key != "group.id"}
+    fixed = {"isolation.level": "read_committed", "enable.auto.commit": "false", "auto.offset.reset": "none"}
+    reading = ConsumerConfig.from_properties({**given, **fixed})
+    for_producer = {key: value for key, value in cluster.properties.items() if key in writes or key not in reads}
+    writing = ProducerConfig.from_properties({**for_producer, "transactional.id": group})
+    async with AsyncExitStack() as stack:
+        admin = await stack.enter_async_context(Admin(config=cluster.admin_settings()))
+        await admin.partitions(topic)
+        producer = None if dry_run else await stack.enter_async_context(Producer(config=writing))
+        consumer = await stack.enter_async_context(Consumer[bytes, bytes](config=reading))
+        redrive = Redrive(admin, consumer, producer, topic, group, plan, transaction_size=transaction_size, limit=limit)
+        await redrive.open()
+        await _rounds(redrive, as_json=cluster.as_json, dry_run=dry_run)
+
+
+async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
+    with progress("sending back", redrive.left) as advance:
+        before = redrive.left
+        while (decided := await redrive.round()) is not None:
+            advance(before - redrive.left, _told(redrive))
+            before = redrive.left
+            if dry_run:
+                for one in decided:
+                    _show(one, as_json=as_json)
+            elif as_json:
+                show_json(_totals(redrive))
+    if as_json and not dry_run:
+        show_json(_totals(redrive))
+    elif not as_json:
+        remark(_told(redrive) + (", nothing was written" if dry_run else ""))
+
+
+def _show(one: Decided, *, as_json: bool) -> None:
+    """One letter of a dry run."""
+    from oncelog.redrive.letters import origin_error
+
+    record, letter, error = one.record, one.letter, origin_error(one.record)
+    where = "" if letter is None else letter.topic + ("" if letter.partition is None else f"-{letter.partition}")
+    place = f"{record.topic}-{record.partition}:{record.offset}"
+    if as_json:
+        show_json({"letter": place, "fate": one.fate.value, "to": where or None, "error": error})
+    else:
+        click.echo("\t".join((place, one.fate.value, where or "-", error)))
+
+
+def _totals(redrive: Redrive) -> dict[str, int]:
+    from oncelog.redrive.letters import Fate
+
+    return {**{fate.value: redrive.counts[fate] for fate in Fate}, "left": redrive.left}
+
+
+def _told(redrive: Redrive) -> str:
+    from oncelog.redrive.letters import Fate
+
+    counts = redrive.counts
+    words = {Fate.PARKED: "parked", Fate.SKIPPED: "skipped", Fate.PASSED: "passed over"}
+    said = [f"{counted(counts[Fate.SENT], 'dead letter')} sent back"]
+    return ", ".join(said + [f"{counts[fate]} {word}" for fate, word in words.items() if counts[fate]])

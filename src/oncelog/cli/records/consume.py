@@ -1,0 +1,289 @@
+"""``oncelog consume``: shows the records of topics."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oncelog.cli.records.consume_range import POLL_MS, What, bounds, partitions_of
+from oncelog.cli.shared.completers import complete_groups, complete_topics
+from oncelog.cli.shared.options import Cluster, Seconds, cluster_options, text
+from oncelog.cli.shared.output import counted, remark
+from oncelog.cli.shared.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
+from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.cli.shared.stop_signal import Stop
+from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.waiting import still_waiting
+from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, parse_offset, parse_time
+from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.client.blocking import Admin, Consumer
+    from oncelog.client.core.structs import ConsumerRecord
+
+PATIENCE_S = 10
+"""After this time without a partition, and without an error, a member of a group is told why that may be: longer than
+the first rebalance of a group takes."""
+
+
+@click.command("consume")
+@click.option(
+    "--topic", "-t", "topics", multiple=True, required=True, type=text, shell_complete=complete_topics,
+    help="Topic to read; may be repeated.",
+)  # fmt: skip
+@click.option("--from-beginning", is_flag=True, help="Start at the first record, unless the group has a position.")
+@click.option(
+    "--partition",
+    "-p",
+    "partitions",
+    multiple=True,
+    type=click.IntRange(min=0),
+    help="Only this one; may be repeated.",
+)
+@click.option(
+    "--offset",
+    "-o",
+    metavar="N",
+    help="Where to start in each partition: N, -N for the last N records, beginning, end.",
+)
+@click.option(
+    "--since", metavar="TIME", help="Start at the first record at or after this time: 2026-01-31T12:00 (UTC), ms, 15m."
+)
+@click.option(
+    "--until",
+    metavar="TIME",
+    help="Stop before the first record at or after this time, and at the current end of the partitions.",
+)
+@click.option(
+    "--group", "-g", metavar="ID", type=text, shell_complete=complete_groups,
+    help="Read as a member of this group, and commit what has been shown.",
+)  # fmt: skip
+@click.option(
+    "--isolation",
+    type=click.Choice(["read_committed", "read_uncommitted"]),
+    help="read_uncommitted shows open and aborted transactions too.  [default: read_committed]",
+)
+@click.option("--max-messages", "-c", type=click.IntRange(min=1), metavar="N", help="Stop after this many records.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Stop when nothing has arrived for this long.")
+@click.option("--to-end", "-e", is_flag=True, help="Stop at the current end of the partitions.")
+@click.option(
+    "--format", "-f", "form", default="text", metavar="text|json|FORMAT", help=f"A FORMAT has {FORMAT_HELP}; \\n, \\t."
+)
+@click.option("--key-separator", "-K", metavar="TEXT", help="Show keys too, with this between key and value.")
+@click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this before the value.")
+@registry_option
+@click.option("--show-transactions", is_flag=True, help="Show every stored record with its fate, and the markers.")
+@cluster_options
+def command(
+    cluster: Cluster,
+    topics: tuple[str, ...],
+    from_beginning: bool,
+    partitions: tuple[int, ...],
+    offset: str | None,
+    since: str | None,
+    until: str | None,
+    group: str | None,
+    isolation: str | None,
+    max_messages: int | None,
+    timeout: float | None,
+    to_end: bool,
+    form: str,
+    key_separator: str | None,
+    fields: tuple[str, ...],
+    schema_registry: str | None,
+    show_transactions: bool,
+) -> None:
+    """Show the records of topics, until Ctrl-C or until --max-messages, --timeout, --until or --to-end ends it.
+
+    With --show-transactions: everything that is stored with its fate (committed, aborted, open, not transactional), the
+    producer that wrote it, its transactional id if the coordinator still knows it, and the markers that ended the
+    transactions. Records of __transaction_state and __consumer_offsets are shown decoded.
+
+    With --schema-registry, keys and values in Confluent's wire format are shown as JSON: Avro, JSON Schema and
+    Protobuf. What cannot be decoded stays as it is, with the reason.
+
+    \b
+    Examples:
+      oncelog consume -t orders --from-beginning --max-messages 10
+      oncelog consume -t orders -o -10 -e -f '%t-%p:%o %k=%s\\n'
+      oncelog consume -t orders --since 15m --show timestamp --show headers
+      oncelog consume -t orders --group billing --json
+      oncelog consume -t orders --show-transactions --to-end
+      oncelog consume -t orders --from-beginning --schema-registry http://127.0.0.1:8081
+    """
+    named_by = "--group" if group is not None else "group.id"
+    if group is None and not show_transactions:
+        group = cluster.properties.get("group.id")
+    if from_beginning + (offset is not None) + (since is not None) > 1:
+        raise ConfigError("--from-beginning, --offset and --since exclude each other: each says where to start")
+    earliest = cluster.properties.get("auto.offset.reset") == "earliest"
+    start = BEGINNING if from_beginning or show_transactions or earliest else END
+    if offset is not None:
+        start = parse_offset(offset)
+    elif since is not None:
+        start = Place(Kind.TIME, parse_time("--since", since))
+    until_ms = None if until is None else parse_time("--until", until)
+    what = What(topics, partitions, start, max_messages, timeout, to_end, until_ms)
+    if group is not None:
+        options = {"--partition": partitions, "--offset": offset, "--since": since}
+        _check_group_options(named_by, [name for name, given in options.items() if given not in ((), None)])
+    if show_transactions and group is not None:
+        raise ConfigError("--show-transactions reads without a group: drop --group")
+    if show_transactions and isolation == "read_committed":
+        raise ConfigError("--show-transactions shows what read_committed hides: drop --isolation")
+    in_json = cluster.as_json or form == "json"
+    if show_transactions:
+        from oncelog.cli.records.fates import show_fates
+
+        asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json))
+        return
+    if not in_json and form != "text" and "%" not in form:
+        raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
+    line = _line(in_json, form, fields, key_separator, schema_registry)
+    _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
+
+
+def _line(in_json: bool, form: str, fields: tuple[str, ...], key_separator: str | None, url: str | None) -> Line:
+    line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
+    if not url:
+        return line
+    asked = registry(url)
+    from oncelog.cli.shared.schema_values import Decoding
+
+    decoding = Decoding(asked)
+    return decoding.as_json if in_json else decoding.around(line)
+
+
+def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:
+    if contradicting:
+        raise ConfigError(
+            f"{named_by} leaves partitions and positions to the group: drop {named_by} or {' and '.join(contradicting)}"
+        )
+
+
+def _consume(
+    cluster: Cluster, what: What, group: str | None, isolation: str | None, line: Line, *, from_beginning: bool
+) -> None:
+    from oncelog.client.blocking import Admin, Consumer
+    from oncelog.client.core.config import ConsumerConfig
+
+    level = isolation or (None if "isolation.level" in cluster.properties else "read_committed")
+    reset = "earliest" if from_beginning else None
+    config = cluster.settings(ConsumerConfig, group_id=group, isolation_level=level, auto_offset_reset=reset)
+    shown = 0
+    with Admin(config=cluster.admin_settings()) as admin:
+        names = partitions_of(what, {topic: len(admin.partitions(topic)) for topic in what.topics})
+        bounded = group is None or what.ends
+        starts, ends = _bounds(admin, what, names, config.read_committed) if bounded else ({}, None)
+    with Consumer(config=config) as consumer:
+        if group is not None:
+            consumer.subscribe(what.topics)
+        else:
+            consumer.assign(names)
+            for name, position in starts.items():
+                consumer.seek(name, position)
+        output = sys.stdout.buffer
+        told = None if group is None else _NotAssigned(config.bootstrap_servers, group)
+        for record in _records(consumer, what, ends, Stop(), told):
+            output.write(line(record))
+            shown += 1
+        output.flush()
+    remark(counted(shown, "record"))
+
+
+def _bounds(
+    admin: Admin, what: What, names: list[TopicPartition], read_committed: bool
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
+    """Where to begin, and where to stop, if anywhere."""
+
+    def offsets(time_ms: int) -> dict[TopicPartition, int]:
+        found = admin.list_offsets(dict.fromkeys(names, time_ms), read_committed=read_committed)
+        return {name: item.offset for name, item in found.items()}
+
+    return bounds(
+        what, offsets(EARLIEST), offsets(LATEST), offsets(what.start.lookup()),
+        None if what.until_ms is None else offsets(what.until_ms),
+    )  # fmt: skip
+
+
+class _NotAssigned:
+    """Tells that a group has no partition for its member yet: otherwise that looks like a topic without records."""
+
+    def __init__(self, servers: Sequence[str], group: str) -> None:
+        self._servers = servers
+        self._group = group
+        self._since: float | None = time.monotonic()
+
+    def look(self, assigned: Collection[TopicPartition]) -> None:
+        if assigned:
+            self._since = None
+        if self._since is None:
+            return
+        waited_s = time.monotonic() - self._since
+        why = (
+            "the members before this one have them all, or its coordinator does not answer; "
+            f"see oncelog groups describe {self._group}, and the broker's log"
+        )
+        otherwise = "" if waited_s < PATIENCE_S else why
+        still_waiting(self._servers, f"a partition of group {self._group!r}", waited_s, None, otherwise)
+
+
+def _records(
+    consumer: Consumer,
+    what: What,
+    ends: Mapping[TopicPartition, int] | None,
+    stop: Stop,
+    not_assigned: _NotAssigned | None,
+) -> Iterable[ConsumerRecord[Any, Any]]:
+    """Records as they arrive, until there is a reason to stop; output is flushed after each answer."""
+    left = what.max_messages
+    quiet_since = time.monotonic()
+    while not stop.asked and (left is None or left > 0):
+        if ends is not None and _at_ends(consumer, ends):
+            return
+        wait_ms = POLL_MS if what.timeout is None else min(POLL_MS, int(what.timeout * 1000))
+        found = consumer.getmany(timeout_ms=wait_ms, max_records=left)
+        if not_assigned is not None:
+            not_assigned.look(consumer.assignment())
+        if ends is not None:
+            _stay_at_ends(consumer, found, ends)
+        for name, records in found.items():
+            for record in records:
+                if ends is None or record.offset < ends.get(name, 0):
+                    yield record
+                    left = None if left is None else left - 1
+        if found:
+            quiet_since = time.monotonic()
+        elif what.timeout is not None and time.monotonic() - quiet_since >= what.timeout:
+            return
+        sys.stdout.flush()
+
+
+def _at_ends(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> bool:
+    """Whether every partition that is assigned is at its end; a member that has none yet is not. A partition created
+    since then was empty: its end is 0."""
+    assigned = consumer.assignment()
+    try:
+        return bool(assigned) and all(consumer.position(name) >= ends.get(name, 0) for name in assigned)
+    except IllegalStateError:  # the group took a partition away in between
+        return False
+
+
+def _stay_at_ends(
+    consumer: Consumer, found: Mapping[TopicPartition, Sequence[Any]], ends: Mapping[TopicPartition, int]
+) -> None:
+    """Return to the end where records after it were fetched: what is not shown must not be committed."""
+    for name, records in found.items():
+        end = ends.get(name, 0)
+        if records and records[-1].offset >= end:
+            try:
+                consumer.seek(name, max(end, records[0].offset))
+                consumer.pause(name)
+            except IllegalStateError:  # the group took it away: another member has it
+                continue

@@ -1,0 +1,111 @@
+"""``oncelog consume --show-transactions``: every stored record with its fate and its producer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+from oncelog.cli.records.consume_range import POLL_MS, What, bounds, partitions_of
+from oncelog.cli.shared.output import counted, remark
+from oncelog.cli.shared.record_lines import decoded, dumped, shown
+from oncelog.cli.shared.stop_signal import Stop
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.log_reader import FateReader, Producers, StoredRecord
+from oncelog.client.core.config import AdminConfig
+from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.shown import json_bytes
+from oncelog.types import TopicPartition
+
+HEADINGS = ("PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID", "KEY", "VALUE")
+
+
+async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
+    """Show records until there is a reason to stop, or a signal cancels this."""
+    task = asyncio.current_task()
+    if task is not None:
+        Stop(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
+    output = sys.stdout.buffer
+    count = 0
+    try:
+        async with Admin(config=config) as admin:
+            producers = Producers(admin)
+            if not in_json:
+                output.write(("\t".join(HEADINGS) + "\n").encode())
+            async for name, stored in _fates(admin, what):
+                line = _json_line if in_json else _line
+                output.write(line(name, stored, await producers.name(stored.header)))
+                count += 1
+    except asyncio.CancelledError:
+        pass
+    output.flush()
+    remark(f"{counted(count, 'record')}, control records included")
+
+
+async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
+    """Stored records of the partitions in turn, until there is a reason to stop."""
+    names = partitions_of(what, {topic: len(await admin.partitions(topic)) for topic in what.topics})
+
+    async def offsets(time_ms: int) -> dict[TopicPartition, int]:
+        found = await admin.list_offsets(dict.fromkeys(names, time_ms))
+        return {name: item.offset for name, item in found.items()}
+
+    at_until = None if what.until_ms is None else await offsets(what.until_ms)
+    starts, ends = bounds(
+        what, await offsets(EARLIEST), await offsets(LATEST), await offsets(what.start.lookup()), at_until
+    )
+    walkers = [FateReader(admin, name, starts[name]) for name in names]
+    left, quiet_since = what.max_messages, time.monotonic()
+    while True:
+        came = False
+        for walker in walkers:
+            if ends is not None and walker.position >= ends[walker.name]:
+                continue
+            for stored in await walker.step():
+                if ends is None or stored.record.offset < ends[walker.name]:
+                    yield walker.name, stored
+                    came = True
+                    left = None if left is None else left - 1
+                    if left == 0:
+                        return
+        if ends is not None and all(walker.position >= ends[walker.name] for walker in walkers):
+            return
+        if came:
+            quiet_since = time.monotonic()
+            continue
+        if what.timeout is not None and time.monotonic() - quiet_since >= what.timeout:
+            return
+        sys.stdout.flush()
+        await asyncio.sleep(POLL_MS / 1000)
+
+
+def _line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None) -> bytes:
+    header, record, fate = stored
+    producer = f"{header.producer_id}/{header.producer_epoch}" if header.has_producer_id else "-"
+    fields = [f"{name}:{record.offset}", fate.value, producer, transactional_id or "-"]
+    if not header.is_control:
+        fields += shown(name.topic, record)
+    return ("\t".join(fields) + "\n").encode()
+
+
+def _json_line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None) -> bytes:
+    header, record, fate = stored
+    fields: dict[str, Any] = {
+        "topic": name.topic,
+        "partition": name.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "fate": fate.value,
+        "control": header.is_control,
+        "producer_id": header.producer_id,
+        "producer_epoch": header.producer_epoch,
+        "transactional_id": transactional_id,
+        "sequence": record.sequence,
+    }
+    if not header.is_control:
+        fields["key"], fields["value"] = decoded(name.topic, record)
+        fields["headers"] = [[key, json_bytes(value)] for key, value in record.headers]
+    return dumped(fields)

@@ -1,0 +1,399 @@
+"""``oncelog produce``: lines of standard input become records."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import click
+
+from oncelog.cli.shared.completers import complete_topics
+from oncelog.cli.shared.options import Cluster, cluster_options, text
+from oncelog.cli.shared.output import Advance, counted, progress, show_json
+from oncelog.cli.shared.properties import named_values
+from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.types import NO_TIMESTAMP, partitions_there
+
+if TYPE_CHECKING:
+    from oncelog.client.blocking import Producer
+    from oncelog.client.core.structs import RecordMetadata
+    from oncelog.client.delivery import Delivery
+
+Headers = list[tuple[str, bytes | None]]
+Encode = Callable[[Any], bytes]
+LAST_TIMESTAMP_MS = 2**63 - 1
+REPORT_EVERY = 1000
+"""Records between two checks for errors, and between two steps of the progress bar."""
+
+
+class InputError(OncelogError):
+    """A line of the input does not have the format given by the options; the text names the line."""
+
+
+class Item(NamedTuple):
+    """A record to send."""
+
+    key: bytes | None
+    value: bytes | None
+    partition: int | None = None
+    timestamp_ms: int | None = None
+    headers: Headers = []  # noqa: RUF012  (never changed)
+
+
+class Encoders(NamedTuple):
+    """What makes bytes of JSON keys and values; None leaves them as they are."""
+
+    key: Encode | None = None
+    value: Encode | None = None
+
+
+AS_THEY_ARE = Encoders()
+
+
+@dataclass
+class Tally:
+    """The outcome of the records sent; written on the client's thread, one record at a time."""
+
+    sent: int = 0
+    acknowledged: int = 0
+    failed: int = 0
+    committed: int = 0
+    transactions: int = 0
+    first_error: BaseException | None = field(default=None)
+
+    def note(self, delivery: Delivery[RecordMetadata]) -> None:
+        error = delivery.exception()
+        if error is None:
+            self.acknowledged += 1
+        else:
+            self.failed += 1
+            self.first_error = self.first_error or error
+
+
+@click.command("produce")
+@click.option("--topic", "-t", required=True, type=text, shell_complete=complete_topics, help="Topic to write to.")
+@click.option(
+    "--key-separator",
+    "-K",
+    metavar="TEXT",
+    help="Separator of key and value in a line; without it records have no keys.",
+)
+@click.option(
+    "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."
+)
+@click.option("--header", "-H", "headers", multiple=True, metavar="NAME=VALUE", help="Add this header to every record.")
+@click.option("--partition", "-p", type=click.IntRange(min=0), help="Write everything to this partition.")
+@click.option("--transactional-id", metavar="ID", type=text, help="Write in transactions: all of the input or nothing.")
+@click.option(
+    "--transaction-size", type=click.IntRange(min=1), metavar="N", help="Commit every N records instead of at the end."
+)
+@click.option(
+    "--value-schema",
+    metavar="SCHEMA",
+    help="Values are JSON, encoded by this schema: a file (.avsc, .json, .proto), latest, or SUBJECT:VERSION.",
+)
+@click.option("--key-schema", metavar="SCHEMA", help="The same for keys.")
+@registry_option
+@cluster_options
+def command(
+    cluster: Cluster,
+    topic: str,
+    key_separator: str | None,
+    json_lines: bool,
+    headers: tuple[str, ...],
+    partition: int | None,
+    transactional_id: str | None,
+    transaction_size: int | None,
+    value_schema: str | None,
+    key_schema: str | None,
+    schema_registry: str | None,
+) -> None:
+    """Write each line of standard input as a record, and say at the end how many were acknowledged.
+
+    The properties of --config and --set are the producer's (acks, enable.idempotence, compression.type, ...); what
+    contradicts itself is refused before anything is sent.
+
+    \b
+    Examples:
+      seq 1000 | oncelog produce --topic numbers
+      echo 'anna:hello' | oncelog produce --topic greetings --key-separator :
+      oncelog produce --topic orders --json-lines --transactional-id load-1 < orders.jsonl
+      oncelog produce -t orders --value-schema order.avsc --schema-registry http://127.0.0.1:8081 < values.jsonl
+    """
+    from oncelog.client.blocking import Producer
+    from oncelog.client.core.config import ProducerConfig
+
+    if json_lines and key_separator is not None:
+        raise ConfigError("--json-lines and --key-separator exclude each other: a JSON line names its key")
+    if key_separator == "":
+        raise ConfigError("--key-separator must not be empty")
+    config = cluster.settings(ProducerConfig, transactional_id=transactional_id)
+    if transaction_size is not None and config.transactional_id is None:
+        raise ConfigError("--transaction-size needs --transactional-id")
+    common: Headers = [(name, value.encode()) for name, value in named_values("--header", headers).items()]
+    _check_topic(cluster, topic, partition)
+    source = sys.stdin.buffer
+    encoders = _encoders(schema_registry, topic, key_schema, value_schema)
+    items = _json_items(source, encoders) if json_lines else _line_items(source, key_separator, encoders)
+    tally = Tally()
+    try:
+        with Producer(config=config) as producer, progress(f"to {topic}", _size(source)) as advance:
+            run = _Run(producer, topic, partition, common, tally, advance)
+            if config.transactional_id is None:
+                run.send(items)
+            else:
+                run.send_in_transactions(items, transaction_size)
+    except (OncelogError, KeyboardInterrupt):
+        _report(cluster, topic, tally, config.transactional_id is not None, failed=True)
+        raise
+    _report(cluster, topic, tally, config.transactional_id is not None, failed=False)
+    if tally.failed:
+        raise OncelogError(
+            f"{tally.failed} of {tally.sent} records were not acknowledged; the first: {tally.first_error}"
+        )
+
+
+class _Run:
+    """Sends one input to one topic."""
+
+    def __init__(
+        self, producer: Producer, topic: str, partition: int | None, common: Headers, tally: Tally, advance: Advance
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._partition = partition
+        self._common = common
+        self._tally = tally
+        self._advance = advance
+        self._bytes = 0
+
+    def send(self, items: Iterable[tuple[int, Item]]) -> None:
+        """Send all records; stops early if one is refused."""
+        try:
+            for size_bytes, item in items:
+                self._send_one(size_bytes, item)
+                if self._tally.first_error is not None:
+                    break
+        finally:
+            self._producer.flush()
+
+    def send_in_transactions(self, items: Iterator[tuple[int, Item]], size: int | None) -> None:
+        """Send in transactions of ``size`` records, or one of all; an error aborts the open one."""
+        waiting = next(items, None)
+        while waiting is not None:
+            count = 0
+            with self._producer.transaction():
+                while waiting is not None and (size is None or count < size):
+                    self._send_one(*waiting)
+                    count += 1
+                    waiting = self._next(items)
+            self._tally.committed += count
+            self._tally.transactions += 1
+
+    def _next(self, items: Iterator[tuple[int, Item]]) -> tuple[int, Item] | None:
+        """The next item. If the input is malformed, records read before are in the log before the transaction is
+        aborted."""
+        try:
+            return next(items, None)
+        except InputError:
+            self._producer.flush()
+            raise
+
+    def _send_one(self, size_bytes: int, item: Item) -> None:
+        tally = self._tally
+        partition = item.partition if item.partition is not None else self._partition
+        tally.sent += 1
+        try:
+            delivery = self._producer.send(
+                self._topic, item.value, item.key, partition, item.timestamp_ms, [*self._common, *item.headers]
+            )
+        except OncelogError:
+            tally.failed += 1
+            raise
+        delivery.add_done_callback(tally.note)
+        self._bytes += size_bytes
+        if tally.sent % REPORT_EVERY == 0:
+            self._advance(self._bytes, f"{tally.acknowledged:,} acknowledged")
+            self._bytes = 0
+
+
+def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, failed: bool) -> None:
+    """The number of records known to be stored: of a transaction, only committed ones."""
+    stored = tally.committed if transactional else tally.acknowledged
+    if cluster.as_json:
+        result: dict[str, object] = {"topic": topic, "sent": tally.sent, "acknowledged": stored, "failed": tally.failed}
+        if transactional:
+            result["transactions"] = tally.transactions
+        show_json(result)
+        return
+    text = f"{counted(stored, 'record')} acknowledged in {topic}"
+    if transactional:
+        text += f", {counted(tally.transactions, 'transaction')} committed"
+        if failed and tally.sent > stored:
+            text += f", {counted(tally.sent - stored, 'record')} aborted with the last one"
+    click.echo(text)
+
+
+def _check_topic(cluster: Cluster, topic: str, partition: int | None) -> None:
+    """Refuse a topic that neither exists nor would be created by the broker, and a partition that it does not have."""
+    from oncelog.client.blocking import Admin
+    from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.client.errors import UnknownTopicOrPartitionError
+
+    with Admin(config=cluster.admin_settings()) as admin:
+        try:
+            described = admin.describe_topics([topic])[0]
+        except UnknownTopicOrPartitionError:
+            broker = ConfigResource(ConfigResourceType.BROKER, str(admin.describe_cluster().nodes[0].node_id))
+            name = "auto.create.topics.enable"
+            entry = admin.describe_configs([broker], names=[name])[broker].get(name)
+            if entry is not None and entry.value == "true":
+                return
+            raise OncelogError(
+                f"topic {topic!r} does not exist, and the broker does not create topics automatically ({name}=false): "
+                f"create it with oncelog topics create {topic}"
+            ) from None
+    if partition is not None and partition >= len(described.partitions):
+        raise OncelogError(
+            f"topic {topic!r} has no partition {partition}; {partitions_there(len(described.partitions))}"
+        )
+
+
+def _size(source: BinaryIO) -> int | None:
+    """The size of the input if it is a file."""
+    try:
+        status = os.fstat(source.fileno())
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _encoders(url: str | None, topic: str, key_schema: str | None, value_schema: str | None) -> Encoders:
+    """What the options for schemas ask for; a schema from a file is registered here."""
+    if key_schema is None and value_schema is None:
+        return AS_THEY_ARE
+    asked = registry(url)
+    from oncelog.cli.shared.schema_values import encoder
+
+    return Encoders(
+        None if key_schema is None else encoder(asked, topic, key_schema, is_key=True),
+        None if value_schema is None else encoder(asked, topic, value_schema, is_key=False),
+    )
+
+
+def _line_items(source: Iterable[bytes], separator: str | None, encoders: Encoders) -> Iterator[tuple[int, Item]]:
+    """Lines without their line ends; split into key and value if there is a separator."""
+    mark = None if separator is None else separator.encode()
+    for number, line in enumerate(source, start=1):
+        text = line.rstrip(b"\n").removesuffix(b"\r")
+        if mark is None:
+            yield len(line), Item(None, _line_bytes(text, number, encoders.value))
+            continue
+        key, found, value = text.partition(mark)
+        if not found:
+            raise InputError(
+                f"line {number} of the input has no key separator {separator!r}: write KEY{separator}VALUE"
+            )
+        item = Item(_line_bytes(key, number, encoders.key), _line_bytes(value, number, encoders.value))
+        yield len(line), item
+
+
+def _line_bytes(text: bytes, number: int, encode: Encode | None) -> bytes | None:
+    """A part of a line: as it is, or as JSON by its schema."""
+    if encode is None:
+        return text
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"line {number} of the input is not JSON, as a schema needs it: {error}") from None
+    return _json_bytes(given, number, encode)
+
+
+def _json_items(source: Iterable[bytes], encoders: Encoders) -> Iterator[tuple[int, Item]]:
+    for number, line in enumerate(source, start=1):
+        if line.strip():
+            yield len(line), json_item(line, number, encoders)
+
+
+_MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
+_TOLD_BY_CONSUME = frozenset(
+    {"topic", "offset", "timestamp_type", "key_schema", "value_schema", "key_problem", "value_problem"}
+)
+
+
+def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Item:
+    """The record in one JSON line; accepts what ``oncelog consume --json`` writes.
+
+    :raises InputError: no JSON, no object, an unknown member, or one of the wrong type.
+    """
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"line {number} of the input is not JSON: {error}") from None
+    if not isinstance(fields, dict) or "value" not in fields:
+        raise InputError(f'line {number} of the input is not a JSON object with a "value"')
+    unknown = sorted(fields.keys() - _MEMBERS - _TOLD_BY_CONSUME)
+    if unknown:
+        raise InputError(
+            f"line {number} of the input has the member {unknown[0]!r}; known are {', '.join(sorted(_MEMBERS))}"
+        )
+    partition, timestamp = fields.get("partition"), fields.get("timestamp")
+    for name, member in (("partition", partition), ("timestamp", timestamp)):
+        if member is not None and (not isinstance(member, int) or isinstance(member, bool)):
+            raise InputError(f"line {number} of the input: {name} must be a number, not {member!r}")
+    if timestamp is not None and not NO_TIMESTAMP <= timestamp <= LAST_TIMESTAMP_MS:
+        raise InputError(
+            f"line {number} of the input: timestamp must be ms since 1970, up to {LAST_TIMESTAMP_MS}, or "
+            f"{NO_TIMESTAMP} for none, not {timestamp}"
+        )
+    try:
+        return Item(
+            _json_bytes(fields.get("key"), number, encoders.key),
+            _json_bytes(fields["value"], number, encoders.value),
+            partition,
+            timestamp,
+            _json_headers(fields.get("headers"), number),
+        )
+    except UnicodeEncodeError:
+        raise InputError(
+            f"line {number} of the input has half of a surrogate pair, which is not a character; "
+            'write bytes that are not text as {"base64": ...}'
+        ) from None
+
+
+def _json_headers(given: Any, number: int) -> Headers:
+    """An object, or a list of pairs if a name occurs twice."""
+    pairs = list(given.items()) if isinstance(given, dict) else given or []
+    if not isinstance(pairs, list) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
+        raise InputError(f"line {number} of the input: headers must be an object, or a list of [name, value]")
+    headers = [(str(name), _json_bytes(value, number)) for name, value in pairs]
+    for name, _ in headers:
+        name.encode()
+    return headers
+
+
+def _json_bytes(given: Any, number: int, encode: Encode | None = None) -> bytes | None:
+    """By its schema; without one a string as UTF-8, ``{"base64": ...}`` as its bytes, anything else as compact JSON.
+    Null is null."""
+    if given is None:
+        return None
+    if encode is not None:
+        try:
+            return encode(given)
+        except OncelogError as error:
+            raise InputError(f"line {number} of the input: {error}") from error
+    if isinstance(given, str):
+        return given.encode()
+    if isinstance(given, dict) and given.keys() == {"base64"}:
+        try:
+            return base64.b64decode(given["base64"], validate=True)
+        except (ValueError, TypeError):
+            raise InputError(f"line {number} of the input: base64 does not hold base64") from None
+    return json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,76 @@
+"""How ``oncelog verify`` shows what was found, and the status that it ends with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from oncelog.cli.shared.output import counted, remark, show_json
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.verify.findings import KINDS, ExitStatus, Report, Verdict
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def says_when_it_cannot_tell(function: Function) -> Function:
+    """End with status 2 after a sentence if the check cannot be carried out."""
+
+    @wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except OncelogError as error:
+            said = str(error) if isinstance(error, ConfigError) else f"could not tell: {error}"
+            click.echo(f"oncelog: {said}", err=True)
+            raise click.exceptions.Exit(ExitStatus.COULD_NOT_TELL.value) from error
+
+    return wrapped  # type: ignore[return-value]
+
+
+def show(report: Report, looked: str, *, as_json: bool, strict: bool = False, shows_all: bool = False) -> NoReturn:
+    """Print a report, and end with its status.
+
+    :param looked: what was looked at, for people.
+    :param strict: what Kafka allows counts, too.
+    """
+    status = report.status(strict=strict)
+    if as_json:
+        show_json(
+            {
+                "status": status.name.lower(),
+                "looked_at": vars(report.totals),
+                "counts": dict(report.counts),
+                "findings": [found.as_json() for found in report.findings()],
+            }
+        )
+    else:
+        for line in _lines(report, shows_all or strict):
+            click.echo(line)
+        found, unknown = report.count(Verdict.FOUND), report.count(Verdict.UNKNOWN)
+        said = counted(found, "finding") if found else "nothing found"
+        remark(f"{looked}: {said}" + (f", {unknown} could not be told" if unknown else ""))
+        if (allowed := report.count(Verdict.ALLOWED)) and not shows_all:
+            remark(f"{counted(allowed, 'unusual thing')} that Kafka allows; --all shows them")
+    sys.stdout.flush()
+    raise click.exceptions.Exit(status.value)
+
+
+def _lines(report: Report, shows_all: bool) -> Iterator[str]:
+    shown = list(report.findings(*(Verdict if shows_all else (Verdict.FOUND, Verdict.UNKNOWN))))
+    for found in shown:
+        offsets = "" if found.first_offset < 0 else f" {found.first_offset}"
+        if found.last_offset > found.first_offset:
+            offsets += f"-{found.last_offset}"
+        who = "" if found.producer_id < 0 else f", producer {found.producer_id} epoch {found.producer_epoch}"
+        if found.transactional_id is not None:
+            who += f" ({found.transactional_id})"
+        place = "cluster" if found.where is None else str(found.where)
+        yield f"{found.kind}: {place}{offsets}{who}: {found.detail}"
+    for name in dict.fromkeys(found.kind for found in shown):
+        more = report.counts[name] - sum(found.kind == name for found in shown)
+        rest = f" ({more} more)" if more else ""
+        yield f"\n{name}{rest}: {KINDS[name].means} What to do: {KINDS[name].todo}."

@@ -1,0 +1,70 @@
+"""The names that shells complete: topics, groups, transactional ids.
+
+Called by the commands' options while a shell completes a line. A broker that does not answer at once completes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from oncelog.cli.shared.options import DEFAULT_ADDRESS, ENVIRONMENT
+from oncelog.cli.shared.properties import given_properties
+from oncelog.errors import OncelogError
+
+if TYPE_CHECKING:
+    from oncelog.client.blocking import Admin
+
+PATIENCE_MS = "1500"
+
+
+def _names(context: click.Context, ask: Callable[[Admin], Iterable[str]], incomplete: str) -> list[CompletionItem]:
+    from oncelog.client.blocking import Admin
+    from oncelog.client.core.config import AdminConfig
+
+    given = context.params
+    try:
+        properties = given_properties(given.get("config"), given.get("assignments") or ())
+        address = given.get("bootstrap_server") or properties.get("bootstrap.servers") or os.environ.get(ENVIRONMENT)
+        properties["bootstrap.servers"] = address or DEFAULT_ADDRESS
+        properties.update({"default.api.timeout.ms": PATIENCE_MS, "request.timeout.ms": PATIENCE_MS})
+        with Admin(config=AdminConfig.from_properties(properties)) as admin:
+            return [CompletionItem(name) for name in ask(admin) if name.startswith(incomplete)]
+    except OncelogError:
+        return []
+
+
+def complete_topics(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Topics; internal ones once their underscores are typed."""
+    return _names(context, lambda admin: admin.list_topics(internal=incomplete.startswith("_")), incomplete)
+
+
+def complete_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Consumer groups."""
+    return _names(context, lambda admin: [group.group_id for group in admin.list_consumer_groups()], incomplete)
+
+
+def complete_transactional_ids(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Transactional ids."""
+    return _names(context, lambda admin: [item.transactional_id for item in admin.list_transactions()], incomplete)
+
+
+def complete_resources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names that fit the argument before: topics, groups, or brokers by number and ``default``."""
+    match context.params.get("kind"):
+        case "topic":
+            return complete_topics(context, parameter, incomplete)
+        case "group":
+            return complete_groups(context, parameter, incomplete)
+        case _:
+            return _names(
+                context,
+                lambda admin: ["default", *(str(node.node_id) for node in admin.describe_cluster().nodes)],
+                incomplete,
+            )

@@ -1,0 +1,169 @@
+"""Which cluster a command talks to, and how: the options that every client command has.
+
+Called by the client commands through :func:`cluster_options`. An address given with ``--bootstrap-server`` wins over
+``bootstrap.servers`` of ``--set`` and ``--config``, that over the environment, that over 127.0.0.1:9092.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from oncelog.cli.shared.properties import given_properties
+from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.client.blocking import Admin
+    from oncelog.client.core.config import AdminConfig, ClientConfig
+
+DEFAULT_ADDRESS = "127.0.0.1:9092"
+ENVIRONMENT = "ONCELOG_BOOTSTRAP_SERVER"
+Settings = TypeVar("Settings", bound="ClientConfig")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def text(given: str) -> str:
+    """The type of a parameter that names a topic, a group or a transactional id."""
+    if not given:
+        raise click.BadParameter("a name is needed, not an empty text")
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
+        raise click.BadParameter(f"a name is a text in UTF-8, not {given!r}") from None
+    return given
+
+
+MOST_NAMED = 5
+LONGEST_S = 10 * 365 * 86_400
+"""Ten years: what waits for longer waits forever."""
+
+
+class Seconds(click.FloatRange):
+    """The type of an option that takes a number of seconds, from ``least`` to ten years."""
+
+    def __init__(self, least: float = 0) -> None:
+        super().__init__(min=least, max=LONGEST_S)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The properties to connect with, including ``bootstrap.servers``, and whether to answer in JSON."""
+
+    properties: Mapping[str, str]
+    as_json: bool
+
+    def settings(self, kind: type[Settings], **more: str | None) -> Settings:
+        """The settings of a client; ``more`` adds properties, with ``_`` for ``.``, if they have a value."""
+        added = {name.replace("_", "."): value for name, value in more.items() if value is not None}
+        return kind.from_properties({**self.properties, **added})
+
+    def admin_settings(self) -> AdminConfig:
+        """The properties that an admin client also has."""
+        from oncelog.client.core.config import AdminConfig, known_properties
+
+        known = known_properties(AdminConfig)
+        return AdminConfig.from_properties({name: text for name, text in self.properties.items() if name in known})
+
+    def admin(self) -> Admin:
+        """An admin client."""
+        from oncelog.client.blocking import Admin
+        from oncelog.client.core.config import AdminConfig
+
+        return Admin(config=self.settings(AdminConfig))
+
+
+def cluster_options(command: Function) -> Function:
+    """Add the options, and pass them to the command as its argument ``cluster``."""
+    fallback = f"${ENVIRONMENT} or {DEFAULT_ADDRESS}"
+    return _options(command, fallback, lambda: os.environ.get(ENVIRONMENT) or DEFAULT_ADDRESS)
+
+
+def optional_cluster_options(command: Function) -> Function:
+    """As :func:`cluster_options` for a command that can do without: then there is no address and no
+    ``bootstrap.servers``."""
+    return _options(command, "a broker of its own, in memory", lambda: None)
+
+
+def _options(command: Function, fallback: str, default: Callable[[], str | None]) -> Function:
+    @click.option(
+        "--bootstrap-server",
+        "-b",
+        metavar="HOST:PORT",
+        help=f"Address of the broker, several with commas.  [default: {fallback}]",
+    )
+    @click.option(
+        "--config",
+        "-F",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A properties file of the client, as Apache Kafka's tools take it.",
+    )
+    @click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of the client.")
+    @click.option("--json", "-J", "as_json", is_flag=True, help="Answer in JSON.")
+    @functools.wraps(command)
+    def wrapped(
+        *args: Any,
+        bootstrap_server: str | None,
+        config: Path | None,
+        assignments: tuple[str, ...],
+        as_json: bool,
+        **options: Any,
+    ) -> Any:
+        from oncelog.cli.shared.patience import waits_told
+
+        properties = given_properties(config, assignments)
+        if bootstrap_server is not None:
+            properties["bootstrap.servers"] = bootstrap_server
+        address = default()
+        if address is not None:
+            properties.setdefault("bootstrap.servers", address)
+        with waits_told():
+            return command(*args, cluster=Cluster(properties, as_json), **options)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartition], str]:
+    """Those of the partitions that have a leader, and a sentence about the others: nobody knows their offsets.
+
+    A partition that does not exist counts as led: the request about it says so.
+    """
+    topics = sorted({name.topic for name in names})
+    lone = {
+        TopicPartition(topic.name, item.partition)
+        for topic in (admin.describe_topics(topics) if topics else [])
+        for item in topic.partitions
+        if item.leader < 0
+    }
+    missing = [str(name) for name in names if name in lone]
+    more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+    told = f"without a leader, and so not looked at: {', '.join(missing[:MOST_NAMED])}{more}" if missing else ""
+    return [name for name in names if name not in lone], told
+
+
+def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int] | None]:
+    """Topics with the partitions named, None for all, from repeated ``TOPIC`` or ``TOPIC:0,1,2``."""
+    found: dict[str, list[int] | None] = {}
+    for text in texts:
+        topic, separator, numbers = text.partition(":")
+        try:
+            named = sorted({int(number) for number in numbers.split(",")}) if separator else None
+        except ValueError:
+            named = [-1]
+        if not topic or (named is not None and named[0] < 0):
+            raise ConfigError(f"{option} takes TOPIC or TOPIC:PARTITION,PARTITION, not {text!r}")
+        found[topic] = named
+    return found

@@ -1,0 +1,79 @@
+"""Says what a command waits for, once it has waited for some seconds: the broker, the last error, and for how long.
+
+Called by the options of client commands (``cli.shared.options``), by ``oncelog doctor`` and by ``oncelog mirror``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from oncelog.cli.shared.output import remark
+from oncelog.client.core import waiting
+from oncelog.client.core.waiting import Retried, Waiting
+from oncelog.errors import Error
+
+PATIENCE_S = 5.0
+"""After this time without success, one line says why."""
+
+NEXT_STEPS = {
+    Error.KAFKA_STORAGE_ERROR: "the broker's disk is full or failing: see the broker's log, and oncelog doctor",
+    Error.LEADER_NOT_AVAILABLE: "the node that has it may be down, or its disk full or failing: see the broker's log, "
+    "and oncelog doctor",
+    Error.COORDINATOR_NOT_AVAILABLE: "the node that coordinates may be down, or the broker's disk full or failing: see "
+    "the broker's log, and oncelog doctor",
+    Error.NOT_COORDINATOR: "the coordinator may be moving to another node, or its disk be full or failing: see the "
+    "broker's log, and oncelog doctor",
+}
+
+
+class _Teller(logging.Handler):
+    """Prints one line for each cluster, thing waited for and error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: tuple[float, Retried] | None = None
+        self._told: set[tuple[str, str, Error | None]] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if isinstance(record.msg, Retried):
+            self._last = time.monotonic(), record.msg
+        elif isinstance(record.msg, Waiting) and record.msg.waited_s >= PATIENCE_S:
+            self._tell(record.msg)
+
+    def _tell(self, wait: Waiting) -> None:
+        cause = None
+        if self._last is not None and time.monotonic() - self._last[0] <= wait.waited_s:  # else it was another's
+            cause = self._last[1]
+        key = (wait.servers, wait.what, None if cause is None else cause.error)
+        if key in self._told or (cause is None and not wait.otherwise):
+            return
+        self._told.add(key)
+        what = wait.what.removesuffix("()")
+        left = "" if wait.left_s is None else f", for {wait.left_s:.0f} s more at most"
+        text = f"still waiting for {wait.servers} ({what}){left}: "
+        if cause is None:
+            text += wait.otherwise
+        else:
+            step = NEXT_STEPS.get(cause.error)
+            text += f"the last error was: {cause}" + (f"; {step}" if step else "")
+        with suppress(OSError):  # nobody reads standard error any more: the command goes on
+            remark(text)
+
+
+@contextmanager
+def waits_told() -> Iterator[None]:
+    """Tell, during the block, what clients wait for."""
+    log = waiting.log
+    teller, before = _Teller(), (log.level, log.propagate)
+    log.addHandler(teller)
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(teller)
+        log.setLevel(before[0])
+        log.propagate = before[1]

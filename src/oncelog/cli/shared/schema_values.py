@@ -1,0 +1,144 @@
+"""Keys and values of records by the schemas of a registry: decoded for ``consume``, encoded for ``produce``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oncelog.cli.shared.output import remark
+from oncelog.cli.shared.record_lines import Line, dumped
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.schemas.codecs import Codec, Codecs, Decoded
+from oncelog.schemas.errors import SchemaError, SchemaRegistryError
+from oncelog.schemas.framing import MAGIC, framed
+from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
+from oncelog.schemas.subjects import topic_subject
+from oncelog.shown import json_bytes
+
+if TYPE_CHECKING:
+    from oncelog.schemas.registry import SchemaRegistry
+
+TYPES = {".avsc": AVRO, ".json": JSON, ".proto": PROTOBUF}
+MAX_REMARKS = 5
+"""How many reasons why values cannot be decoded are told; the others are alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A record whose key and value are JSON where they could be decoded."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    headers: Any
+    key: bytes | None
+    value: bytes | None
+
+
+class Decoding:
+    """Formats records with keys and values decoded; what cannot be decoded stays as bytes, with the reason."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        registry.subjects()  # one that cannot be reached is told before the first record
+        self._codecs = Codecs(registry)
+        self._told = 0
+
+    def as_json(self, record: Any) -> bytes:
+        """One line of JSON, which ``produce --json-lines`` accepts."""
+        fields: dict[str, Any] = {
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "timestamp_type": record.timestamp_type,
+        }
+        more: dict[str, Any] = {}
+        for part, data in (("key", record.key), ("value", record.value)):
+            found, problem = self._decoded(data)
+            fields[part] = json_bytes(data) if found is None else found.value
+            if found is not None:
+                more[f"{part}_schema"] = {"id": found.schema_id, "type": found.schema_type, "name": found.name}
+            elif problem:
+                more[f"{part}_problem"] = problem
+        headers = [[name, json_bytes(value)] for name, value in record.headers]
+        return dumped({**fields, "headers": headers, **more})
+
+    def around(self, line: Line) -> Line:
+        """A format whose keys and values are JSON."""
+
+        def decoded(record: Any) -> bytes:
+            key, value = (self._as_bytes(record, part) for part in ("key", "value"))
+            place = (record.topic, record.partition, record.offset, record.timestamp, record.headers)
+            return line(_Shown(*place, key, value))
+
+        return decoded
+
+    def _as_bytes(self, record: Any, part: str) -> bytes | None:
+        data: bytes | None = getattr(record, part)
+        found, problem = self._decoded(data)
+        if found is not None:
+            return json.dumps(found.value, ensure_ascii=False).encode()
+        if problem and data and data[0] == MAGIC and self._told < MAX_REMARKS:
+            self._told += 1
+            remark(f"{record.topic}-{record.partition}:{record.offset}: its {part} stays as it is: {problem}")
+        return data
+
+    def _decoded(self, data: bytes | None) -> tuple[Decoded | None, str]:
+        if data is None:
+            return None, ""
+        try:
+            return self._codecs.decoded(bytes(data)), ""
+        except SchemaError as error:
+            return None, str(error)
+        except SchemaRegistryError as error:
+            if not error.is_not_found:
+                raise
+            return None, str(error)
+
+
+def encoder(registry: SchemaRegistry, topic: str, given: str, *, is_key: bool) -> Callable[[Any], bytes]:
+    """Makes the bytes of a JSON value by the schema that an option names.
+
+    :param given: a file, which is registered under the topic's subject; ``latest`` of that subject; SUBJECT:VERSION.
+    :raises OncelogError: there is no such schema, or the registry refuses it.
+    """
+    codecs = Codecs(registry)
+    schema_id = _schema_id(registry, topic_subject(topic, is_key, None), given)
+    codec: Codec = codecs.of(schema_id)
+
+    def encoded(value: Any) -> bytes:
+        return framed(schema_id, codec.encode(codec.from_json(value), strict=True))
+
+    return encoded
+
+
+def _schema_id(registry: SchemaRegistry, subject: str, given: str) -> int:
+    path = Path(given)
+    if given == "latest":
+        return registry.version(subject).schema_id
+    if path.suffix in TYPES:
+        return registry.register(subject, schema_file(path))
+    named, colon, version = given.rpartition(":")
+    if not colon or not named or not (version == "latest" or version.isdecimal()):
+        raise ConfigError(
+            f"a schema is a file ({', '.join(TYPES)}), latest, SUBJECT:VERSION or SUBJECT:latest, not {given!r}"
+        )
+    return registry.version(named, version).schema_id
+
+
+def schema_file(path: Path, schema_type: str | None = None) -> Schema:
+    """A schema from a file, of the type that its name ends with.
+
+    :raises OncelogError: it cannot be read, or its name does not tell the type.
+    """
+    kind = schema_type or TYPES.get(path.suffix)
+    if kind is None:
+        raise ConfigError(f"the name of a schema's file ends with {', '.join(TYPES)}, not {path.name!r}: see --type")
+    try:
+        return Schema(path.read_text(encoding="utf-8"), kind)
+    except (OSError, UnicodeDecodeError) as error:
+        raise OncelogError(f"the schema {path} cannot be read: {error}") from error

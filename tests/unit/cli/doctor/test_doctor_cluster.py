@@ -1,0 +1,63 @@
+"""What ``oncelog doctor`` asks a cluster about transactions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from oncelog.cli.doctor import doctor_cluster
+from oncelog.cli.doctor.findings import Status
+from oncelog.client.core.admin.admin_types import PartitionDescription, ProducerState, TopicDescription
+from oncelog.client.core.errors import UnsupportedVersionError
+from oncelog.errors import Error
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+
+OFFSETS = TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)
+
+
+class Hung:
+    """A cluster in whose topic of offsets a transaction hangs.
+
+    :param lists: whether coordinators list their transactions.
+    """
+
+    def __init__(self, lists: bool) -> None:
+        self.lists = lists
+        written_ms = int(time.time() * 1000) - 3_600_000
+        self.producer = ProducerState(7, 0, 0, written_ms, 0, 12)
+
+    def list_topics(self, *, internal: bool = False) -> list[str]:
+        return ["orders", *([CONSUMER_OFFSETS_TOPIC] if internal else [])]
+
+    def describe_topics(self, names: Iterable[str]) -> list[TopicDescription]:
+        part = PartitionDescription(0, 1, 0, (1,), (1,))
+        return [TopicDescription(name, bytes(16), name == CONSUMER_OFFSETS_TOPIC, (part,)) for name in names]
+
+    def list_transactions(self) -> list[Any]:
+        if not self.lists:
+            raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, "not offered")
+        return []
+
+    def describe_producers(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, list[ProducerState]]:
+        return {name: [self.producer] if name == OFFSETS else [] for name in names}
+
+    def find_hanging_transactions(self, names: Iterable[TopicPartition]) -> list[tuple[TopicPartition, ProducerState]]:
+        return [(name, self.producer) for name in names if name == OFFSETS]
+
+
+def told(admin: Any) -> list[tuple[Status, str, str]]:
+    return [(found.status, found.found, found.todo) for found in doctor_cluster._transactions(admin)]
+
+
+def test_a_transaction_that_hangs_in_an_internal_topic_is_bad() -> None:
+    _, (status, found, todo) = told(Hung(lists=True))
+    assert status is Status.BAD and f"{OFFSETS} has a transaction of producer 7" in found
+    assert todo.startswith("oncelog transactions abort --topic __consumer_offsets --partition 0 --start-offset 12")
+
+
+def test_where_nobody_lists_transactions_one_that_stands_still_is_told() -> None:
+    (_, refused, advice), (status, found, todo) = told(Hung(lists=False))
+    assert "not offered" in refused and advice == "upgrade the brokers"
+    assert status is Status.WARN and f"{OFFSETS} has a transaction of producer 7 from 12 on" in found
+    assert "--force" in todo

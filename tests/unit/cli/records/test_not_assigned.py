@@ -1,0 +1,44 @@
+"""A member of a group that has no partition."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.cli.records import consume
+from oncelog.cli.shared import patience
+from oncelog.cli.shared.patience import waits_told
+from oncelog.types import TopicPartition
+
+HOST = ("host:9092",)
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 0)
+
+
+def test_a_member_without_a_partition_is_told_once_why_that_may_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It looked like a topic without records."""
+    with waits_told():
+        waiting = consume._NotAssigned(HOST, "billing")
+        waiting.look(())
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(consume, "PATIENCE_S", 0)
+        waiting.look(())
+        waiting.look(())
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("still waiting for host:9092 (a partition of group 'billing'): the members before this one")
+    assert "oncelog groups describe billing" in told
+
+
+def test_a_member_that_had_a_partition_is_not_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(consume, "PATIENCE_S", 0)
+    with waits_told():
+        waiting = consume._NotAssigned(HOST, "billing")
+        waiting.look({TopicPartition("orders", 0)})
+        waiting.look(())
+    assert capsys.readouterr().err == ""

@@ -27,9 +27,9 @@ from functools import partial
 from pathlib import Path
 
 from oncelog.config import TopicConfig
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import Position
-from oncelog.conformance.wire import LATEST, Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import LATEST, Connection
 from oncelog.log.partition_log import PartitionLog
 from oncelog.ports import Buffer
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

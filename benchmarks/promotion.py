@@ -24,10 +24,10 @@ from collections import Counter
 from pathlib import Path
 
 import oncelog
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import Fetched
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import LATEST, Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Fetched
+from oncelog.conformance.raw.wire import LATEST, Connection
 from tests.support.apache_kafka import ApacheKafka
 
 GB, MB = 1 << 30, 1 << 20

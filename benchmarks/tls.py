@@ -22,7 +22,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, Producer
 
 import benchmarks.limits as limits
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from tests.security.certificates import Authority
 from tests.support.apache_kafka import ApacheKafka

@@ -23,9 +23,9 @@ from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 
-from oncelog.conformance.batches import ZSTD, batch, record
-from oncelog.conformance.bodies import Position
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import ZSTD, batch, record
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,

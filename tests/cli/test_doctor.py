@@ -20,7 +20,7 @@ from oncelog.cli.doctor.findings import Finding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.records import native
 from oncelog.server.listener_settings import Address

@@ -18,7 +18,7 @@ from oncelog.client.errors import (
     KafkaError,
     ProducerFenced,
 )
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.types import TopicPartition

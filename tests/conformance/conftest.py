@@ -9,8 +9,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from oncelog.conformance.batches import DECOMPRESS, LZ4, ZSTD
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import DECOMPRESS, LZ4, ZSTD
+from oncelog.conformance.raw.wire import Connection
 from tests.conformance.nodes import Node, running_node
 from tests.conftest import RunningBroker
 

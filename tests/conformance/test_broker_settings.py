@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated import alter_configs_request as replacing
 from oncelog.protocol.generated import incremental_alter_configs_request as changing
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

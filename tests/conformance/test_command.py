@@ -17,11 +17,11 @@ import oncelog
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import CheckFailed, among, eventually, holds, same
-from oncelog.conformance.groups import Member
+from oncelog.conformance.raw.group_members import Member
+from oncelog.conformance.raw.transactional_producer import Transactional
+from oncelog.conformance.raw.wire import Connection
 from oncelog.conformance.registry import all_checks, cases_of
 from oncelog.conformance.run import Outcome, Report, run
-from oncelog.conformance.transactions import Transactional
-from oncelog.conformance.wire import Connection
 from oncelog.errors import Error
 from oncelog.faults.proxy import FaultProxy
 from oncelog.types import TopicPartition
@@ -229,7 +229,7 @@ def test_a_wrong_broker_is_told_with_what_it_did_and_the_kip(three: str) -> None
 def test_what_a_broker_does_not_offer_is_no_failure() -> None:
     from oncelog.conformance.bench import Bench
     from oncelog.conformance.expect import NotOffered
-    from oncelog.conformance.wire import Connection, World
+    from oncelog.conformance.raw.wire import Connection, World
 
     with oncelog.Broker() as broker:
         world = World(1, 1, {0: (3, 7), 1: (4, 11), 2: (1, 5), 3: (0, 8), 19: (2, 4), 22: (0, 1)})

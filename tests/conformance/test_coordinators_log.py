@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.groups import commit
-from oncelog.conformance.transactions import Transactional, find_coordinator
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.group_members import commit
+from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator
+from oncelog.conformance.raw.wire import Connection
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from oncelog.conformance.batches import TRANSACTIONAL, batch, now_ms
+from oncelog.conformance.checks.isolation import write_marker
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.groups import commit, fetch_offsets
-from oncelog.conformance.isolation import write_marker
-from oncelog.conformance.transactions import LOADING, Transactional, find_coordinator, init
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
+from oncelog.conformance.raw.group_members import commit, fetch_offsets
+from oncelog.conformance.raw.transactional_producer import LOADING, Transactional, find_coordinator, init
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,

@@ -12,9 +12,9 @@ import pytest
 
 import oncelog
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.groups import commit, committed
-from oncelog.conformance.transactions import Transactional, find_coordinator, init
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.group_members import commit, committed
+from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator, init
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.bench import Bench
+from oncelog.conformance.raw.wire import Connection
 from oncelog.conformance.registry import Check, all_checks, case_name, cases_of
-from oncelog.conformance.wire import Connection
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.batches import TRANSACTIONAL, batch, now_ms
-from oncelog.conformance.bodies import Position
-from oncelog.conformance.transactions import Transactional, find_coordinator, init, new_pid
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator, init, new_pid
+from oncelog.conformance.raw.wire import Connection
 
 INIT_PRODUCER_ID = 22
 

@@ -10,9 +10,9 @@ import struct
 
 import pytest
 
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import Position, fetch_body, produce_body
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Position, fetch_body, produce_body
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated import API_VERSIONS

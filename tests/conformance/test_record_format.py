@@ -9,7 +9,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from oncelog.conformance.batches import (
+from oncelog.conformance.checks.isolation import write_marker
+from oncelog.conformance.raw.batches import (
     CONTROL,
     GZIP,
     LOG_APPEND_TIME,
@@ -22,9 +23,8 @@ from oncelog.conformance.batches import (
     now_ms,
     record,
 )
-from oncelog.conformance.isolation import write_marker
-from oncelog.conformance.transactions import Transactional, find_coordinator
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.errors import Error
 from tests.conformance.nodes import OncelogNode
 from tests.conftest import RunningBroker

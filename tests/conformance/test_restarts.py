@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.batches import TRANSACTIONAL, Batch, Read, batch, parse_batches
-from oncelog.conformance.bodies import READ_COMMITTED
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.groups import commit, committed
-from oncelog.conformance.transactions import Transactional, find_coordinator, new_pid
-from oncelog.conformance.wire import EARLIEST, Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, Batch, Read, batch, parse_batches
+from oncelog.conformance.raw.bodies import READ_COMMITTED
+from oncelog.conformance.raw.group_members import commit, committed
+from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator, new_pid
+from oncelog.conformance.raw.wire import EARLIEST, Connection
 from tests.conformance.nodes import Node, OncelogNode, new_node, partition_folder
 
 OUT_OF_ORDER, INVALID_EPOCH = 45, 47

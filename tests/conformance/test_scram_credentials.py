@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,

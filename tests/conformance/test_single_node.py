@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka.admin import KafkaAdminClient
 
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.create_delegation_token_request import (
     CreatableRenewers,
     CreateDelegationTokenRequest,

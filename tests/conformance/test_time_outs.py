@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import READ_COMMITTED
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.transactions import CONCURRENT_TRANSACTIONS, Transactional, init, new_pid
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import READ_COMMITTED
+from oncelog.conformance.raw.transactional_producer import CONCURRENT_TRANSACTIONS, Transactional, init, new_pid
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.conformance.nodes import Node

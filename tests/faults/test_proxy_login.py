@@ -14,8 +14,8 @@ from confluent_kafka import Producer
 import oncelog
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.expect import CheckFailed
-from oncelog.conformance.home import door_to
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.home import door_to
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.faults.entrance import LARGEST_TOKEN, USER
 from oncelog.faults.proxy import FaultProxy, ProxyError
 from oncelog.protocol.generated.metadata_request import MetadataRequest

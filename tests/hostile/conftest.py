@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.batches import batch
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection
 from tests.support.crash_rounds.node import ServeProcess
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection
 from tests.hostile.conftest import Node
 
 PARTITIONS = 20

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import oncelog
-from oncelog.conformance.batches import batch
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.hostile.conftest import Node
 from tests.security.certificates import Authority

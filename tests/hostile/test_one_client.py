@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from oncelog.conformance.batches import ZSTD, batch, record
-from oncelog.conformance.bodies import Position
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import ZSTD, batch, record
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest

@@ -11,8 +11,8 @@ import pytest
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.batches import batch
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.security.test_quotas import set_quota

@@ -14,9 +14,9 @@ import pytest
 import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metrics.endpoint import Verdict
 from oncelog.server.disk.os_disk import OsFile

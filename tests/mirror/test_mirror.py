@@ -18,9 +18,9 @@ from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 from oncelog.client.blocking import Admin as BlockingAdmin
 from oncelog.client.core.admin.admin_types import TopicDescription
-from oncelog.conformance.batches import TRANSACTIONAL, batch
-from oncelog.conformance.transactions import new_pid
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.conformance.raw.transactional_producer import new_pid
+from oncelog.conformance.raw.wire import Connection
 from oncelog.mirror.errors import MirrorRefused
 from oncelog.mirror.run import Mirror
 from oncelog.mirror.settings import Settings

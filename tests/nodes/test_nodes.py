@@ -17,9 +17,9 @@ from confluent_kafka.admin import NewTopic as ConfluentTopic
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import Position
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from oncelog.types import TopicPartition

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import oncelog
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest

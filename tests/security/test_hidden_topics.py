@@ -9,9 +9,9 @@ import pytest
 
 from oncelog.acls import AclResourceType as Kind
 from oncelog.acls import Operation, PatternType, Permission
-from oncelog.conformance.bodies import Position
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from tests.security.sides import Rule, Side, kafka_side, oncelog_side

@@ -13,10 +13,10 @@ import pytest
 
 from oncelog.acls import AclResourceType as Kind
 from oncelog.acls import Operation, PatternType, Permission
-from oncelog.conformance.batches import TRANSACTIONAL, batch
-from oncelog.conformance.bodies import produce_body
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import PRODUCE, Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.conformance.raw.bodies import produce_body
+from oncelog.conformance.raw.wire import PRODUCE, Connection, ConnectionClosed
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer
 import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest

@@ -14,7 +14,7 @@ from cryptography import x509
 import oncelog
 from oncelog.config import BrokerConfig
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.kafka_properties import Update, broker_properties
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.settings import properties

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from oncelog.broker.registry import SERVED
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,

@@ -17,7 +17,7 @@ import pytest
 import oncelog
 from oncelog.broker.login import sasl_gate
 from oncelog.client.blocking import Admin
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.errors import OncelogError
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,

@@ -17,8 +17,8 @@ import oncelog
 from oncelog.broker.login import sasl_gate
 from oncelog.broker.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
-from oncelog.conformance.batches import batch
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.server.process import loop_thread, loops
 from tests.security.certificates import Authority

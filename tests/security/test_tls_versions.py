@@ -12,10 +12,10 @@ import pytest
 
 import oncelog
 from oncelog.client.blocking import Producer
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import Position
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.security.certificates import Authority
 

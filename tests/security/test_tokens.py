@@ -22,7 +22,7 @@ from jwt.algorithms import RSAAlgorithm
 import oncelog
 from oncelog.client.aio import Admin
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.batches import TRANSACTIONAL, batch
-from oncelog.conformance.transactions import new_pid
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.conformance.raw.transactional_producer import new_pid
+from oncelog.conformance.raw.wire import Connection
 
 SETTINGS = {"transaction.partition.verification.enable": False}
 """What a broker needs for it: without verification, it accepts batches of any transaction."""

@@ -69,7 +69,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/client/blocking/producer.py:send": HOT,
     "oncelog/client/core/consumer/fetcher.py:poll": ONE_LOOP,
     "oncelog/client/core/producer/sender.py:_settle": EACH_FIELD,
-    "oncelog/conformance/bodies.py:fetch_body": EACH_FIELD,
+    "oncelog/conformance/raw/bodies.py:fetch_body": EACH_FIELD,
     "oncelog/coordinator/group/consumer_rules.py:invalid_heartbeat": IN_KAFKAS_ORDER,
     "oncelog/faults/proxy.py:_request": ONE_LOOP,
     "oncelog/faults/rules.py:_can_match": EACH_FIELD,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 
-from oncelog.conformance.home import name_at_home
-from oncelog.conformance.transactions import find_coordinator
-from oncelog.conformance.wire import GROUP, TRANSACTION, Connection
+from oncelog.conformance.raw.home import name_at_home
+from oncelog.conformance.raw.transactional_producer import find_coordinator
+from oncelog.conformance.raw.wire import GROUP, TRANSACTION, Connection
 
 
 class Bench:

@@ -14,16 +14,16 @@ from typing import Any
 AREAS: Mapping[str, str] = {
     "idempotence": "idempotence",
     "producer_ids": "transactions",
-    "coordinator": "transactions",
+    "transaction_ends": "transactions",
     "transaction_admin": "transactions",
     "isolation": "isolation",
     "fetching": "reading",
-    "offsets": "reading",
+    "log_offsets": "reading",
     "classic_groups": "groups",
     "group_offsets": "groups",
     "consumer_groups": "groups of KIP-848",
 }
-"""Modules with checks, and their subjects."""
+"""Modules of ``checks``, and their subjects."""
 
 PROTOCOL = "protocol"
 """For promises older than KIPs: the protocol's own documentation."""
@@ -86,7 +86,7 @@ def each(*names: str, values: Iterable[Any]) -> Callable[[Function], Function]:
 def all_checks() -> Sequence[Check]:
     """Every check, area by area."""
     for module in AREAS:
-        import_module(f"oncelog.conformance.{module}")
+        import_module(f"oncelog.conformance.checks.{module}")
     order = list(dict.fromkeys(AREAS.values()))
     return sorted(_CHECKS, key=lambda entry: order.index(entry.area))
 

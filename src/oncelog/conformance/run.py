@@ -21,9 +21,9 @@ from oncelog.client.core.admin.admin_types import ProducerState
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered
-from oncelog.conformance.home import door_to
+from oncelog.conformance.raw.home import door_to
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed, World
 from oncelog.conformance.registry import Check, case_name
-from oncelog.conformance.wire import Connection, ConnectionClosed, World
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from oncelog.client.core.config import ProducerConfig
-from oncelog.conformance.batches import batch
-from oncelog.conformance.transactions import new_pid
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.transactional_producer import new_pid
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.errors import ConfigError
 from oncelog.lab.stage import Stage
 from oncelog.lab.story import Fate, Kind

@@ -18,11 +18,11 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
 from oncelog.client.core.errors import UnknownTopicOrPartitionError
-from oncelog.conformance.batches import Batch
-from oncelog.conformance.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.home import door_to, name_at_home
-from oncelog.conformance.wire import TRANSACTION, Connection, World
+from oncelog.conformance.raw.batches import Batch
+from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
+from oncelog.conformance.raw.home import door_to, name_at_home
+from oncelog.conformance.raw.wire import TRANSACTION, Connection, World
 from oncelog.coordinator.shown_records import transition
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oncelog.client.core.errors import KafkaError
-from oncelog.conformance.transactions import Transactional, init
+from oncelog.conformance.raw.transactional_producer import Transactional, init
 from oncelog.errors import Error
 from oncelog.lab.stage import VERIFICATION, LabError, Stage
 from oncelog.lab.story import PARTITION

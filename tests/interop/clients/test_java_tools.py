@@ -17,8 +17,8 @@ from confluent_kafka import Producer
 
 from oncelog import Admin, Broker
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.batches import batch, now_ms
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch, now_ms
+from oncelog.conformance.raw.wire import Connection
 from tests.client.reading import values
 from tests.interop.clients.java_programs import start_program
 from tests.support.apache_kafka import run_tool

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import TRANSIENT, Connection
+from oncelog.conformance.raw.wire import TRANSIENT, Connection
 from oncelog.errors import Error
 from oncelog.protocol.errors import UnsupportedField
 from oncelog.protocol.framing import decode_response_header

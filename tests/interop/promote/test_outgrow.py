@@ -14,10 +14,10 @@ import pytest
 
 from oncelog import Admin, Broker, Consumer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
-from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.transactions import Transactional, new_pid
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call

@@ -35,10 +35,10 @@ from confluent_kafka.admin import (
 )
 
 from oncelog import Producer
-from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.transactions import Transactional, new_pid
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
+from oncelog.conformance.raw.wire import Connection
 from oncelog.promote.folders import promoted_of
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool

@@ -16,10 +16,10 @@ import pytest
 from confluent_kafka import Consumer as ConfluentConsumer
 
 from oncelog import Admin, Broker, Consumer, Producer
-from oncelog.conformance.batches import TRANSACTIONAL, batch
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.transactions import Transactional, new_pid
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import pytest
 
 import oncelog
-from oncelog.conformance.batches import batch
-from oncelog.conformance.transactions import Transactional
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.transactional_producer import Transactional
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import StorageError
 from oncelog.log import checkpoints
 from oncelog.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint

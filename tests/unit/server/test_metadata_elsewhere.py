@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.batches import batch
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metadata.store import FILE_NAME, MetadataStore
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest

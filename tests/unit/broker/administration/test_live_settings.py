@@ -12,7 +12,7 @@ import pytest
 import oncelog
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.kafka_properties import Update, broker_properties
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (

@@ -6,7 +6,7 @@ import pytest
 
 from oncelog.broker.limits.buckets import LONGEST_NAME, LONGEST_WAIT_MS, MOST_BUCKETS, Buckets
 from oncelog.broker.limits.throttle import CONTROLLER_MUTATION_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
-from oncelog.conformance.batches import batch
+from oncelog.conformance.raw.batches import batch
 from oncelog.metadata.store import QuotaEntity
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,

@@ -12,7 +12,7 @@ import pytest
 import oncelog
 from oncelog.broker.storage.flushing import EARLY_BYTES, MOST_AT_ONCE
 from oncelog.broker.storage.partition import Partition
-from oncelog.conformance.batches import batch
+from oncelog.conformance.raw.batches import batch
 from oncelog.errors import Error
 from oncelog.types import TopicPartition
 from tests.unit.broker.conftest import NOW_MS, Admin

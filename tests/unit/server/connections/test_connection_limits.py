@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import oncelog
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
 from oncelog.server.connections.connection_limits import LONGEST_WAIT_MS, ConnectionLimits
 from tests.unit.broker.administration.test_live_settings import changing
 

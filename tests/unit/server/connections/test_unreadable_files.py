@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import Position
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.errors import Error
 from tests.security.certificates import Authority
 

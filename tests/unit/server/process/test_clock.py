@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.conformance.batches import batch
-from oncelog.conformance.bodies import Position
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.wire import Connection
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,

@@ -7,10 +7,10 @@ from typing import Any
 
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, eventually, holds, same
-from oncelog.conformance.groups import commit, committed, describe_group, fetch_offsets, stable_alone, until
+from oncelog.conformance.raw.group_members import commit, committed, describe_group, fetch_offsets, stable_alone, until
+from oncelog.conformance.raw.transactional_producer import LOADING, Transactional, find_coordinator
+from oncelog.conformance.raw.wire import Connection
 from oncelog.conformance.registry import check, each
-from oncelog.conformance.transactions import LOADING, Transactional, find_coordinator
-from oncelog.conformance.wire import Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (

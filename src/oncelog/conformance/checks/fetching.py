@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.batches import batch, now_ms
 from oncelog.conformance.bench import Bench
-from oncelog.conformance.bodies import READ_COMMITTED, Position
 from oncelog.conformance.expect import among, holds, same
+from oncelog.conformance.raw.batches import batch, now_ms
+from oncelog.conformance.raw.bodies import READ_COMMITTED, Position
+from oncelog.conformance.raw.transactional_producer import Transactional
 from oncelog.conformance.registry import PROTOCOL, check, each
-from oncelog.conformance.transactions import Transactional
 from oncelog.errors import Error
 
 OUT_OF_RANGE = Error.OFFSET_OUT_OF_RANGE

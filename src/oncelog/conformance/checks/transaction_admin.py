@@ -6,12 +6,12 @@ from typing import Any
 
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, eventually, holds, same
-from oncelog.conformance.registry import check, each
-from oncelog.conformance.transactions import (
+from oncelog.conformance.raw.transactional_producer import (
     Transactional,
     find_coordinator,
 )
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, holds, same
-from oncelog.conformance.registry import check, each
-from oncelog.conformance.transactions import (
+from oncelog.conformance.raw.transactional_producer import (
     Transactional,
     find_coordinator,
     init,
 )
+from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 
 INVALID_REQUEST = Error.INVALID_REQUEST

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from oncelog.conformance.expect import eventually, holds, same
-from oncelog.conformance.transactions import LOADING, find_coordinator
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.transactional_producer import LOADING, find_coordinator
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest

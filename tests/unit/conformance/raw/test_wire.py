@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 
 ANSWER = b"\0\0\0\4last"
 

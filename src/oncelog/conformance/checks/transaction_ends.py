@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from oncelog.conformance.batches import TRANSACTIONAL, batch
 from oncelog.conformance.bench import Bench
-from oncelog.conformance.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.expect import among, eventually, holds, same
-from oncelog.conformance.registry import check, each
-from oncelog.conformance.transactions import (
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
+from oncelog.conformance.raw.transactional_producer import (
     CONCURRENT_TRANSACTIONS,
     NOT_ENOUGH_REPLICAS,
     UNTOLD,
@@ -20,7 +19,8 @@ from oncelog.conformance.transactions import (
     find_coordinator,
     init,
 )
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncelog.conformance.batches import Read
-from oncelog.conformance.bodies import (
+from oncelog.conformance.expect import CheckFailed, NotOffered, eventually, same
+from oncelog.conformance.raw.batches import Read
+from oncelog.conformance.raw.bodies import (
     READ_COMMITTED,
     READ_UNCOMMITTED,
     FetchAnswer,
@@ -25,7 +26,6 @@ from oncelog.conformance.bodies import (
     parse_produce,
     produce_body,
 )
-from oncelog.conformance.expect import CheckFailed, NotOffered, eventually, same
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header, encode_request_header

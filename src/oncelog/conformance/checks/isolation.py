@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import struct
 
-from oncelog.conformance.batches import TRANSACTIONAL, batch, now_ms
 from oncelog.conformance.bench import Bench
-from oncelog.conformance.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.expect import among, eventually, holds, same, there
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
+from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
+from oncelog.conformance.raw.transactional_producer import Transactional, init, new_pid
+from oncelog.conformance.raw.wire import MAX_TIMESTAMP, Connection
 from oncelog.conformance.registry import check, each
-from oncelog.conformance.transactions import Transactional, init, new_pid
-from oncelog.conformance.wire import MAX_TIMESTAMP, Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.write_txn_markers_request import (
     WritableTxnMarker,
@@ -302,7 +302,7 @@ def a_compressed_transaction_is_read_like_a_plain_one(bench: Bench) -> None:
     topic = bench.topic()
     import cramjam
 
-    from oncelog.conformance.batches import GZIP, record
+    from oncelog.conformance.raw.batches import GZIP, record
 
     producer = Transactional(connection, unique_name + "-id").init()
     for commit in (False, True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, holds, same
-from oncelog.conformance.groups import (
+from oncelog.conformance.raw.group_members import (
     MEMBER_ID_REQUIRED,
     Member,
     commit,
@@ -15,8 +15,8 @@ from oncelog.conformance.groups import (
     subscription,
     until,
 )
+from oncelog.conformance.raw.transactional_producer import Transactional
 from oncelog.conformance.registry import PROTOCOL, check, each
-from oncelog.conformance.transactions import Transactional
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
 

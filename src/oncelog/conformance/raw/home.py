@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.wire import Connection, ConnectionClosed, World
+from oncelog.conformance.raw.wire import Connection, ConnectionClosed, World
 from oncelog.errors import OncelogError
 from oncelog.faults.proxy import FaultProxy
 from oncelog.protocol.errors import ProtocolError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import holds, same
-from oncelog.conformance.groups import (
+from oncelog.conformance.raw.group_members import (
     Member,
     commit,
     committed,

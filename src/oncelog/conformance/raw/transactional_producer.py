@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oncelog.conformance.batches import TRANSACTIONAL, batch
-from oncelog.conformance.bodies import Produced
 from oncelog.conformance.expect import among, eventually, same
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.conformance.raw.bodies import Produced
+from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (

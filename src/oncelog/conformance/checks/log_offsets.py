@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.batches import batch
 from oncelog.conformance.bench import Bench
+from oncelog.conformance.checks.isolation import stable
 from oncelog.conformance.expect import holds, same
-from oncelog.conformance.isolation import stable
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.transactional_producer import Transactional
+from oncelog.conformance.raw.wire import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MAX_TIMESTAMP, Connection
 from oncelog.conformance.registry import check, each
-from oncelog.conformance.transactions import Transactional
-from oncelog.conformance.wire import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MAX_TIMESTAMP, Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,

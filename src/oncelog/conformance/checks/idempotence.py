@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.batches import batch
 from oncelog.conformance.bench import Bench
-from oncelog.conformance.bodies import Produced
 from oncelog.conformance.expect import holds, same
+from oncelog.conformance.raw.batches import batch
+from oncelog.conformance.raw.bodies import Produced
+from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
+from oncelog.conformance.raw.wire import Connection
 from oncelog.conformance.registry import check, each
-from oncelog.conformance.transactions import Transactional, new_pid
-from oncelog.conformance.wire import Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,

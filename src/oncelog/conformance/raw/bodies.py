@@ -6,8 +6,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from oncelog.conformance.batches import Batch, Read, parse_batches
 from oncelog.conformance.expect import CheckFailed, there
+from oncelog.conformance.raw.batches import Batch, Read, parse_batches
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from oncelog.coordinator.group import classic_rules, consumer_rules, reconcile
-from oncelog.coordinator.group.consumer_rules import Claim, Standing
+from oncelog.coordinator.group.classic import classic_rules
+from oncelog.coordinator.group.consumer import consumer_rules, reconcile
+from oncelog.coordinator.group.consumer.consumer_rules import Claim, Standing
 from oncelog.coordinator.group.states import (
     CLASSIC_TRANSITIONS,
     CONSUMER_STATES,
@@ -84,7 +85,8 @@ def page() -> str:
         "",
         "## Requests to groups of the classic protocol",
         "",
-        "From `RULES` in `oncelog.coordinator.group.classic_rules`. A member is checked before its group's state is:"
+        "From `RULES` in `oncelog.coordinator.group.classic.classic_rules`."
+        " A member is checked before its group's state is:"
         " UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82) if another process has its instance id, and"
         " ILLEGAL_GENERATION (22).",
         "",
@@ -97,13 +99,14 @@ def page() -> str:
         "",
         "### Heartbeats",
         "",
-        "From `HEARTBEAT_RULES` in `oncelog.coordinator.group.consumer_rules`, by the member epoch in the request.",
+        "From `HEARTBEAT_RULES` in `oncelog.coordinator.group.consumer.consumer_rules`,"
+        " by the member epoch in the request.",
         "",
         *heartbeats(),
         "",
         "### Members",
         "",
-        "From `MEMBER_STATES` and from `RULES` in `oncelog.coordinator.group.reconcile`.",
+        "From `MEMBER_STATES` and from `RULES` in `oncelog.coordinator.group.consumer.reconcile`.",
         "",
         *table(
             ("State", "Meaning", "At a heartbeat"),

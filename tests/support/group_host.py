@@ -14,8 +14,8 @@ from typing import Any
 
 from oncelog.broker.requests.work import finished
 from oncelog.config import BrokerConfig, parse
-from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.coordinator.group.environment import Caller
+from oncelog.coordinator.group.group_coordinator import GroupCoordinator
 from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred

@@ -70,7 +70,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/client/core/consumer/fetcher.py:poll": ONE_LOOP,
     "oncelog/client/core/producer/sender.py:_settle": EACH_FIELD,
     "oncelog/conformance/raw/bodies.py:fetch_body": EACH_FIELD,
-    "oncelog/coordinator/group/consumer_rules.py:invalid_heartbeat": IN_KAFKAS_ORDER,
+    "oncelog/coordinator/group/consumer/consumer_rules.py:invalid_heartbeat": IN_KAFKAS_ORDER,
     "oncelog/faults/proxy.py:_request": ONE_LOOP,
     "oncelog/faults/rules.py:_can_match": EACH_FIELD,
     "oncelog/mirror/cut.py:choose_cut": ONE_LOOP,
@@ -90,7 +90,7 @@ COMPLEX_FUNCTIONS = {
     "tests/property/client/test_producer_sequences.py:test_every_record_is_stored_once_whatever_the_leader_answers": (
         ONE_SCRIPT
     ),
-    "tests/unit/coordinator/group/test_consumer_protocol.py:"
+    "tests/unit/coordinator/group/consumer/test_consumer_protocol.py:"
     "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
     "tests/unit/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
     "tests/unit/server/disk/test_os_disk.py:"

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from oncelog.broker.limits.throttle import Throttle
     from oncelog.broker.requests.repeated_requests import RepeatedRequests
     from oncelog.broker.requests.request_metrics import RequestMetrics
-    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.requests.request_metrics import RequestMetrics
     from oncelog.broker.storage.partition import Partition
-    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
 PIECE = 20

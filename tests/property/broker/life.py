@@ -15,7 +15,7 @@ from oncelog.broker.appending.verification import verify_transaction
 from oncelog.broker.broker import Broker
 from oncelog.broker.cluster.node import Node
 from oncelog.config import BrokerConfig, parse
-from oncelog.coordinator.group.coordinator import GroupCoordinator
+from oncelog.coordinator.group.group_coordinator import GroupCoordinator
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from oncelog.coordinator.group.coordinator import GroupCoordinator
+from oncelog.coordinator.group.group_coordinator import GroupCoordinator
 from oncelog.errors import Error, StorageError
 from oncelog.metadata import store
 from oncelog.server.disk.memory_disk import MemoryDisk

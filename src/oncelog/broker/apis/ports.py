@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oncelog.broker.storage.log_manager import LogManager
     from oncelog.broker.storage.partition import Partition
     from oncelog.config import BrokerConfig
-    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
     from oncelog.deferred import Deferred

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from oncelog.broker.storage.metadata_sync import MetadataSync
     from oncelog.broker.storage.partition import Partition
     from oncelog.config import BrokerConfig
-    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
     from oncelog.coordinator.transaction.orphans import Held
@@ -55,7 +55,8 @@ _AT_ONCE = Deferred.of(None)
 _GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
 IMPORTED_APART: Mapping[str, Sequence[str]] = {
     CONSUMER_OFFSETS_TOPIC: (
-        *("oncelog.coordinator.regex", f"{_GROUP}.environment", f"{_GROUP}.classic_group", f"{_GROUP}.consumer_group"),
+        *("oncelog.coordinator.regex", f"{_GROUP}.environment"),
+        *(f"{_GROUP}.classic.classic_group", f"{_GROUP}.consumer.consumer_group"),
         *("oncelog.protocol.generated.join_group_request", "oncelog.protocol.generated.join_group_response"),
         *("oncelog.protocol.generated.leave_group_request", "oncelog.protocol.generated.offset_commit_request"),
         *("oncelog.protocol.generated.offset_fetch_request", "oncelog.protocol.generated.offset_fetch_response"),
@@ -64,9 +65,9 @@ IMPORTED_APART: Mapping[str, Sequence[str]] = {
             "oncelog.protocol.generated.describe_groups_response",
         ),
         *("oncelog.protocol.generated.consumer_group_describe_response", f"{_GROUP}.records", f"{_GROUP}.offsets"),
-        *(f"{_GROUP}.classic_rules", f"{_GROUP}.consumer_rules", f"{_GROUP}.classic_protocol"),
-        *(f"{_GROUP}.consumer_protocol", f"{_GROUP}.classic_members", f"{_GROUP}.describe"),
-        *(f"{_GROUP}.offset_requests", f"{_GROUP}.coordinator"),
+        *(f"{_GROUP}.classic.classic_rules", f"{_GROUP}.consumer.consumer_rules", f"{_GROUP}.classic.classic_protocol"),
+        *(f"{_GROUP}.consumer.consumer_protocol", f"{_GROUP}.consumer.classic_members", f"{_GROUP}.describe"),
+        *(f"{_GROUP}.offset_requests", f"{_GROUP}.group_coordinator"),
     ),
     TRANSACTION_STATE_TOPIC: (
         *(f"{_TRANSACTION}.events", f"{_TRANSACTION}.records", f"{_TRANSACTION}.rule_parts", f"{_TRANSACTION}.rules"),
@@ -137,7 +138,7 @@ class Coordinators:
 
     @cached_property
     def groups(self) -> GroupCoordinator:
-        from oncelog.coordinator.group.coordinator import GroupCoordinator
+        from oncelog.coordinator.group.group_coordinator import GroupCoordinator
 
         coordinator = GroupCoordinator(
             self, self._settings, self._ports.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)

@@ -20,7 +20,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC
 if TYPE_CHECKING:
     from oncelog.broker.coordination.commit_order import CommitOrder
     from oncelog.broker.storage.flushing import Flushing
-    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.coordinator.group.offset_requests import OneCommit
     from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
 

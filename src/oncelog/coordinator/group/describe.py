@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from oncelog.coordinator.group.classic_group import ClassicGroup
-from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
 from oncelog.coordinator.group.environment import Group, GroupHost
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.errors import Error

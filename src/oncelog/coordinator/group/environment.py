@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from oncelog.config import BrokerConfig
-from oncelog.coordinator.group.classic_group import ClassicGroup
-from oncelog.coordinator.group.consumer_group import ConsumerGroup
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup
 from oncelog.coordinator.runtime import CoordinatorHost, CoordinatorRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error

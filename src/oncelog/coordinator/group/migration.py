@@ -8,8 +8,8 @@ because only their subscriptions and assignments can be read. Source: Kafka's ``
 
 from __future__ import annotations
 
-from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
-from oncelog.coordinator.group.consumer_group import ClassicMembership, ConsumerGroup, ConsumerMember
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
+from oncelog.coordinator.group.consumer.consumer_group import ClassicMembership, ConsumerGroup, ConsumerMember
 from oncelog.coordinator.group.environment import Environment
 from oncelog.coordinator.group.states import ClassicState, MemberState
 from oncelog.coordinator.group.subscription import (

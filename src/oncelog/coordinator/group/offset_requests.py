@@ -14,9 +14,11 @@ from itertools import repeat
 from typing import NamedTuple, TypeVar
 
 from oncelog.config import BrokerConfig
-from oncelog.coordinator.group import classic_rules, consumer_rules, records
-from oncelog.coordinator.group.classic_group import ClassicGroup
-from oncelog.coordinator.group.consumer_rules import CommitCheck
+from oncelog.coordinator.group import records
+from oncelog.coordinator.group.classic import classic_rules
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.coordinator.group.consumer import consumer_rules
+from oncelog.coordinator.group.consumer.consumer_rules import CommitCheck
 from oncelog.coordinator.group.environment import Caller, GroupHost
 from oncelog.coordinator.group.offsets import CommittedOffset, Place
 from oncelog.coordinator.group.shard import GroupShard

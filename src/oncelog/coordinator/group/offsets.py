@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from oncelog.coordinator.group import records
-from oncelog.coordinator.group.classic_group import ClassicGroup
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
 from oncelog.coordinator.group.environment import Group
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.coordinator.runtime import CoordinatorRecord, LoggedMarker

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
-from oncelog.coordinator.group.consumer_group import (
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
+from oncelog.coordinator.group.consumer.consumer_group import (
     Assignment,
     ClassicMembership,
     ConsumerGroup,

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from oncelog.config import BrokerConfig
 from oncelog.coordinator.group import records
-from oncelog.coordinator.group.classic_group import ClassicGroup
-from oncelog.coordinator.group.classic_members import ClassicMembers
-from oncelog.coordinator.group.classic_protocol import ClassicProtocol
-from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember, ResolvedRegex
-from oncelog.coordinator.group.consumer_protocol import ConsumerProtocol
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.coordinator.group.classic.classic_protocol import ClassicProtocol
+from oncelog.coordinator.group.consumer.classic_members import ClassicMembers
+from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember, ResolvedRegex
+from oncelog.coordinator.group.consumer.consumer_protocol import ConsumerProtocol
 from oncelog.coordinator.group.environment import Environment, GroupHost, NamedTimers, Records
 from oncelog.coordinator.group.offsets import CommittedOffset, OffsetStore, Place
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.coordinator.group.classic_group import ClassicGroup
-from oncelog.coordinator.group.consumer_group import ConsumerGroup
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup
 from oncelog.coordinator.group.states import ClassicState, ConsumerState
 from oncelog.errors import Error
 from oncelog.types import ProducerIdAndEpoch

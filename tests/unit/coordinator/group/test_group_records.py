@@ -7,8 +7,13 @@ from dataclasses import replace
 import pytest
 
 from oncelog.coordinator.group import records
-from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
-from oncelog.coordinator.group.consumer_group import ClassicMembership, ConsumerGroup, ConsumerMember, ResolvedRegex
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
+from oncelog.coordinator.group.consumer.consumer_group import (
+    ClassicMembership,
+    ConsumerGroup,
+    ConsumerMember,
+    ResolvedRegex,
+)
 from oncelog.coordinator.group.states import ClassicState, ConsumerState, MemberState
 from oncelog.coordinator.runtime import CoordinatorRecord, LoggedRecord
 from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.coordinator.group import coordinator
-from oncelog.coordinator.group.classic_group import MOST_METADATA_BYTES
-from oncelog.coordinator.group.classic_protocol import MOST_PARKED
+from oncelog.coordinator.group import group_coordinator as coordinator
+from oncelog.coordinator.group.classic.classic_group import MOST_METADATA_BYTES
+from oncelog.coordinator.group.classic.classic_protocol import MOST_PARKED
 from oncelog.errors import Error
 from tests.support.group_host import GroupClient, MemoryGroupHost
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.coordinator.group.classic_group import ClassicGroup
-from oncelog.coordinator.group.consumer_group import ConsumerGroup
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup
 from oncelog.coordinator.group.states import ClassicState, ConsumerState
 from oncelog.coordinator.group.subscription import decode_assignment, encode_assignment
 from oncelog.errors import Error

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.coordinator.group import assignors
-from oncelog.coordinator.group.assignors import ASSIGNORS, MemberSpec, range_assignor, uniform_assignor
-from oncelog.coordinator.group.consumer_group import Assignment
+from oncelog.coordinator.group.consumer import assignors
+from oncelog.coordinator.group.consumer.assignors import ASSIGNORS, MemberSpec, range_assignor, uniform_assignor
+from oncelog.coordinator.group.consumer.consumer_group import Assignment
 from tests.support.work import calls_of
 
 A, B, C = b"a" * 16, b"b" * 16, b"c" * 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
 from oncelog.errors import Error
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse

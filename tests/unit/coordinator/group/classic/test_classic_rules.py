@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from oncelog.coordinator.group import classic_rules as rules
-from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
-from oncelog.coordinator.group.classic_rules import Step
+from oncelog.coordinator.group.classic import classic_rules as rules
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
+from oncelog.coordinator.group.classic.classic_rules import Step
 from oncelog.coordinator.group.states import CLASSIC_TRANSITIONS, ClassicState
 from oncelog.errors import Error, InvariantError
 

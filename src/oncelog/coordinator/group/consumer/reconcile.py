@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from oncelog.coordinator.group.consumer_group import (
+from oncelog.coordinator.group.consumer.consumer_group import (
     Assignment,
     ConsumerMember,
     OwnedPartitions,

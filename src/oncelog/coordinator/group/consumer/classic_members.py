@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oncelog.coordinator.group import migration
-from oncelog.coordinator.group.consumer_draft import Draft
-from oncelog.coordinator.group.consumer_group import ClassicMembership, ConsumerGroup, ConsumerMember
-from oncelog.coordinator.group.consumer_protocol import ConsumerProtocol
+from oncelog.coordinator.group.consumer.consumer_draft import Draft
+from oncelog.coordinator.group.consumer.consumer_group import ClassicMembership, ConsumerGroup, ConsumerMember
+from oncelog.coordinator.group.consumer.consumer_protocol import ConsumerProtocol
+from oncelog.coordinator.group.consumer.reconcile import MustRejoin
 from oncelog.coordinator.group.environment import Caller, Environment
-from oncelog.coordinator.group.reconcile import MustRejoin
 from oncelog.coordinator.group.states import MemberState
 from oncelog.coordinator.group.subscription import (
     PROTOCOL_TYPE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.coordinator.group.classic_group import ClassicGroup
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.errors import Error
 from tests.support.group_host import GroupClient, MemoryGroupHost, subscription

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from oncelog.coordinator.group import classic_rules, records
-from oncelog.coordinator.group.classic_answers import current_assignment, current_generation, join_error
-from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
-from oncelog.coordinator.group.classic_rules import JoinKnown, JoinNew, Step
+from oncelog.coordinator.group import records
+from oncelog.coordinator.group.classic import classic_rules
+from oncelog.coordinator.group.classic.classic_answers import current_assignment, current_generation, join_error
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
+from oncelog.coordinator.group.classic.classic_rules import JoinKnown, JoinNew, Step
 from oncelog.coordinator.group.environment import Caller, Environment
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.coordinator.runtime import client_error

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Final
 
 from oncelog.coordinator.group import records
-from oncelog.coordinator.group.assignors import ASSIGNORS, MemberSpec
-from oncelog.coordinator.group.consumer_group import (
+from oncelog.coordinator.group.consumer.assignors import ASSIGNORS, MemberSpec
+from oncelog.coordinator.group.consumer.consumer_group import (
     UNRESOLVED,
     Assignment,
     ConsumerGroup,
@@ -24,8 +24,8 @@ from oncelog.coordinator.group.consumer_group import (
     ResolvedRegex,
     TopicId,
 )
+from oncelog.coordinator.group.consumer.reconcile import Goal, Reported, reconcile
 from oncelog.coordinator.group.environment import Environment, everything
-from oncelog.coordinator.group.reconcile import Goal, Reported, reconcile
 from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRecord
 

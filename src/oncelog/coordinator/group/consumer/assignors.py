@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from oncelog.coordinator.group.consumer_group import Assignment, TopicId
+from oncelog.coordinator.group.consumer.consumer_group import Assignment, TopicId
 
 PartitionCounts = Mapping[TopicId, int]
 Owned = dict[TopicId, set[int]]

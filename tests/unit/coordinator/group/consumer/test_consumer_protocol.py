@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.broker.requests.work import finished
-from oncelog.coordinator.group import consumer_rules, reconcile
-from oncelog.coordinator.group.consumer_draft import MAX_EPOCH
-from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember
-from oncelog.coordinator.group.consumer_rules import Claim, Standing, Verdict
+from oncelog.coordinator.group.consumer import consumer_rules, reconcile
+from oncelog.coordinator.group.consumer.consumer_draft import MAX_EPOCH
+from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
+from oncelog.coordinator.group.consumer.consumer_rules import Claim, Standing, Verdict
 from oncelog.coordinator.group.states import ConsumerState, MemberState
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest

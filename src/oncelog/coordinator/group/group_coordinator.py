@@ -11,9 +11,11 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
 from oncelog.config import BrokerConfig
-from oncelog.coordinator.group import classic_rules, consumer_rules, describe, records
-from oncelog.coordinator.group.classic_group import MEMBER_BYTES, ClassicGroup
-from oncelog.coordinator.group.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
+from oncelog.coordinator.group import describe, records
+from oncelog.coordinator.group.classic import classic_rules
+from oncelog.coordinator.group.classic.classic_group import MEMBER_BYTES, ClassicGroup
+from oncelog.coordinator.group.consumer import consumer_rules
+from oncelog.coordinator.group.consumer.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
 from oncelog.coordinator.group.environment import Caller, GroupHost
 from oncelog.coordinator.group.offset_requests import FetchedOffsets, OffsetRequests, OneCommit
 from oncelog.coordinator.group.shard import GroupShard

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from oncelog.coordinator.group.classic_group import ClassicGroup, Protocols
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup, Protocols
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.errors import Error
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from oncelog.coordinator.group.consumer_group import (
+from oncelog.coordinator.group.consumer.consumer_group import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     ConsumerGroup,
@@ -20,7 +20,7 @@ from oncelog.coordinator.group.consumer_group import (
     OwnedPartitions,
     TopicId,
 )
-from oncelog.coordinator.group.reconcile import Reported
+from oncelog.coordinator.group.consumer.reconcile import Reported
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 

@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from oncelog.coordinator.group import consumer_rules, migration, records
-from oncelog.coordinator.group.classic_group import ClassicGroup
-from oncelog.coordinator.group.classic_protocol import ClassicProtocol
-from oncelog.coordinator.group.consumer_draft import Draft
-from oncelog.coordinator.group.consumer_group import (
+from oncelog.coordinator.group import migration, records
+from oncelog.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.coordinator.group.classic.classic_protocol import ClassicProtocol
+from oncelog.coordinator.group.consumer import consumer_rules
+from oncelog.coordinator.group.consumer.consumer_draft import Draft
+from oncelog.coordinator.group.consumer.consumer_group import (
     STATIC_LEAVE_EPOCH,
     ConsumerGroup,
     ConsumerMember,
     OwnedPartitions,
 )
-from oncelog.coordinator.group.consumer_rules import JOIN_EPOCH, Refusal, Verdict
+from oncelog.coordinator.group.consumer.consumer_rules import JOIN_EPOCH, Refusal, Verdict
+from oncelog.coordinator.group.consumer.reconcile import MustRejoin, Reported
 from oncelog.coordinator.group.environment import Caller, Environment
-from oncelog.coordinator.group.reconcile import MustRejoin, Reported
 from oncelog.coordinator.group.states import MemberState
 from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRecord, client_error

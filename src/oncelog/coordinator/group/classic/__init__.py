@@ -1,0 +1,1 @@
+"""Groups of the classic protocol: state, rules, protocol and answers."""

@@ -9,7 +9,8 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -165,3 +166,52 @@ def test_a_complex_function_is_found(tmp_path: Path) -> None:
         assert complex_functions(str(module)) == [f"build/{module.name}:many"]
     finally:
         module.unlink()
+
+
+MAX_MODULES = 18
+"""In a folder: as many as a listing explains at a glance."""
+MAX_FILES_OF_A_NAME = 3
+FILES_OF_A_NAME = {"errors.py": 12, "registry.py": 4, "records.py": 4, "run.py": 5, "settings.py": 4, "topics.py": 5}
+"""Names that more files still have. Lower a number after a rename; none may grow, and no name may be added."""
+CLASSES_OF_A_NAME = 95
+"""Names that public classes of several modules have. Lower the number after a rename; it may not grow."""
+
+
+def modules() -> list[Path]:
+    """Those of the package, without what is generated."""
+    package = ROOT / "src" / "oncelog"
+    found = (path for suffix in ("py", "pyx") for path in package.rglob(f"*.{suffix}"))
+    return sorted(path for path in found if "generated" not in path.parts)
+
+
+def too_full(paths: Iterable[Path]) -> dict[str, int]:
+    """Folders with too many modules."""
+    sizes = Counter(path.parent.as_posix() for path in paths if path.name != "__init__.py")
+    return {folder: size for folder, size in sizes.items() if size > MAX_MODULES}
+
+
+def test_folders_are_rooms() -> None:
+    assert too_full(modules()) == {}
+
+
+def test_a_full_folder_is_found() -> None:
+    paths = [Path("a") / f"m{number}.py" for number in range(MAX_MODULES)]
+    assert too_full([*paths, Path("a/__init__.py"), Path("a/b/m.py")]) == {}
+    assert too_full([*paths, Path("a/one_more.py")]) == {"a": MAX_MODULES + 1}
+
+
+def test_few_files_have_the_same_name() -> None:
+    counted = Counter(path.name for path in modules() if path.name not in ("__init__.py", "__main__.py"))
+    found = {name: count for name, count in counted.items() if count > MAX_FILES_OF_A_NAME}
+    assert {name: count for name, count in found.items() if count > FILES_OF_A_NAME.get(name, 0)} == {}
+
+
+def test_public_classes_have_names_of_their_own() -> None:
+    places: dict[str, list[str]] = {}
+    for path in modules():
+        if path.suffix == ".py":
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(name_of(path))
+    repeated = {name: found for name, found in places.items() if len(found) > 1}
+    assert len(repeated) <= CLASSES_OF_A_NAME, repeated

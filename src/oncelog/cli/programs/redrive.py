@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import sys
 from contextlib import AsyncExitStack
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from oncelog.cli.shared.completers import complete_topics
+from oncelog.cli.shared.functions import transform_named
 from oncelog.cli.shared.options import Cluster, cluster_options, text
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.errors import ConfigError
@@ -20,7 +18,7 @@ from oncelog.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oncelog.redrive.letters import Plan, Transform
+    from oncelog.redrive.letters import Plan
     from oncelog.redrive.run import Decided, Redrive
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
@@ -101,9 +99,8 @@ def command(
         raise ConfigError(f"--to and --parking name other topics than the dead letters' own, {topic}")
     if not _NAME.fullmatch(name):
         raise ConfigError(f"--name takes 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")
-    plan = Plan(
-        to, _headers(where), error, max_attempts, parking or "", None if transform is None else _function(transform)
-    )
+    function = None if transform is None else transform_named(transform)
+    plan = Plan(to, _headers(where), error, max_attempts, parking or "", function)
     asyncio.run(_run(cluster, topic, name, plan, transaction_size, limit, dry_run=dry_run))
 
 
@@ -115,24 +112,6 @@ def _headers(given: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
             raise ConfigError(f"--where takes HEADER=VALUE, not {one!r}")
         found.append((header, value.encode("utf-8", "surrogateescape")))
     return tuple(found)
-
-
-def _function(given: str) -> Transform:
-    """A function of a module of the current folder, or of an installed one."""
-    module, _, name = given.partition(":")
-    if not module or not name:
-        raise ConfigError(f"--transform takes MODULE:FUNCTION, not {given!r}")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found = getattr(import_module(module), name, None)
-    except Exception as error:
-        raise ConfigError(f"--transform {given} cannot be loaded: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.pop(0)
-    if not callable(found):
-        raise ConfigError(f"--transform {given}: module {module} has no function {name}")
-    function: Transform = found
-    return function
 
 
 async def _run(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +11,13 @@ import click
 
 from oncelog.cli.records.verify_report import says_when_it_cannot_tell, show
 from oncelog.cli.shared.completers import complete_topics
+from oncelog.cli.shared.functions import transform_named
 from oncelog.cli.shared.options import Cluster, Seconds, cluster_options, text
 from oncelog.cli.shared.output import counted, progress
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
-    from oncelog.verify.copy.rows import Transform
     from oncelog.verify.copy.topics import Copy
     from oncelog.verify.findings import Report
     from oncelog.verify.log_topics import Wanted
@@ -209,7 +207,7 @@ def copy(
     from oncelog.verify.findings import Report
 
     report = Report()
-    function = None if transform is None else _function(transform)
+    function = None if transform is None else transform_named(transform)
     wanted = Copy(source, dest, by, function, transform or "", allow_extra, allow_lag)
     target = cluster
     if dest_bootstrap_server is not None or dest_config is not None:
@@ -225,22 +223,6 @@ def copy(
 def _same_logins(cluster: Cluster, dest_config: Path | None) -> Mapping[str, str]:
     """The source's properties for the destination, unless it has a file of its own."""
     return {} if dest_config is not None else dict(cluster.properties)
-
-
-def _function(name: str) -> Transform:
-    """The function that ``--transform`` names, also in a module of the current folder."""
-    module, _, attribute = name.partition(":")
-    if not module or not attribute:
-        raise ConfigError(f"--transform takes MODULE:FUNCTION, not {name!r}")
-    sys.path.insert(0, "")
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"--transform {name}: {error}") from error
-    if not callable(found):
-        raise ConfigError(f"--transform {name}: this is no function")
-    chosen: Transform = found
-    return chosen
 
 
 async def _compare(report: Report, source: Cluster, dest: Cluster, wanted: Copy, work_dir: Path | None) -> None:
@@ -292,7 +274,7 @@ def pipeline(
     asyncio.run(_check_pipeline(report, cluster, checkpoint, group, topics))
     totals = report.totals
     looked = f"{counted(totals.batches, 'batch')} with plan and marker, {counted(totals.records, 'record')}"
-    show(report, looked.replace("batchs", "batches"), as_json=cluster.as_json, strict=strict, shows_all=shows_all)
+    show(report, looked, as_json=cluster.as_json, strict=strict, shows_all=shows_all)
 
 
 async def _check_pipeline(report: Report, cluster: Cluster, location: str, group: str, topics: tuple[str, ...]) -> None:

@@ -56,8 +56,10 @@ def _end_by(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 record``, ``2 records``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """``1 record``, ``2 records``, ``2 batches``."""
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

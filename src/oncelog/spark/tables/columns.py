@@ -192,6 +192,15 @@ def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
     return rows
 
 
+def check_partitions(found: Sequence[str], options: TableOptions) -> None:
+    """Refuse a table that is partitioned by other columns than ``partitionBy`` says."""
+    if options.partition_by != tuple(found):
+        raise ConfigError(
+            f"{options} is partitioned by {', '.join(found) or 'nothing'}, and partitionBy says "
+            f"{', '.join(options.partition_by) or 'nothing'}: set it to what the table has"
+        )
+
+
 def escaped(name: str) -> str:
     """A column's name as Spark takes it, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import missing_columns, stored_schema
+from oncelog.spark.tables.columns import check_partitions, missing_columns, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
 from oncelog.spark.tables.parquet import DataFile, FileWriter, file_schema
+from oncelog.spark.tables.sql_names import quoted
 from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
 
 try:
@@ -89,12 +90,7 @@ class DeltaTableStore:
             names = [name for name, _ in added]
             fields = Schema.from_json(StructType([schema[name] for name in names]).json()).fields
             table.alter.add_columns(fields)
-        partitions = tuple(table.metadata().partition_columns)
-        if self._options.partition_by != partitions:
-            raise ConfigError(
-                f"{self._options} is partitioned by {', '.join(partitions) or 'nothing'}, and partitionBy says "
-                f"{', '.join(self._options.partition_by) or 'nothing'}: set it to what the table has"
-            )
+        check_partitions(table.metadata().partition_columns, self._options)
 
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes or self._options.mode is Mode.UPSERT:
@@ -132,9 +128,9 @@ class DeltaTableStore:
 
         schema = file_schema(rows[0].schema, ())
         source = pa.Table.from_batches(rows).cast(schema)
-        on = " AND ".join(f"target.{_quoted(name)} = source.{_quoted(name)}" for name in self._options.key)
+        on = " AND ".join(f"target.{quoted(name)} = source.{quoted(name)}" for name in self._options.key)
         merger = table.merge(source, on, source_alias="source", target_alias="target", commit_properties=properties)
-        columns = {_quoted(name): f"source.{_quoted(name)}" for name in schema.names}
+        columns = {quoted(name): f"source.{quoted(name)}" for name in schema.names}
         merger.when_matched_update(columns).when_not_matched_insert(columns).execute()
 
     def _files(self, parts: Sequence[Part], rows: Sequence[pa.RecordBatch]) -> list[DataFile]:
@@ -278,10 +274,6 @@ def _check_names(schema: StructType, options: TableOptions) -> None:
             raise ConfigError(
                 f"Column {field.name!r} cannot be in {options}: Delta allows no space and none of ,;{{}}()= in names"
             )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _json(text: str) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import missing_columns, stored_schema
+from oncelog.spark.tables.columns import check_partitions, missing_columns, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
@@ -116,17 +116,13 @@ class IcebergTable:
     def _check_partitions(self, table: Table) -> None:
         names = table.schema().find_column_name
         fields = table.spec().fields
-        found = tuple(names(field.source_id) for field in fields)
         if any(not isinstance(field.transform, IdentityTransform) for field in fields):
             if self._options.partition_by:
                 raise ConfigError(
                     f"{self._options} is partitioned by more than columns ({table.spec()}): leave partitionBy out"
                 )
-        elif self._options.partition_by != found:
-            raise ConfigError(
-                f"{self._options} is partitioned by {', '.join(map(str, found)) or 'nothing'}, and partitionBy says "
-                f"{', '.join(self._options.partition_by) or 'nothing'}: set it to what the table has"
-            )
+        else:
+            check_partitions([str(names(field.source_id)) for field in fields], self._options)
 
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes or self._options.mode is Mode.UPSERT:

@@ -22,7 +22,7 @@ from oncelog.spark.tables.csv_rows import csv_of
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
-from oncelog.spark.tables.sql_names import parts_of, quoted
+from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
 
 try:
@@ -179,8 +179,9 @@ class PostgresTable:
         if not sources:
             return
         text = f"INSERT INTO {self._name} ({names}) {' UNION ALL '.join(sources)}"
+        text += on_conflict(self._options.key, self._columns) if upserts else ""
         try:
-            moved = _execute(connection, text + self._on_conflict(upserts)).rowcount
+            moved = _execute(connection, text).rowcount
         except errors.CardinalityViolation as error:
             raise PostgresRefused(
                 f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and which of "
@@ -192,14 +193,6 @@ class PostgresTable:
         if staged:
             _execute(connection, f"DELETE FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
 
-    def _on_conflict(self, upserts: bool) -> str:
-        if not upserts:
-            return ""
-        key = self._options.key
-        others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in self._columns if name not in key]
-        action = f"UPDATE SET {', '.join(others)}" if others else "NOTHING"
-        return f" ON CONFLICT ({', '.join(map(quoted, key))}) DO {action}"
-
     def _identify(self, connection: psycopg.Connection, group: str, table_id: str, marker: Marker) -> None:
         names = ("table_id", "query_id", "batch_id", "row_count", "fingerprint", "planned_at_ms", "offsets")
         changed = ", ".join(f"{name} = excluded.{name}" for name in names)
@@ -207,17 +200,7 @@ class PostgresTable:
             connection,
             f"INSERT INTO {self._batches_in_values} (sink, table_name, {', '.join(names)}) "
             f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (sink, table_name) DO UPDATE SET {changed}",
-            (
-                group,
-                self._name,
-                table_id,
-                marker.query_id,
-                marker.batch_id,
-                marker.rows,
-                marker.fingerprint,
-                marker.planned_at_ms,
-                marker.offsets,
-            ),
+            batch_row(group, self._name, table_id, marker),
         )
 
 

@@ -1,13 +1,38 @@
-"""Names of tables and columns in SQL. Pure."""
+"""What PostgreSQL and SQLite have in common: names of tables and columns, upserts, the row of a batch. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from oncelog.errors import ConfigError
+from oncelog.spark.sink.marker import Marker
 
 
 def quoted(name: str) -> str:
     """A name as SQL takes it, whatever it holds."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def on_conflict(key: Collection[str], columns: Sequence[str]) -> str:
+    """The end of an INSERT that replaces the rows that have the keys of the new ones."""
+    others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in columns if name not in key]
+    action = f"UPDATE SET {', '.join(others)}" if others else "NOTHING"
+    return f" ON CONFLICT ({', '.join(map(quoted, key))}) DO {action}"
+
+
+def batch_row(group: str, table: str, table_id: str, marker: Marker) -> tuple[str | int | None, ...]:
+    """A row of ``oncelog_batches``: the last batch of a sink in a table."""
+    return (
+        group,
+        table,
+        table_id,
+        marker.query_id,
+        marker.batch_id,
+        marker.rows,
+        marker.fingerprint,
+        marker.planned_at_ms,
+        marker.offsets,
+    )
 
 
 def parts_of(name: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
-from oncelog.spark.tables.sql_names import parts_of, quoted
+from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Sighting, TaskWriter, inline_rows
 
 if TYPE_CHECKING:
@@ -139,25 +139,12 @@ class SqliteTable:
         text = f"INSERT INTO {quoted(self._name)} ({names}) VALUES ({marks})"
         if mode is not Mode.UPSERT:
             return text
-        key = self._options.key
-        others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in self._columns if name not in key]
-        action = f"UPDATE SET {', '.join(others)}" if others else "NOTHING"
-        return f"{text} ON CONFLICT ({', '.join(map(quoted, key))}) DO {action}"
+        return text + on_conflict(self._options.key, self._columns)
 
     def _identify(self, connection: sqlite3.Connection, group: str, table_id: str, marker: Marker) -> None:
         connection.execute(
             f"INSERT OR REPLACE INTO {BATCHES} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                group,
-                self._name,
-                table_id,
-                marker.query_id,
-                marker.batch_id,
-                marker.rows,
-                marker.fingerprint,
-                marker.planned_at_ms,
-                marker.offsets,
-            ),
+            batch_row(group, self._name, table_id, marker),
         )
 
 

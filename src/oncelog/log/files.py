@@ -37,8 +37,7 @@ class LogFiles:
         active = log.segment_list.active
         if active.base_offset == base_offset:
             return active
-        for file in active.write_indexes(final=True):
-            self._unsynced_files[file.path] = file
+        self._write_indexes_of(active, final=True)
         self._closed_since_flush.append(active.base_offset)
         log.producers.skip_to(base_offset)
         self.take_snapshot()
@@ -103,8 +102,11 @@ class LogFiles:
     def write_indexes(self) -> None:
         """Update the index files, for tools that read them while the log is open."""
         for segment in self._log.segment_list:
-            for file in segment.write_indexes():
-                self._unsynced_files[file.path] = file
+            self._write_indexes_of(segment)
+
+    def _write_indexes_of(self, segment: Segment, *, final: bool = False) -> None:
+        for file in segment.write_indexes(final=final):
+            self._unsynced_files[file.path] = file
 
     @property
     def has_unflushed_segments(self) -> bool:
@@ -155,8 +157,7 @@ class LogFiles:
     def begin_close(self) -> FlushTicket | None:
         """Write everything that a close has to sync, so that the syncs of many logs can be combined before it."""
         for segment in self._log.segment_list:
-            for file in segment.write_indexes(final=True):
-                self._unsynced_files[file.path] = file
+            self._write_indexes_of(segment, final=True)
         self.take_snapshot()
         self.write_leader_epochs()
         return self.begin_flush()

@@ -1,7 +1,8 @@
 """The general way of a batch into its log: locate, validate, verify, append, commit, answer.
 
-Called by ``apis/produce`` for each partition of a request, and by ``produce_runs`` for a transaction's first batch,
-which that has validated. Each step is a method below, in this order; a step that has to wait yields (``parking``).
+Called by ``apis/data/produce`` for each partition of a request, and by ``produce_runs`` for a transaction's first
+batch, which that has validated. Each step is a method below, in this order; a step that has to wait yields
+(``parking``).
 
 Invariants
 - Batches of a connection do not overtake each other: it is parked until the batch is in the log.

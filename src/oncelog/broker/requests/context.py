@@ -48,7 +48,7 @@ class RequestContext:
     state: RequestState = RequestState.RECEIVED
     may_be_repeated: bool = False
     """The next requests may be like it. Set by Produce (an uncompressed batch was appended), Fetch (answered at once,
-    with records), OffsetCommit (the offset of one partition was committed at once) and EndTxn (carried out at once)."""
+    with records) and OffsetCommit (the offset of one partition was committed at once)."""
     is_wide: bool = False
     """It names many partitions, so its answer is written in pieces. Set by Produce and Fetch, whose answers are not
     examined."""

@@ -4,7 +4,7 @@ A generator of type ``Work`` yields
 
 - ``None`` between two pieces: others may go ahead;
 - a ``Deferred``: it continues with the value, or with the exception, once that is known;
-- a ``Park`` (``parking``), which is a ``Deferred`` during which its connection starts no other request.
+- a ``Park`` (``parking``): the same with the ``Deferred`` in it, and meanwhile its connection starts no other request.
 
 ``Slices.begin`` does work with others in between, ``carry_out`` without; ``finished`` does all of one that never waits.
 """

@@ -69,7 +69,7 @@ class ConnectionHost(SendingHost, Protocol):
 
 
 class Connection(Sending, asyncio.BufferedProtocol):
-    """The server's side of one socket; implements ``broker.requests.context.Channel``."""
+    """The server's side of one socket; implements ``broker.requests.session.Channel``."""
 
     __slots__ = (
         "_frame",

@@ -12,16 +12,13 @@ import threading
 import weakref
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from oncelog.client.core.errors import IllegalStateError
+from oncelog.interruptible import until_one_is_done
 
 T = TypeVar("T")
 
-SIGNAL_SECONDS = 0.1
-"""Who waits looks this often whether a signal has come: a wait without a limit is not ended by one that the system
-gave to another thread, or just before the wait began."""
 FORKED = "the client was made before this process was forked; make a new one here"
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
 
@@ -51,9 +48,7 @@ class Background:
         """Wait for ``work`` on the loop; an interrupt cancels it."""
         future = self.submit(work)
         try:
-            while not future.done():
-                with suppress(TimeoutError):
-                    return future.result(SIGNAL_SECONDS)
+            until_one_is_done([future])
             return future.result()
         except BaseException:
             future.cancel()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
-from oncelog.errors import OncelogError
+from oncelog.packages import need_packages
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import schema_id_of
@@ -43,18 +42,9 @@ class Decoded(NamedTuple):
     name: str | None
 
 
-def need_packages() -> None:
+def need_schema_packages() -> None:
     """:raises OncelogError: the extra is not installed."""
-    missing = [name for name in ("fastavro", "jsonschema", "google.protobuf") if not _is_there(name)]
-    if missing:
-        raise OncelogError(f"schemas need {', '.join(missing)}: install them with pip install 'oncelog[schemas]'")
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:  # the package that contains it
-        return False
+    need_packages("schemas need", ("fastavro", "jsonschema", "google.protobuf"), "schemas")
 
 
 class Codecs:
@@ -93,7 +83,7 @@ class Codecs:
 
         :raises SchemaError: the schema cannot be used here.
         """
-        need_packages()
+        need_schema_packages()
         kind: Any = KINDS.get(schema.schema_type)
         if kind is None:
             raise SchemaError(f"schemas of type {schema.schema_type} are not known here; known: {', '.join(KINDS)}")

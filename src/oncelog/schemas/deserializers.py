@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.avro_codec import AvroCodec
-from oncelog.schemas.codecs import Codecs, need_packages
+from oncelog.schemas.codecs import Codecs, need_schema_packages
 from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
 from oncelog.schemas.json_codec import JsonCodec
@@ -124,7 +124,7 @@ class ProtobufDeserializer(Deserializer):
         *,
         from_dict: Callable[[Any], Any] | None = None,
     ) -> None:
-        need_packages()
+        need_schema_packages()
         super().__init__(registry, from_dict=from_dict)
         self._class = message_class
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from oncelog.schema_registry.formats.parsing import need_packages
+from oncelog.schema_registry.formats.parsing import need_registry_packages
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import TOPIC, RegistrySettings
 from oncelog.server.listener_settings import Address
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @contextmanager
 def registry_of(broker: TestBroker) -> Iterator[str]:
     """Run a registry during the block; gives its URL. The broker deletes its topic with those of the test."""
-    need_packages()
+    need_registry_packages()
     topic = broker.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
     settings = RegistrySettings({"bootstrap.servers": broker.direct_bootstrap_servers}, topic=topic)
     registry = RegistryThread(settings, Address("127.0.0.1", 0)).start()

@@ -10,14 +10,13 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
 
 from oncelog.cli.shared.options import Cluster, cluster_options
 from oncelog.cli.shared.registry_option import registry, registry_option
-from oncelog.errors import OncelogError
+from oncelog.packages import need_packages
 
 if TYPE_CHECKING:
     from oncelog.console.settings import ConsoleSettings
@@ -64,7 +63,7 @@ def command(
       oncelog console -b kafka:9092 --schema-registry http://registry:8081
       oncelog console -b kafka:9093 -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512
     """
-    need_packages()
+    need_console_packages()
     from oncelog.console.settings import ConsoleSettings
     from oncelog.server.listener_settings import Address
     from oncelog.server.process.log_lines import json_line, log_to_stderr
@@ -100,11 +99,9 @@ def command(
     asyncio.run(_serve(settings, address.host, address.port, announce, with_parent))
 
 
-def need_packages() -> None:
+def need_console_packages() -> None:
     """:raises OncelogError: the extra is not installed."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise OncelogError(f"the console needs {', '.join(missing)}: install it with pip install 'oncelog[console]'")
+    need_packages("the console needs", NEEDED, "console")
 
 
 async def _serve(

@@ -25,9 +25,9 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
     :raises ConfigError: no address, or every listener encrypts.
     :raises OncelogError: packages are missing.
     """
-    from oncelog.cli.programs.console import need_packages
+    from oncelog.cli.programs.console import need_console_packages
 
-    need_packages()
+    need_console_packages()
     Address.parse(console)
     _client_properties("console", listeners, settings)
 
@@ -38,9 +38,9 @@ def check_registry(registry: str, listeners: Sequence[Listener], settings: Mappi
     :raises ConfigError: no address of this machine alone, or every listener encrypts or asks for a login.
     :raises OncelogError: packages are missing.
     """
-    from oncelog.schema_registry.formats.parsing import need_packages
+    from oncelog.schema_registry.formats.parsing import need_registry_packages
 
-    need_packages()
+    need_registry_packages()
     address = Address.parse(registry)
     properties = _client_properties("schema-registry", listeners, settings)
     if not address.is_loopback or properties["security.protocol"] != SecurityProtocol.PLAINTEXT.value:

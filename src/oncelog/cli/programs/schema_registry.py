@@ -72,9 +72,9 @@ def command(
       oncelog schema-registry -b kafka:9092 --listen 127.0.0.1:8081
       oncelog schema-registry -b kafka:9093 -F admin.properties --listen 0.0.0.0:8081 --login kafka
     """
-    from oncelog.schema_registry.formats.parsing import need_packages
+    from oncelog.schema_registry.formats.parsing import need_registry_packages
 
-    need_packages()
+    need_registry_packages()
     from oncelog.schema_registry.serving import bind, check_listening, url_of
     from oncelog.schema_registry.settings import Login, RegistrySettings
     from oncelog.server.listener_settings import Address

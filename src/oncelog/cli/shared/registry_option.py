@@ -35,8 +35,8 @@ def registry(url: str | None) -> SchemaRegistry:
     """
     if not url:
         raise ConfigError(f"a schema registry is needed: --schema-registry URL, or {ENVIRONMENT}")
-    from oncelog.schemas.codecs import need_packages
+    from oncelog.schemas.codecs import need_schema_packages
     from oncelog.schemas.registry import SchemaRegistry
 
-    need_packages()
+    need_schema_packages()
     return SchemaRegistry(url)

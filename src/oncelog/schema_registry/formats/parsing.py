@@ -6,10 +6,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from oncelog.errors import OncelogError
+from oncelog.packages import need_packages
 from oncelog.schema_registry.errors import InvalidSchema
 from oncelog.schema_registry.state import AVRO, JSON, PROTOBUF
 
@@ -22,20 +21,9 @@ MAX_REMEMBERED_CHARACTERS = 32 * 1024 * 1024
 """Texts of parsed schemas that are kept; what they are parsed into takes a few times as much."""
 
 
-def need_packages() -> None:
+def need_registry_packages() -> None:
     """:raises OncelogError: the extra is not installed."""
-    missing = [name for name in ("starlette", "uvicorn", *NEEDED) if not _is_there(name)]
-    if missing:
-        raise OncelogError(
-            f"the schema registry needs {', '.join(missing)}: install it with pip install 'oncelog[schemas]'"
-        )
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:  # the package that contains it
-        return False
+    need_packages("the schema registry needs", ("starlette", "uvicorn", *NEEDED), "schemas")
 
 
 class Parser:
@@ -73,4 +61,4 @@ class Parser:
         return found
 
 
-__all__ = ["MODULES", "Parser", "need_packages"]
+__all__ = ["MODULES", "Parser", "need_registry_packages"]

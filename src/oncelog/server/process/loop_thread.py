@@ -13,17 +13,15 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from oncelog.errors import OncelogError
+from oncelog.interruptible import join, until_one_is_done
 from oncelog.server.process.loops import new_event_loop
 
 NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 OWN_THREAD = "a broker's own thread cannot wait for it: call this on another thread"
-SIGNAL_SECONDS = 0.1
-"""Who waits looks this often whether a signal has come: a wait without a limit is not ended by one that the system
-gave to another thread, or just before the wait began."""
 
 T = TypeVar("T")
 
@@ -62,9 +60,9 @@ class LoopThread:
             work.close()
             raise OncelogError(NOT_RUNNING) from None
         either: list[Future[Any]] = [done, self._ended]
-        _until_one_is_done(either)
+        until_one_is_done(either)
         if not done.done():
-            self._join()
+            join(self._thread)
         if not done.done() or done.cancelled():
             raise OncelogError(NOT_RUNNING)
         return done.result()
@@ -79,13 +77,9 @@ class LoopThread:
         except RuntimeError:
             if not self._ended.done():
                 raise
-        _until_one_is_done([self._ended])
-        self._join()
+        until_one_is_done([self._ended])
+        join(self._thread)
         self._ended.result()
-
-    def _join(self) -> None:
-        while self._thread.is_alive():
-            self._thread.join(SIGNAL_SECONDS)
 
     def _begin_end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._last is None:
@@ -107,8 +101,3 @@ class LoopThread:
             self._ended.set_result(None)
         else:
             self._ended.set_exception(error)
-
-
-def _until_one_is_done(futures: list[Future[Any]]) -> None:
-    while not wait(futures, SIGNAL_SECONDS, FIRST_COMPLETED).done:
-        pass

@@ -7,6 +7,7 @@ They can be called with the bytes alone (``oncelog``, aiokafka), with a context 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from oncelog.schemas.registry import SchemaRegistry
 
 
-class Deserializer:
+class Deserializer(ABC):
     """What the three deserializers have in common.
 
     :param from_dict: makes a value of what was read.
@@ -57,8 +58,8 @@ class Deserializer:
         """The value of these bytes, without the loop waiting for the registry."""
         return await asyncio.to_thread(self, data)
 
-    def _read(self, data: bytes) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, data: bytes) -> Any: ...
 
 
 class AvroDeserializer(Deserializer):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +36,7 @@ class _Writer(NamedTuple):
     codec: Codec | None
 
 
-class Serializer:
+class Serializer(ABC):
     """What the three serializers have in common.
 
     :param topic: the topic that the values go to; clients that tell the topic need not be told here.
@@ -137,20 +138,20 @@ class Serializer:
             raise SchemaError(f"schema {schema_id} is of type {codec.schema_type}, not {self.schema_type}")
         return _Writer(schema_id, codec)
 
-    def _name(self, value: Any) -> str | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _name(self, value: Any) -> str | None: ...
 
-    def _own(self, value: Any) -> Schema | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _own(self, value: Any) -> Schema | None: ...
 
-    def _own_codec(self) -> Codec | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _own_codec(self) -> Codec | None: ...
 
     def _complete(self, own: Schema, value: Any) -> Schema:
         return own
 
-    def _payload(self, codec: Codec | None, value: Any) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def _payload(self, codec: Codec | None, value: Any) -> bytes: ...
 
 
 class _TextSerializer(Serializer):

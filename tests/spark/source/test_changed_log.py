@@ -88,7 +88,7 @@ def test_topic_without_id_that_was_made_again_and_is_longer_than_before_is_notic
     create_topic(broker.bootstrap_servers, unique_name)
     produce(broker.bootstrap_servers, unique_name, [b"%d:old" % n for n in range(100)], partition=0)
     strict, lenient = source(broker, unique_name), source(broker, unique_name, failOnDataLoss="false")
-    cluster = WithoutIds(client_config(strict.client), strict.cluster)
+    cluster = WithoutIds.connect(client_config(strict.client), strict.cluster)
     stream = StreamReader(strict, lambda _: cluster)
     start = stream.initialOffset()
     end = stream.latestOffset(start, ReadAllAvailable())

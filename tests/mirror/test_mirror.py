@@ -136,6 +136,25 @@ def test_open_transaction_holds_back_what_is_behind_it_and_comes_whole(play: Cal
     play(flow)
 
 
+def test_position_in_the_log_of_positions_is_left_alone(unique_name: str) -> None:
+    """It has no counterpart on B, which may not even have that topic yet."""
+
+    async def flow() -> None:
+        with Broker() as source, Broker() as target:
+            async with clusters((source.bootstrap_servers, target.bootstrap_servers), unique_name) as made:
+                await made.write(b"one")
+                internal = TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)
+                group = f"{unique_name}-group"
+                async with Consumer(bootstrap_servers=source.bootstrap_servers, group_id=group) as consumer:
+                    consumer.assign([internal, made.names[0]])
+                    await consumer.commit({internal: 0, made.names[0]: 1})
+                await made.mirrored()
+                there = await made.target.list_consumer_group_offsets(group)
+                assert {name: position.offset for name, position in there.items()} == {made.names[0]: 1}
+
+    asyncio.run(flow())
+
+
 def test_aborted_records_stay_behind_and_offsets_are_translated(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:

@@ -505,7 +505,7 @@ class Mirror:
         """
         wanted: GroupPositions = {}
         for (group, name), position in (asked | brought).items():
-            if name not in cut:
+            if name not in cut or name.topic == CONSUMER_OFFSETS_TOPIC:  # B's log of positions is another one
                 continue
             if position.offset > cut[name]:
                 if self._reads_offsets:

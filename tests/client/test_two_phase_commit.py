@@ -272,6 +272,23 @@ def test_transaction_version_stays_while_a_database_has_yet_to_decide(unique_nam
         assert values(broker, unique_name) == [b"v"]
 
 
+def test_transactions_of_every_coordinator_keep_transaction_version(unique_name: str) -> None:
+    names = [f"{unique_name}-{number}" for number in range(9)]
+    with Broker(nodes=3, settings=ENABLED) as broker:
+        for name in names:
+            with producer(broker, name) as first:
+                first.begin_transaction()
+                first.send(unique_name, b"v")
+                first.prepare()
+        assert {broker.coordinator(transactional_id=name) for name in names} == {1, 2, 3}
+        for node in broker.nodes:
+            with Connection(node.bootstrap_servers) as connection:
+                update = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=2)
+                answer = connection.ask(UpdateFeaturesRequest(feature_updates=[update]), 1)
+            assert answer.error_code == Error.INVALID_UPDATE_VERSION
+            assert answer.error_message.startswith("9 transactions in two-phase commit are open"), node.node_id
+
+
 def test_it_is_a_right_of_its_own() -> None:
     """WRITE on the transactional id is not enough, and this right is worth nothing without WRITE."""
     with oncelog_side({**COMMON, "transaction.two.phase.commit.enable": "true"}) as side:

@@ -273,4 +273,14 @@ _PIPELINE = [
     ),
 ]
 
-KINDS: Final = {kind.name: kind for kind in [*_LOG_FOUND, *_LOG_UNKNOWN, *_LOG_ALLOWED, *_COPY, *_PIPELINE]}
+_STABLE = _table(
+    Verdict.UNKNOWN,
+    (
+        "undecided-end",
+        "A transaction is open before the end of a partition, and did not end within 30 seconds: readers of committed "
+        "records get nothing after it, so that a copy or a batch may be there and cannot be seen.",
+        f"run it again when the transaction has ended; if it does not, {_END}",
+    ),
+)
+
+KINDS: Final = {kind.name: kind for kind in [*_LOG_FOUND, *_LOG_UNKNOWN, *_LOG_ALLOWED, *_COPY, *_PIPELINE, *_STABLE]}

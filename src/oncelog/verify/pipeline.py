@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.mirror.groups import offset_commits
 from oncelog.mirror.reading import committed_batches
 from oncelog.records.batch import decode_records
 from oncelog.spark.sink.marker import Marker, PlannedBatch
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition, java_hash_partition
 from oncelog.verify.findings import Report
+from oncelog.verify.stable_ranges import WAIT_S, stable_ranges
 
 Stamp = tuple[int, int]
 """Producer id and epoch."""
@@ -33,67 +33,80 @@ class MarkerSeen(NamedTuple):
     stamp: Stamp
 
 
+class Markers(NamedTuple):
+    """The markers of a group in the log's order; ``is_whole`` if nothing after them is undecided."""
+
+    seen: Sequence[MarkerSeen]
+    is_whole: bool
+
+
 class Written(NamedTuple):
-    """Committed records in the destination by their transaction; ``is_whole`` if none has been removed since."""
+    """Committed records in the destination by their transaction.
+
+    ``is_whole`` if none has been removed since and none is undecided.
+    """
 
     records: Mapping[Stamp, int]
     is_whole: bool
 
 
-async def markers_of(admin: Admin, group: str) -> list[MarkerSeen]:
-    """Every marker of the group that is still in the log, in its order."""
+async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float = WAIT_S) -> Markers:
+    """Every marker of the group that is still in the log; what cannot be seen there yet is told."""
     names = await admin.partitions(CONSUMER_OFFSETS_TOPIC)
     where = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition(group, len(names)))
-    start, end = await _range(admin, where)
+    stable = (await stable_ranges(admin, [where], wait_s=wait_s))[where]
     found = []
-    async for header, data in committed_batches(admin, where, start, end):
+    async for header, data in committed_batches(admin, where, stable.start, stable.end):
         for record in decode_records(data):
             for commit in offset_commits([record]):
                 marker = Marker.decode(commit.metadata) if commit.group == group else None
                 if marker is not None:
                     stamp = header.producer_id, header.producer_epoch
                     found.append(MarkerSeen(marker, commit.partition, record.offset, stamp))
-    return found
+    if not stable.is_decided:
+        report.add("undecided-end", where, str(stable), first=stable.end)
+    return Markers(found, stable.is_decided)
 
 
-async def written_by(admin: Admin, topics: Collection[str], stamps: Collection[Stamp]) -> Written:
-    """How many committed records of each transaction are in the topics."""
+async def written_by(
+    admin: Admin, topics: Collection[str], stamps: Collection[Stamp], report: Report, *, wait_s: float = WAIT_S
+) -> Written:
+    """How many committed records of each transaction are in the topics; what cannot be seen there yet is told."""
+    names = [where for topic in sorted(topics) for where in await admin.partitions(topic)]
     records: Counter[Stamp] = Counter()
     is_whole = True
-    for topic in sorted(topics):
-        for where in await admin.partitions(topic):
-            start, end = await _range(admin, where)
-            is_whole &= start == 0
-            async for header, _ in committed_batches(admin, where, start, end):
-                stamp = header.producer_id, header.producer_epoch
-                if stamp in stamps:
-                    records[stamp] += header.records_count
-                is_whole &= header.records_count > header.last_offset_delta
+    for where, stable in (await stable_ranges(admin, names, wait_s=wait_s)).items():
+        is_whole &= stable.start == 0 and stable.is_decided
+        async for header, _ in committed_batches(admin, where, stable.start, stable.end):
+            stamp = header.producer_id, header.producer_epoch
+            if stamp in stamps:
+                records[stamp] += header.records_count
+            is_whole &= header.records_count > header.last_offset_delta
+        if not stable.is_decided:
+            report.add("undecided-end", where, str(stable), first=stable.end)
     return Written(records, is_whole)
-
-
-async def _range(admin: Admin, where: TopicPartition) -> tuple[int, int]:
-    start = (await admin.list_offsets({where: EARLIEST}))[where].offset
-    end = (await admin.list_offsets({where: LATEST}, read_committed=True))[where].offset
-    return start, end
 
 
 def judge(
     planned: Mapping[int, PlannedBatch],
     ended: Collection[int],
-    markers: Sequence[MarkerSeen],
+    markers: Markers,
     written: Written,
     report: Report,
 ) -> None:
     """Compare plans, markers and records.
 
+    A query may run meanwhile: then ``ended`` is from before ``markers``, and ``planned`` from after them.
+
     :param planned: the batches whose plan the checkpoint still has.
     :param ended: the batches that Spark's commit log still has.
     """
-    _judge_markers(planned, markers, written, report)
-    newest = max((seen.marker.batch_id for seen in markers), default=-1)
-    seen = {one.marker.batch_id for one in markers}
+    _judge_markers(planned, markers.seen, written, report)
+    newest = max((seen.marker.batch_id for seen in markers.seen), default=-1)
+    seen = {one.marker.batch_id for one in markers.seen}
     for batch in sorted(ended):
+        if batch > newest and not markers.is_whole:
+            continue  # its marker may be what is undecided
         if batch > newest:
             report.add(
                 "batch-missing", None, f"batch {batch} has ended by the checkpoint, the log's newest is {newest}"

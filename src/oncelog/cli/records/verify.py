@@ -286,11 +286,13 @@ async def _check_pipeline(report: Report, cluster: Cluster, location: str, group
 
     checkpoint = Checkpoint.open(location)
     checkpoint.query_id()  # refused before the cluster is asked
-    plans = ((number, checkpoint.planned(number)) for number in checkpoint.batches("offsets"))
-    planned = {number: plan for number, plan in plans if plan is not None}
+    ended = checkpoint.batches("commits")  # before the log is read: its records are there by then
     async with Admin(config=cluster.admin_settings()) as admin:
         for name in groups_of(checkpoint, group):
-            markers = await markers_of(admin, name)
-            written_to = set(topics) or {seen.where.topic for seen in markers} - {CONSUMER_OFFSETS_TOPIC}
-            written = await written_by(admin, written_to, {seen.stamp for seen in markers if seen.stamp[0] >= 0})
-            judge(planned, checkpoint.batches("commits"), markers, written, report)
+            markers = await markers_of(admin, name, report)
+            written_to = set(topics) or {one.where.topic for one in markers.seen} - {CONSUMER_OFFSETS_TOPIC}
+            stamps = {one.stamp for one in markers.seen if one.stamp[0] >= 0}
+            written = await written_by(admin, written_to, stamps, report)
+            plans = ((number, checkpoint.planned(number)) for number in checkpoint.batches("offsets"))
+            planned = {number: plan for number, plan in plans if plan is not None}
+            judge(planned, ended, markers, written, report)

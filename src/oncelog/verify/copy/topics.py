@@ -1,8 +1,9 @@
 """Reads both topics, sorts what was read on disk, and compares; continues where it was interrupted.
 
-Called by the command line. What is read is bounded at the start: the last stable offsets of that moment. Memory is that
-of one run of rows (:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 37 bytes for each
-record of either side, and 32 for each that has a key.
+Called by the command line. What is read is bounded at the start: the last stable offsets of the source at that moment,
+and those of the destination when everything that is there then is decided. Memory is that of one run of rows
+(:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 37 bytes for each record of either
+side, and 32 for each that has a key.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from oncelog.verify.copy.rows import (
 )
 from oncelog.verify.copy.sorting import RUN_ROWS, Runs
 from oncelog.verify.findings import Report
+from oncelog.verify.stable_ranges import stable_ranges
 
 MANIFEST = "verify-copy.json"
 _STATE_VERSION = 1
@@ -147,7 +149,7 @@ async def verify_copy(
     way, _, name = copy.by.partition(":")
     by = await by_mirror(dest, copy.dest, name) if way == "mirror" and name else parse_by(copy.by)
     admins = {"source": (source, copy.source), "dest": (dest, copy.dest)}
-    ranges = {side: await _ranges(admin, topic) for side, (admin, topic) in admins.items()}
+    ranges = {"source": await _ranges(source, copy.source), "dest": await _decided(dest, copy.dest, report)}
     work = _Work(folder, copy, ranges)
     for side, (admin, topic) in admins.items():
         for number in sorted(work.ranges[side]):
@@ -182,14 +184,33 @@ async def count_steps(source: Admin, dest: Admin, copy: Copy) -> int:
 
 
 async def _ranges(admin: Admin, topic: str) -> dict[int, Range]:
+    """What of each partition is decided now."""
+    names = await _led(admin, topic)
+    first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
+    end = await admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
+    return {name.partition: Range(first[name].offset, end[name].offset) for name in names}
+
+
+async def _decided(admin: Admin, topic: str, report: Report) -> dict[int, Range]:
+    """What is in each partition of the destination, once it is decided: a copy that was just committed is one."""
+    ranges = await stable_ranges(admin, await _led(admin, topic))
+    for name, stable in ranges.items():
+        if not stable.is_decided:
+            report.add("undecided-end", name, str(stable), first=stable.end)
+    return {name.partition: Range(stable.start, stable.end) for name, stable in ranges.items()}
+
+
+async def _led(admin: Admin, topic: str) -> list[TopicPartition]:
+    """The topic's partitions.
+
+    :raises OncelogError: one has no leader.
+    """
     (described,) = await admin.describe_topics([topic])
     names = [TopicPartition(topic, item.partition) for item in described.partitions]
     lone = [str(name) for name, item in zip(names, described.partitions, strict=True) if item.leader < 0]
     if lone:
         raise OncelogError(f"without a leader, and so not to be read: {', '.join(lone)}")
-    first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
-    end = await admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
-    return {name.partition: Range(first[name].offset, end[name].offset) for name in names}
+    return names
 
 
 async def _is_compacted(admin: Admin, topic: str) -> bool:

@@ -46,7 +46,7 @@ from tests.support.crash_rounds.node import ServeProcess
 
 MB = 1024 * 1024
 PAUSE_S = 0.005
-MOST_RATIO, MOST_MB = 5.0, 512
+MAX_RATIO, MAX_MB = 5.0, 512
 SLOWEST, TRIED, SEED = 50, 2000, "neighbour"
 """Inputs of the fuzzer that are sent, of so many that are tried."""
 SENT, FILLING = struct.Struct(">d"), b"x" * 92
@@ -317,12 +317,12 @@ def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence
             print(f"  {what}, {label}: {figures}, max {max(times):.1f} ms, {len(times)} records", flush=True)
         ratio = percentile(hot, 0.99) / percentile(calm, 0.99)
         print(f"  {what}: p99 is {ratio:.1f} times its quiet value", flush=True)
-        if ratio > MOST_RATIO:
-            broken.append(f"p99 of records {what} is {ratio:.1f} times its quiet value, above {MOST_RATIO:g}")
+        if ratio > MAX_RATIO:
+            broken.append(f"p99 of records {what} is {ratio:.1f} times its quiet value, above {MAX_RATIO:g}")
     memory_mb = largest_mb(pid)
     print(f"  memory at most {memory_mb:.0f} MB, {len(arrived)} of {sent} records read", flush=True)
-    if memory_mb >= MOST_MB:
-        broken.append(f"memory of {memory_mb:.0f} MB, at least {MOST_MB}")
+    if memory_mb >= MAX_MB:
+        broken.append(f"memory of {memory_mb:.0f} MB, at least {MAX_MB}")
     if len(arrived) < sent:
         broken.append(f"{sent - len(arrived)} records are lost")
     return [f"{name}, {', '.join(attacks)}: {bound}" for bound in broken]

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 HASH_OF_MECHANISM: Final = {1: "sha256", 2: "sha512"}
 """The hash of each mechanism, by Kafka's number: SCRAM-SHA-256 and SCRAM-SHA-512."""
-LEAST_ITERATIONS: Final = 4096
-MOST_ITERATIONS: Final = 16384
+MIN_ITERATIONS: Final = 4096
+MAX_ITERATIONS: Final = 16384
 """Kafka's ``ScramMechanism`` and ``ScramControlManager.MAX_ITERATIONS``."""
 
 

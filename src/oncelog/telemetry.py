@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from oncelog.client.core.structs import ConsumerRecord
 
-MOST_LINKS = 128
+MAX_LINKS = 128
 """Links of one span (OpenTelemetry's own default limit): further ones are counted but not added."""
 _Headers = list[tuple[str, bytes | None]]
 _Client = TypeVar("_Client", bound="_Asyncio | _Blocking")
@@ -247,7 +247,7 @@ def _links(records: Iterable[ConsumerRecord[object, object]]) -> list[Link]:
         context = trace.get_current_span(context_of(record)).get_span_context()
         if context.is_valid:
             found.append(Link(context, {"messaging.kafka.offset": record.offset}))
-            if len(found) == MOST_LINKS:
+            if len(found) == MAX_LINKS:
                 break
     return found
 

@@ -305,7 +305,7 @@ class Driver:
         return mine
 
     def identity(self, index: int) -> Identity | None:
-        """Mostly the id's current stamp, sometimes another one or a changed one."""
+        """Mostly the id's current producer id and epoch, sometimes another one or a changed one."""
         current = self.current[index]
         if current is None or (self.known and self.chance.random() < 0.08):
             return self.chance.choice(self.known) if self.known else None

@@ -55,7 +55,7 @@ NOTE = f"""() => {{
     window.reached.push([({SEEN})().indexOf(event.target), shown, event.target.outerHTML.slice(0, 200)]);
   }});
 }}"""
-MOST_TABS = 30
+MAX_TABS = 30
 """Per page; longer tables only repeat rows of the same kind."""
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 FROM_THE_TOP = """() => {
@@ -132,7 +132,7 @@ def test_tab_reaches_whatever_a_mouse_does_in_order_and_shows_where_it_is(page: 
             "() => { document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex'); }"
         )
         page.evaluate(NOTE)
-        tabs = min(count, MOST_TABS)
+        tabs = min(count, MAX_TABS)
         for _ in range(tabs):
             page.keyboard.press("Tab")
         reached: list[tuple[int, bool, str]] = page.evaluate("window.reached")

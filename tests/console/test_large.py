@@ -22,7 +22,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.records.batch import Compression, Record, encode_batch
 from tests.support.running_console import RunningConsole
 
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 IN_BATCH = 100_000
 BATCHES = 100
 
@@ -68,7 +68,7 @@ def test_a_thousand_topics_come_in_pages_that_are_light(page: Page, console: Run
     page.goto(f"{console.url}/topics")
     expect(page.locator("#live tbody tr")).to_have_count(50)
     expect(page.locator("#live")).to_contain_text("1\u202f001 of 1\u202f001 topics, page 1 of 21")
-    assert sum(len(one.body()) for one in transferred) < MOST_BYTES
+    assert sum(len(one.body()) for one in transferred) < MAX_BYTES
     page.get_by_role("navigation", name="Pages of topics").get_by_role("link", name="21").click()
     expect(page.locator("#live tbody tr")).to_have_count(1)
     page.get_by_label("Name contains").fill("topic-09")
@@ -100,7 +100,7 @@ def test_every_page_is_light(console: RunningConsole) -> None:
         assert len(files) >= 4, path
         for name in files - set(sizes):
             sizes[name] = len(fetched(name))
-        assert len(document) + sum(sizes[name] for name in files) < MOST_BYTES, path
+        assert len(document) + sum(sizes[name] for name in files) < MAX_BYTES, path
 
 
 def test_ten_million_records_are_browsed_from_any_place(page: Page, console: RunningConsole) -> None:

@@ -468,7 +468,7 @@ class Transactions:
             return
         broken = broken or self._refused(world, request, decision.error, awaited)
         if awaited:
-            after = self._answered(after, request, decision.error, decision.stamp)
+            after = self._answered(after, request, decision.error, decision.producer)
         yield awaited, after, broken
 
     def _refused(self, world: World, request: Request, error: Error, awaited: bool) -> str:
@@ -486,7 +486,7 @@ class Transactions:
             if isinstance(event, InitProducerId):
                 event = InitProducerId(ID, TIMEOUT_MS, event.expected, event.transaction_version, fresh)
             elif isinstance(event, EndTxnAndBump):
-                event = EndTxnAndBump(event.stamp, event.commit, fresh)
+                event = EndTxnAndBump(event.producer, event.commit, fresh)
             else:
                 event = Timeout(event.transaction_version, fresh)
             decision = decide(world.txn, event, now_ms)
@@ -591,7 +591,7 @@ class Transactions:
             yield Step("all markers are written", after, broken)
 
     def _send_marker(self, world: World, txn: Txn, partition: int) -> Iterator[Step[World]]:
-        marker = Marker(txn.stamp, world.coordinator_epoch, txn.state is TransactionState.PREPARE_COMMIT)
+        marker = Marker(txn.producer, world.coordinator_epoch, txn.state is TransactionState.PREPARE_COMMIT)
         sent = LateMarker(partition, marker, txn.client_transaction_version)
         label = f"{marker} in partition {partition}"
         error, after = self._mark(world, sent)

@@ -17,11 +17,11 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-from tests.fuzz.target import FOUND, MOST_BYTES, Target
+from tests.fuzz.target import FOUND, MAX_BYTES, Target
 from tests.fuzz.targets import TARGETS
 
-MOST_MEGABYTES = 2048
-MOST_SECONDS_FOR_ONE = 20
+MAX_MEGABYTES = 2048
+MAX_SECONDS_FOR_ONE = 20
 
 
 def main() -> int:
@@ -85,8 +85,8 @@ def run_guided(target: Target, seed: int, seconds: int, runs: int) -> tuple[int,
             (corpus / f"{number:05}").write_bytes(data)
         command = [
             *(sys.executable, "-m", "tests.fuzz.guided", target.name, str(corpus)),
-            *(f"-seed={seed % 2**31}", f"-max_total_time={seconds}", f"-max_len={MOST_BYTES}", "-print_final_stats=1"),
-            *(f"-timeout={MOST_SECONDS_FOR_ONE}", f"-rss_limit_mb={MOST_MEGABYTES}", f"-exact_artifact_path={crash}"),
+            *(f"-seed={seed % 2**31}", f"-max_total_time={seconds}", f"-max_len={MAX_BYTES}", "-print_final_stats=1"),
+            *(f"-timeout={MAX_SECONDS_FOR_ONE}", f"-rss_limit_mb={MAX_MEGABYTES}", f"-exact_artifact_path={crash}"),
             *([f"-runs={runs}"] if runs else []),
         ]
         environment = {**os.environ, "PYTHONHASHSEED": "0"}

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.fuzz.mutation import mutated
-from tests.fuzz.target import MOST_BYTES, Target
+from tests.fuzz.target import MAX_BYTES, Target
 
 NEW_INPUTS = 0.25
 
@@ -74,7 +74,7 @@ def inputs(target: Target, seed: int) -> Iterator[bytes]:
         if target.generate is not None and random.random() < NEW_INPUTS:
             yield target.generate(random)
         else:
-            yield mutated(random, random.choice(corpus), corpus, target.tokens, MOST_BYTES)
+            yield mutated(random, random.choice(corpus), corpus, target.tokens, MAX_BYTES)
 
 
 def tell(finding: Finding) -> None:

@@ -7,7 +7,7 @@ from random import Random
 
 EDGES = (0, 1, 2, 0x3F, 0x40, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF)
 NUMBERS = (0, 1, 2, 3, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63)
-MOST_CHANGES = 5
+MAX_CHANGES = 5
 
 Change = Callable[[Random, bytearray, Sequence[bytes], Sequence[bytes]], None]
 
@@ -15,7 +15,7 @@ Change = Callable[[Random, bytearray, Sequence[bytes], Sequence[bytes]], None]
 def mutated(random: Random, data: bytes, corpus: Sequence[bytes], tokens: Sequence[bytes], most_bytes: int) -> bytes:
     """``data`` after one to five changes; ``corpus`` and ``tokens`` are what may be spliced in."""
     changed = bytearray(data)
-    for _ in range(random.randint(1, MOST_CHANGES)):
+    for _ in range(random.randint(1, MAX_CHANGES)):
         random.choice(CHANGES)(random, changed, corpus, tokens)
     return bytes(changed[:most_bytes])
 

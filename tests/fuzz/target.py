@@ -11,7 +11,7 @@ from typing import Protocol
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = CORPUS / "found"
-MOST_BYTES = 16 * 1024
+MAX_BYTES = 16 * 1024
 
 
 class Session(Protocol):

@@ -12,7 +12,7 @@ from oncelog.conformance.raw.batches import record
 from oncelog.records.native import compiled, walk
 
 RECORDS = 1_000_000
-MOST_LOOKS = 200
+MAX_LOOKS = 200
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_batch_of_many_records_leaves_the_interpreter_to_others() -> None:
     looks: list[bool] = []
 
     def look() -> None:
-        while not looks or not (looks[-1] or len(looks) == MOST_LOOKS):
+        while not looks or not (looks[-1] or len(looks) == MAX_LOOKS):
             walk(area, RECORDS, 0, False, -(2**63), 2**63 - 1)
             looks.append(went_on.is_set())
 

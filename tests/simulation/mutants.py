@@ -133,7 +133,7 @@ CLIENT: Sequence[Mutant] = (
     Mutant(
         "a transaction's end keeps the old epoch",
         "client.core.transactions.transaction_manager:TransactionManager._transaction_over",
-        "if stamp is not None:",
+        "if producer id and epoch is not None:",
         "if False:",
         scenes=("coordinator",),
         one_in=3,

@@ -81,14 +81,14 @@ class Raw(Program):
     async def work(self, life: str) -> None:
         raise NotImplementedError
 
-    def batch(self, stamp: ProducerIdAndEpoch, sequence: int, values: list[bytes]) -> bytes:
+    def batch(self, producer: ProducerIdAndEpoch, sequence: int, values: list[bytes]) -> bytes:
         builder = BatchBuilder()
         for value in values:
             builder.append(time.time_ns() // 1_000_000, None, value)
         return bytes(
             builder.build(
-                producer_id=stamp.producer_id,
-                producer_epoch=stamp.producer_epoch,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
                 base_sequence=sequence,
                 transactional=self.transactional_id is not None,
             )
@@ -147,7 +147,7 @@ class RawProducer(Raw):
     """An idempotent producer that tries everything that sequences and epochs are meant to prevent."""
 
     async def work(self, life: str) -> None:
-        stamp = await self._init()
+        producer = await self._init()
         places = [_Place(where) for where in self._wheres]
         tries = [
             self._send,
@@ -162,7 +162,7 @@ class RawProducer(Raw):
         while self._left > 0:
             self._left -= 1
             place = self.rng.choice(places)
-            await self.rng.choice(tries)(stamp.producer_id, place, life)
+            await self.rng.choice(tries)(producer.producer_id, place, life)
             await asyncio.sleep(self.rng.expovariate(3.0))
 
     async def _init(self) -> ProducerIdAndEpoch:
@@ -172,9 +172,9 @@ class RawProducer(Raw):
             node = self.cluster.network.any_node()
             answer, version = await self.cluster.network.call(node, api, build)
             outcome = read(answer, version)
-            if outcome.stamp is None or outcome.error is not Error.NONE:
+            if outcome.producer is None or outcome.error is not Error.NONE:
                 raise error_for(outcome.error, "InitProducerId")
-            return outcome.stamp
+            return outcome.producer
 
         return await self.cluster.repeat("InitProducerId", ask)
 
@@ -214,8 +214,8 @@ class RawProducer(Raw):
     async def _gap(self, producer_id: int, place: _Place, life: str) -> None:
         if place.kept:
             values = self.forbidden("its sequence leaves others out")
-            stamp = ProducerIdAndEpoch(producer_id, place.epoch + self.rng.randrange(2))
-            await self.must_be_refused(place.where, self.batch(stamp, place.sequence + FAR, values))
+            producer = ProducerIdAndEpoch(producer_id, place.epoch + self.rng.randrange(2))
+            await self.must_be_refused(place.where, self.batch(producer, place.sequence + FAR, values))
 
     async def _bump(self, producer_id: int, place: _Place, life: str) -> None:
         """A new epoch begins with sequence 0."""
@@ -229,8 +229,8 @@ class RawProducer(Raw):
     async def _old_epoch(self, producer_id: int, place: _Place, life: str) -> None:
         if place.kept and place.old_epochs:
             values = self.forbidden("its epoch is over")
-            stamp = ProducerIdAndEpoch(producer_id, self.rng.choice(place.old_epochs))
-            await self.must_be_refused(place.where, self.batch(stamp, 0, values))
+            producer = ProducerIdAndEpoch(producer_id, self.rng.choice(place.old_epochs))
+            await self.must_be_refused(place.where, self.batch(producer, 0, values))
 
     async def _stranger(self, producer_id: int, place: _Place, life: str) -> None:
         """Ask a node that does not lead: it must say so, whatever it is asked."""
@@ -268,7 +268,7 @@ class RawTransactions(Raw):
     async def work(self, life: str) -> None:
         self.transactional_id = self.name
         self._requests = TxnRequests(self.name, 30_000)
-        self._stamp = NO_PRODUCER
+        self._producer = NO_PRODUCER
         outcome = await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(NO_PRODUCER))
         self._begin_epoch(outcome)
         while self._left > 0:
@@ -281,8 +281,8 @@ class RawTransactions(Raw):
         return self.cluster.network.transaction_version() >= 2
 
     def _begin_epoch(self, outcome: Outcome) -> None:
-        if outcome.stamp is not None and outcome.stamp != self._stamp:
-            self._stamp = outcome.stamp
+        if outcome.producer is not None and outcome.producer != self._producer:
+            self._producer = outcome.producer
             self._sequences = dict.fromkeys(self._wheres, 0)
 
     async def _transaction(self, life: str) -> None:
@@ -290,28 +290,28 @@ class RawTransactions(Raw):
         wheres = self.rng.sample(self._wheres, self.rng.randint(1, len(self._wheres)))
         if not self._v2:
             await self._coordinated(
-                Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self._stamp, sorted(wheres))
+                Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self._producer, sorted(wheres))
             )
-        stamp = self._stamp
+        producer = self._producer
         for where in wheres:
             values = [self.value()]
             self.sent(values, where, life, transaction.number)
-            payload = self.batch(stamp, self._sequences[where], values)
+            payload = self.batch(producer, self._sequences[where], values)
             self.stored(values, where, await self.produce(where, payload, highest=self._highest))
             self._sequences[where] += 1
         commits = self.rng.random() < 0.6
         transaction.fate = Fate.COMMITTING if commits else Fate.ABORTING
         if commits:
             transaction.commit_asked_ns = self.world.loop.now_ns
-        outcome = await self._coordinated(Step.END_TXN, self._requests.end(lambda: self._stamp, commits))
+        outcome = await self._coordinated(Step.END_TXN, self._requests.end(lambda: self._producer, commits))
         transaction.fate = Fate.COMMITTED if commits else Fate.ABORTED
         sequences = dict(self._sequences)
         self._begin_epoch(outcome)
         if self.rng.random() < 0.5:
             where = self.rng.choice(wheres)
-            await self._until_ended(where, stamp.producer_id)
+            await self._until_ended(where, producer.producer_id)
             await self._too_late(
-                where, self.batch(stamp, sequences[where], self.forbidden("its transaction has ended"))
+                where, self.batch(producer, sequences[where], self.forbidden("its transaction has ended"))
             )
 
     async def _too_late(self, where: TopicPartition, payload: bytes) -> None:

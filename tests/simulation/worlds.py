@@ -276,7 +276,7 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: C
         for known in shard.entries():
             txn = known.txn
             found[f"transactional id {txn.transactional_id}"] = (
-                f"{txn.state.label}, {txn.stamp}, {sorted(txn.partitions)}"
+                f"{txn.state.label}, {txn.producer}, {sorted(txn.partitions)}"
             )
     return found
 

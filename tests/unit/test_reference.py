@@ -43,7 +43,7 @@ PUBLIC: dict[ModuleType, list[str]] = {
     table_sink: ["to_table"],
     pipeline: ["Sink", "Source", "TableSink", "pipeline"],
     reporting: [*own_names(reporting), "ConsoleReporter"],
-    telemetry: [*own_names(telemetry), "MOST_LINKS"],
+    telemetry: [*own_names(telemetry), "MAX_LINKS"],
     errors: own_names(errors),
     client_errors: [name for name in own_names(client_errors) if name[0].isupper() and name not in OTHER_NAMES],
     pytest_plugin: [name for name in vars(pytest_plugin) if name.startswith("oncelog_")],

@@ -23,12 +23,12 @@ from oncelog.broker.security.request_rules import (
 )
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import request_type, response_type
-from oncelog.protocol.wire import MOST_ELEMENTS
+from oncelog.protocol.wire import MAX_ELEMENTS
 
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 BYTES: Final = 2**31
 """Limits a request only by ``socket.request.max.bytes``: small fields are decoded in pieces and counted
-(``long_requests``), at most ``MOST_ELEMENTS`` of them, which fit into a few MB; batches, subscriptions and assignments
+(``long_requests``), at most ``MAX_ELEMENTS`` of them, which fit into a few MB; batches, subscriptions and assignments
 are bytes on their way to a log."""
 
 
@@ -52,9 +52,9 @@ class Served(NamedTuple):
     low: int
     high: int
     rights: tuple[Right, ...] = ()
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = MAX_BYTES
     low_advertised: int | None = None
-    most_elements: int = MOST_ELEMENTS
+    most_elements: int = MAX_ELEMENTS
     only_looks: bool = False
     module: str = ""
 

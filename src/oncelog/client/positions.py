@@ -21,7 +21,7 @@ _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
 _BARE_DATE = re.compile(r"(?:19|20)\d\d(?:[01]\d[0-3]\d)?")
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_TIME = 100
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 class Kind(Enum):
@@ -87,7 +87,7 @@ def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
 
 def _time_ms(text: str, now_ms: int | None) -> int:
     if text.isdecimal():
-        if len(text) > _MOST_DIGITS:
+        if len(text) > _MAX_DIGITS:
             raise ValueError(text)
         return int(text)
     ago = _AGO.fullmatch(text)

@@ -3,7 +3,7 @@
 - The Host header names an address, localhost, or a name that the console was started with: a page of another site whose
   name was pointed here (DNS rebinding) is refused.
 - Only the console's own scripts and styles are allowed; no site may frame it, and pages send nothing elsewhere.
-- A body is at most ``MOST_BODY_BYTES``.
+- A body is at most ``MAX_BODY_BYTES``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BODY_BYTES = 512 * 1024
+MAX_BODY_BYTES = 512 * 1024
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -73,14 +73,14 @@ class Guard:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > MOST_BODY_BYTES:
+            if taken > MAX_BODY_BYTES:
                 raise TooLarge
             return message
 
         try:
             await self._app(scope, receive_bounded, send_guarded)
         except TooLarge:
-            text = f"A request may hold {MOST_BODY_BYTES} bytes at most.\n"
+            text = f"A request may hold {MAX_BODY_BYTES} bytes at most.\n"
             await PlainTextResponse(text, 413)(scope, receive, send_guarded)
 
     def _may_be_called(self, host: str) -> bool:

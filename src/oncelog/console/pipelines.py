@@ -15,7 +15,7 @@ from typing import Any
 
 from oncelog.errors import ConfigError
 
-MOST_PIPELINES = 200
+MAX_PIPELINES = 200
 KEPT_BATCHES = 300
 SILENT_MS = 60_000
 STATES = ("running", "ended", "failed")
@@ -95,7 +95,7 @@ class Pipelines:
             raise ConfigError(f"a report names its session and its pipeline, and its state is {', '.join(STATES)}")
         one = self._known.get((session, name))
         if one is None:
-            while len(self._known) >= MOST_PIPELINES:
+            while len(self._known) >= MAX_PIPELINES:
                 self._known.popitem(last=False)
             one = self._known[session, name] = Pipeline(session, name, _text(progress, "query_id"))
         self._known.move_to_end((session, name))

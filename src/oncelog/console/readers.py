@@ -13,7 +13,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.errors import KafkaError
 from oncelog.types import TopicPartition
 
-MOST_GROUPS = 200
+MAX_GROUPS = 200
 AT_ONCE = 16
 REMEMBERED_SECONDS = 4.0
 
@@ -99,6 +99,6 @@ async def _ask(admin: Admin) -> GroupPositions:
         markers.update(m for m in (SinkMarker.of(group, item.metadata) for item in found.values()) if m is not None)
         return {name: item.offset for name, item in found.items()}
 
-    asked = groups[:MOST_GROUPS]
+    asked = groups[:MAX_GROUPS]
     answers = await asyncio.gather(*(one(group) for group in asked))
     return GroupPositions(dict(zip(asked, answers, strict=True)), sorted(markers), len(groups) - len(asked), refused)

@@ -26,9 +26,9 @@ SEARCH_STEP_BYTES = 1024 * 1024
 SEARCH_SECONDS = 1.5
 LOOK_SECONDS = 0.5
 TURN_SECONDS = 0.02
-MOST_TRIES = 6
+MAX_TRIES = 6
 """Attempts to find a window of offsets that contains records, but not too many bytes."""
-MOST_PARTITIONS = 64
+MAX_PARTITIONS = 64
 """The most partitions read together; with more, the visitor chooses one."""
 
 Positions = dict[int, int]
@@ -242,7 +242,7 @@ class Reading:
         """Up to ``limit`` records before ``bound``, and the position of the first."""
         records: list[StoredRecord] = []
         start, window, size = bound, self.limit, 0
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             at = max(first, start - window)
             older, taken, whole = await self._between(partition, at, start)
             size += taken
@@ -282,7 +282,7 @@ def encode_positions(positions: Mapping[int, int]) -> str:
 def decode_positions(text: str) -> Positions:
     """Positions from an address; invalid ones are left out."""
     found: Positions = {}
-    for part in text.split(",")[: 4 * MOST_PARTITIONS]:
+    for part in text.split(",")[: 4 * MAX_PARTITIONS]:
         partition, _, offset = part.partition(":")
         if partition.isdecimal() and offset.isdecimal() and len(partition) < 10 and len(offset) < 19:
             found[int(partition)] = int(offset)

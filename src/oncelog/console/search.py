@@ -12,8 +12,8 @@ from oncelog.console.decoding import NOTHING, Decoding
 from oncelog.errors import ConfigError
 from oncelog.records.record import Record
 
-MOST_PATH = 500
-MOST_VISITS = 100_000
+MAX_PATH = 500
+MAX_VISITS = 100_000
 """How many places of one value a path may visit; values that need more are skipped."""
 _SLOW = re.compile(r"\b(match|search)\s*\(")
 
@@ -116,7 +116,7 @@ class Search:
             return False
         from jsonpath_rfc9535 import JSONPathError
 
-        path.visits.left = MOST_VISITS
+        path.visits.left = MAX_VISITS
         try:
             found = (node.value for node in path.query.finditer(value))
             return any(self.equals is None or _text(one) == self.equals for one in found)
@@ -140,9 +140,9 @@ def _needle(text: str) -> bytes | None:
 def _compiled(path: str) -> Path:
     from jsonpath_rfc9535 import JSONPathError, compile
 
-    if len(path) > MOST_PATH or path.count("..") > 2 or _SLOW.search(path):
+    if len(path) > MAX_PATH or path.count("..") > 2 or _SLOW.search(path):
         raise ConfigError(
-            f"a JSON path may have at most {MOST_PATH} characters and two '..', and no match() or search(): a search "
+            f"a JSON path may have at most {MAX_PATH} characters and two '..', and no match() or search(): a search "
             "must not stop the console for others"
         )
     whole = path if path.startswith("$") else f"$.{path}"

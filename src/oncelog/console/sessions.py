@@ -20,7 +20,7 @@ from oncelog.console.avro import AvroSchema
 from oncelog.console.readers import GroupReaders
 
 IDLE_SECONDS = 8 * 3600
-MOST_SESSIONS = 1000
+MAX_SESSIONS = 1000
 
 
 class Link:
@@ -101,7 +101,7 @@ class Sessions:
 
     def begin(self, link: Link | None = None, user: str | None = None) -> Session:
         """Begin a session; one with a login has its own link."""
-        while len(self._known) >= MOST_SESSIONS:
+        while len(self._known) >= MAX_SESSIONS:
             # Repeated calls without a cookie must not end sessions with a login.
             oldest = next(iter(self._known.values()))
             self.end(next((one for one in self._known.values() if one.user is None), oldest))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from oncelog.client.aio.admin.log_reader import BatchFate, Fate
 
 WIDTH = 1000
-MOST_SEGMENTS = 500
+MAX_SEGMENTS = 500
 """With more segments, neighbours of one fate are drawn as one, whichever producer wrote them."""
 
 
@@ -76,7 +76,7 @@ def draw(found: list[Segment], start: int, end: int, positions: Mapping[str, int
     inside = [one._replace(start=max(one.start, start), end=min(one.end, end)) for one in found]
     inside = [one for one in inside if one.start < one.end]
     data = [one for one in inside if one.fate not in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER, Fate.CONTROL)]
-    if len(data) > MOST_SEGMENTS:
+    if len(data) > MAX_SEGMENTS:
         data = _coarse(data, start, end)
     markers = [one for one in inside if one.fate in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER)]
     return Strip(

@@ -25,7 +25,7 @@ from oncelog.demo.summary import TOPIC_COLUMNS, topic_rows, verdict
 
 _LANES = {FLIGHTS: "producer of flights", ENRICHED: "sink flights-enriched", DELAYS: "sink delays-by-hour"}
 _FIRST_GOOD = TOPIC_COLUMNS.index("duplicates")
-_LEAST_FLIGHTS = 10
+_MIN_FLIGHTS = 10
 """A cell of the heat map with fewer flights stays empty."""
 
 
@@ -187,7 +187,7 @@ def _heat_map(outcome: Outcome) -> str:
         left, minutes = sums.get(place, (0, 0))
         flown = int(str(window["flights"])) - int(str(window["cancelled"]))
         sums[place] = left + flown, minutes + int(str(window["delay_minutes"] or 0))
-    hours = sorted({hour for (_, hour), (left, _) in sums.items() if left >= _LEAST_FLIGHTS})
+    hours = sorted({hour for (_, hour), (left, _) in sums.items() if left >= _MIN_FLIGHTS})
     carriers = sorted({carrier for carrier, _ in sums}, key=lambda carrier: -_mean(sums, carrier))
     rows = [
         (_short_name(str(names[carrier])), [_cell(sums, carrier, hour, str(names[carrier])) for hour in hours])
@@ -205,7 +205,7 @@ def _mean(sums: dict[tuple[str, int], tuple[int, int]], carrier: str) -> float:
 
 def _cell(sums: dict[tuple[str, int], tuple[int, int]], carrier: str, hour: int, name: str) -> Cell:
     left, minutes = sums.get((carrier, hour), (0, 0))
-    if left < _LEAST_FLIGHTS:
+    if left < _MIN_FLIGHTS:
         return Cell(None, "")
     return Cell(minutes / left, f"{name}, {hour}:00: {minutes / left:.1f} minutes on average over {left:,} flights")
 

@@ -34,9 +34,9 @@ from oncelog.spark.sink.engine import Step
 FLIGHTS, ENRICHED, DELAYS = "flights", "flights-enriched", "delays-by-hour"
 BY_SPARKS_SINK = "flights-by-sparks-own-sink"
 PARTITIONS = {FLIGHTS: 6, ENRICHED: 6, DELAYS: 3}
-LEAST_FLIGHTS = 10_000
+MIN_FLIGHTS = 10_000
 ABORT_EVERY = 50
-MOST_RESTARTS = 3
+MAX_RESTARTS = 3
 """How often a driver that has given up by itself is restarted before the demo gives up, too."""
 _DAY_MS = 86_400_000
 _MARK = ".oncelog-demo"
@@ -114,9 +114,9 @@ class Demo:
     """One run; :meth:`run` may be called once."""
 
     def __init__(self, settings: DemoSettings, display: Display) -> None:
-        if not settings.calm and settings.flights < LEAST_FLIGHTS:
+        if not settings.calm and settings.flights < MIN_FLIGHTS:
             raise ConfigError(
-                f"--flights {settings.flights} leaves no room for the crashes: give {LEAST_FLIGHTS}, or --calm"
+                f"--flights {settings.flights} leaves no room for the crashes: give {MIN_FLIGHTS}, or --calm"
             )
         self._settings = settings
         self._display = display
@@ -417,7 +417,7 @@ class Demo:
         driver = self._running_driver
         if driver.ended is None:
             return
-        if len(self._outcome.restarts) >= MOST_RESTARTS:
+        if len(self._outcome.restarts) >= MAX_RESTARTS:
             driver.check()
         reason = driver.last_words().rpartition("\n")[2]
         self._outcome.restarts.append(reason)

@@ -222,7 +222,7 @@ class Inside:
             entry.txn.transactional_id
             for shard in self._broker.transactions.runtime.shards()
             for entry in shard.entries()
-            if entry.txn.stamp == marker.stamp
+            if entry.txn.producer == marker.producer
         ]
         return tuple(found)
 

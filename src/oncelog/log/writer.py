@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
-LEAST_PAIR_BYTES = 12
+MIN_PAIR_BYTES = 12
 """The least size of a coordinator's record in its batch."""
 
 
@@ -96,7 +96,7 @@ class LogWriter:
             segment = self._segment_for(size_bytes, header.max_timestamp, last_offset, now_ms)
         except StorageError as error:
             return self._append_failed(error)
-        buffers = self._stamped(admitted.records, header, leader_epoch)
+        buffers = self._with_base_offset_and_epoch(admitted.records, header, leader_epoch)
         self.under_way = LongAppend(segment, buffers, header, leader_epoch, now_ms, _append_time_ms(admitted))
         return self.under_way
 
@@ -229,7 +229,7 @@ class LogWriter:
         log = self._log
         if log.failed is not None:
             return self._storage_error(log.failed)
-        if len(pairs) * LEAST_PAIR_BYTES > log.config.max_message_bytes:
+        if len(pairs) * MIN_PAIR_BYTES > log.config.max_message_bytes:
             return self._refused(
                 Error.MESSAGE_TOO_LARGE,
                 f"{len(pairs)} records are more than max.message.bytes of {log.topic_partition} allows",
@@ -268,7 +268,7 @@ class LogWriter:
         log = self._log
         size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
         base_offset = log.log_end_offset
-        buffers = self._stamped(batch, header, leader_epoch)
+        buffers = self._with_base_offset_and_epoch(batch, header, leader_epoch)
         last_offset = base_offset + header.last_offset_delta
         try:
             self._write(buffers, size_bytes, base_offset, last_offset, header.max_timestamp, leader_epoch, now_ms)
@@ -277,7 +277,7 @@ class LogWriter:
         log.producers.apply_data(header, base_offset)
         return _appended(base_offset, last_offset, append_time_ms, log.log_start_offset)
 
-    def _stamped(self, batch: Buffer, header: BatchHeader, leader_epoch: int) -> list[Buffer]:
+    def _with_base_offset_and_epoch(self, batch: Buffer, header: BatchHeader, leader_epoch: int) -> list[Buffer]:
         """A batch as it is written at the log's end."""
         if isinstance(batch, bytearray):  # owned by nothing else
             _HEAD.pack_into(batch, 0, self._log.log_end_offset, header.batch_length, leader_epoch)
@@ -287,7 +287,7 @@ class LogWriter:
 
     def append_marker(
         self,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         *,
         commit: bool,
         coordinator_epoch: int,
@@ -299,7 +299,7 @@ class LogWriter:
         log = self._log
         if log.failed is not None:
             return self._storage_error(log.failed)
-        producer_id, producer_epoch = stamp
+        producer_id, producer_epoch = producer
         refusal = log.producers.check_marker(producer_id, producer_epoch, coordinator_epoch, transaction_version)
         if refusal is not None:
             return self._refused(refusal.error, refusal.message)

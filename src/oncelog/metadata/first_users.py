@@ -13,7 +13,7 @@ from hashlib import pbkdf2_hmac
 from typing import NamedTuple
 
 from oncelog.errors import ConfigError
-from oncelog.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS, MOST_ITERATIONS, ScramCredential, credential
+from oncelog.scram import HASH_OF_MECHANISM, MAX_ITERATIONS, MIN_ITERATIONS, ScramCredential, credential
 
 _FORM = re.compile(r"SCRAM-SHA-(256|512)\s*=\s*\[(.*)\]", re.DOTALL)
 _PART = re.compile(r"\s*([a-z]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^,]*)\s*(?:,|$)")
@@ -43,11 +43,9 @@ def parse_first_user(text: str, token: Callable[[int], bytes]) -> FirstUser:
     if parts is None or not parts.get("name") or ("password" in parts) == ("saltedpassword" in parts):
         raise ConfigError(form)
     mechanism = 1 if whole[1] == "256" else 2
-    iterations = parts.get("iterations", str(LEAST_ITERATIONS))
-    if not iterations.isdecimal() or not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
-        raise ConfigError(
-            f"iterations of {parts['name']!r} must be a number from {LEAST_ITERATIONS} to {MOST_ITERATIONS}"
-        )
+    iterations = parts.get("iterations", str(MIN_ITERATIONS))
+    if not iterations.isdecimal() or not MIN_ITERATIONS <= int(iterations) <= MAX_ITERATIONS:
+        raise ConfigError(f"iterations of {parts['name']!r} must be a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}")
     try:
         salt = b64decode(parts["salt"], validate=True) if "salt" in parts else token(SALT_BYTES)
         if "password" in parts:

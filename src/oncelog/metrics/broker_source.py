@@ -28,7 +28,7 @@ SLICE_S = 0.001
 """How long a scrape works at a time between other turns."""
 HANGS_S = 5.0
 """A loop that does not respond for this long is considered hung."""
-MOST_NAMED = 20
+MAX_NAMED = 20
 
 
 class BrokerSource:
@@ -111,7 +111,7 @@ class BrokerSource:
         except Unanswerable as error:
             return Verdict(False, "hangs", {"reason": str(error)})
         if stopped:
-            named = {str(name): reason for name, reason in stopped[:MOST_NAMED]}
+            named = {str(name): reason for name, reason in stopped[:MAX_NAMED]}
             todo = "mend the disk, then restart the broker"
             return Verdict(False, "stopped by its disk", {"count": len(stopped), "partitions": named, "todo": todo})
         return Verdict(True, "ready")

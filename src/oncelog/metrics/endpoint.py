@@ -18,12 +18,12 @@ from oncelog.metrics.exposition import Exposition, Format
 
 logger = logging.getLogger(__name__)
 
-MOST_REQUEST_BYTES = 8 * 1024
+MAX_REQUEST_BYTES = 8 * 1024
 REQUEST_S = 10.0
 """How long a request may take to arrive."""
 ANSWER_S = 60.0
 """How long an answer may take to be made and sent."""
-MOST_CONNECTIONS = 64
+MAX_CONNECTIONS = 64
 _REASONS = {
     200: "OK",
     400: "Bad Request",
@@ -88,7 +88,7 @@ class Endpoint:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        opened = asyncio.start_server(self._serve, sock=self._sock, limit=MOST_REQUEST_BYTES)
+        opened = asyncio.start_server(self._serve, sock=self._sock, limit=MAX_REQUEST_BYTES)
         server = self._loop.run_until_complete(opened)
         try:
             self._loop.run_forever()
@@ -104,7 +104,7 @@ class Endpoint:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         try:
-            if self._connections <= MOST_CONNECTIONS:
+            if self._connections <= MAX_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             # a peer that does not ask, does not read, or is gone: what is left for it would be kept forever

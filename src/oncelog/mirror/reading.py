@@ -26,7 +26,7 @@ from oncelog.records.batch import (
     TimestampType,
     decode_records,
     iter_headers,
-    stamp_base_offset_and_epoch,
+    set_base_offset_and_epoch,
 )
 from oncelog.records.control import ControlType
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PARTITION_LEADER_EPOCH, IsolationLevel, TopicPartition
@@ -175,7 +175,7 @@ def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> 
     header, data = batches[0]
     if len(batches) == 1 and _goes_as_it_is(header, begin):
         copied = bytearray(data)
-        stamp_base_offset_and_epoch(copied, 0, 0, NO_PARTITION_LEADER_EPOCH)
+        set_base_offset_and_epoch(copied, 0, 0, NO_PARTITION_LEADER_EPOCH)
         yield Packed(ReadyBatch(header.records_count, copied), [(header.base_offset, header.records_count)])
         return
     builder = BatchBuilder()

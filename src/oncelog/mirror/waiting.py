@@ -12,7 +12,7 @@ from oncelog.types import TopicPartition
 
 PATIENCE_S = 10.0
 """Transactions that are open for less are not worth a word."""
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 _Key = tuple[TopicPartition, int, int]
 
@@ -35,9 +35,9 @@ class OpenTransactions:
             return None
         self._told.update(new)
         named = ", ".join(
-            f"producer {producer_id} in {name} from offset {first} on" for name, producer_id, first in new[:_MOST_NAMED]
+            f"producer {producer_id} in {name} from offset {first} on" for name, producer_id, first in new[:_MAX_NAMED]
         )
-        more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
+        more = f" and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
         return (
             f"waits for transactions that are open on the source: {named}{more}. Each ends with its producer or its "
             "timeout; one that does not hangs: oncelog transactions find-hanging names it, oncelog transactions abort "

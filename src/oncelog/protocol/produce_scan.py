@@ -31,7 +31,7 @@ from oncelog.records.crc import crc32c
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.native import compiled, walk
 
-MOST_REQUESTS: Final = 64
+MAX_REQUESTS: Final = 64
 """Most requests in one scan, because nothing else gets a turn meanwhile."""
 
 _FRAME: Final = Struct(">i4xi")
@@ -87,7 +87,7 @@ class Limits(NamedTuple):
 
 
 def scan_in_python(
-    buffer: bytearray, start: int, end: int, shape: ProduceShape, limits: Limits, most: int = MOST_REQUESTS
+    buffer: bytearray, start: int, end: int, shape: ProduceShape, limits: Limits, most: int = MAX_REQUESTS
 ) -> list[PlainProduce]:
     """The complete plain requests at the start of ``buffer[start:end]``, all for the first one's partition.
 

@@ -29,9 +29,9 @@ CountedPieces: TypeAlias = Generator[int, None, T]
 ReaderInPieces: TypeAlias = Callable[[Any, int, int], CountedPieces[tuple[Any, int]]]
 WriterInPieces: TypeAlias = Callable[[Append, Any], Pieces[None]]
 ELEMENTS_IN_A_PIECE: Final = 100
-MOST_ELEMENTS: Final = 500_000
+MAX_ELEMENTS: Final = 500_000
 """In a request that is read in pieces: an element of one byte takes about two hundred in memory, and in the answer."""
-MOST_TAGS: Final = 127
+MAX_TAGS: Final = 127
 """In one section, which is read in one go; Apache Kafka defines at most five."""
 LONG: Final = 500
 """A message with at least this many elements is written in pieces if others would have to wait."""
@@ -170,7 +170,7 @@ class Message(Struct):
 
     @classmethod
     def decode_prefix_in_pieces(
-        cls, data: Buffer, version: int, offset: int = 0, most: int = MOST_ELEMENTS
+        cls, data: Buffer, version: int, offset: int = 0, most: int = MAX_ELEMENTS
     ) -> CountedPieces[tuple[Self, int]]:
         """As ``decode_prefix``, with a pause after a number of elements of its arrays; only for requests, at most
         ``most`` elements.
@@ -306,8 +306,8 @@ def string_length(value: int) -> bytes:
 def many_tags(data: Buffer, pos: int, first: int) -> tuple[int, int]:
     """The number of tags, whose first byte, above 127, was ``data[pos - 1]``, and the position after it."""
     count, pos = uvarint_tail(data, pos, first)
-    if count > MOST_TAGS:
-        raise ValueError(f"{count} tagged fields, above {MOST_TAGS}")
+    if count > MAX_TAGS:
+        raise ValueError(f"{count} tagged fields, above {MAX_TAGS}")
     return count, pos
 
 

@@ -5,7 +5,7 @@ sink use it. Nothing here does I/O or keeps state between calls. The compiled mo
 :mod:`oncelog.records.native` chooses between it and its Python twin, which gives the same results.
 
 ==============================  ==============================================================
-:mod:`~oncelog.records.batch`        headers, records, building and stamping batches
+:mod:`~oncelog.records.batch`        headers, records, building batches, setting their producer and offsets
 :mod:`~oncelog.records.control`      markers that end a transaction
 :mod:`~oncelog.records.validation`   what a leader checks in a client's batch
 :mod:`~oncelog.records.compression`  the four codecs

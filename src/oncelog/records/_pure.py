@@ -366,8 +366,8 @@ class RecordArea:
             more: Headers = () if headers is None else headers[row] or ()
             if self.count and self.size_bytes + most_bytes(key, values[row], more) > limit:
                 break
-            stamp = timestamps if isinstance(timestamps, int) else timestamps[row]
-            self.append(stamp, key, values[row], more)
+            timestamp = timestamps if isinstance(timestamps, int) else timestamps[row]
+            self.append(timestamp, key, values[row], more)
             row += 1
         return row
 

@@ -266,7 +266,7 @@ def _microseconds(timestamp_ms: int) -> int:
 
 
 class EncodedBatch(NamedTuple):
-    """A record batch for one destination, not yet stamped with a producer (base offset 0, producer id -1)."""
+    """A record batch for one destination, whose producer is not set yet (base offset 0, producer id -1)."""
 
     destination: int
     records_count: int

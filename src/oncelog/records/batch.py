@@ -1,7 +1,7 @@
 """Record batches, format v2: headers, records, building, and rewriting in place.
 
 Called by the log (headers, offsets and epochs), the broker (:mod:`oncelog.records.validation`), the coordinators
-(their own records), the producer (:class:`BatchBuilder`, :func:`stamp_producer`), the consumer
+(their own records), the producer (:class:`BatchBuilder`, :func:`set_producer`), the consumer
 (:func:`decode_records`) and Spark.
 
 A batch is a header of 61 bytes and a record area; only the area is compressed. The CRC covers everything from the
@@ -54,8 +54,8 @@ __all__ = [
     "iter_headers",
     "read_header",
     "record_area",
-    "stamp_base_offset_and_epoch",
-    "stamp_producer",
+    "set_base_offset_and_epoch",
+    "set_producer",
     "stamp_timestamps",
     "verify_crc",
 ]
@@ -457,7 +457,7 @@ class BatchBuilder:
         control: bool = False,
         timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     ) -> bytearray:
-        """Build the batch; the builder is unchanged. The bytearray belongs to the caller and may be stamped.
+        """Build the batch; the builder is unchanged. The bytearray belongs to the caller and may be changed.
 
         :raises ValueError: there is no record, or the batch would be larger than the format allows.
         """
@@ -555,7 +555,7 @@ def _end(batch: bytearray | memoryview, position: int) -> int:
     return position + LOG_OVERHEAD_BYTES + int(_INT32.unpack_from(batch, position + _LENGTH_AT)[0])
 
 
-def stamp_producer(
+def set_producer(
     batch: bytearray, producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool
 ) -> None:
     """Write a producer's identity and the first sequence into a batch, with a new CRC."""
@@ -566,9 +566,7 @@ def stamp_producer(
     _set_crc(batch, 0, _end(batch, 0))
 
 
-def stamp_base_offset_and_epoch(
-    buf: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int
-) -> None:
+def set_base_offset_and_epoch(buf: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
     """Write the fields that the leader assigns to the batch at ``position``. The CRC does not cover them."""
     _OFFSET.pack_into(buf, position, base_offset)
     _INT32.pack_into(buf, position + _EPOCH_AT, leader_epoch)

@@ -1,7 +1,7 @@
 """Checks and rewrites, as a leader does, a batch that a client wants appended.
 
 Called by the broker's partition for each Produce; a pure function. Offset and leader epoch are assigned by the caller
-afterwards (:func:`oncelog.records.batch.stamp_base_offset_and_epoch`), which leaves the CRC valid. Source: Kafka's
+afterwards (:func:`oncelog.records.batch.set_base_offset_and_epoch`), which leaves the CRC valid. Source: Kafka's
 ``ProduceRequest.validateRecords``, ``UnifiedLog.analyzeAndValidateRecords`` and ``LogValidator``, in their order.
 """
 
@@ -43,8 +43,8 @@ _LENGTH = Struct(">8xi")
 _MIN_BATCH_LENGTH = 14
 _LAST_CODEC = int(max(Compression))
 _UNPACKED_FOR_EACH_BYTE = 16
-_LEAST_UNPACKED_BYTES = 16 * 1024 * 1024
-_MOST_RENUMBERED = 65_536
+_MIN_UNPACKED_BYTES = 16 * 1024 * 1024
+_MAX_RENUMBERED = 65_536
 """How many wrongly numbered records are renumbered; no client numbers more of them wrongly except on purpose."""
 
 
@@ -126,8 +126,8 @@ def validate_append(
     codec = header.compression if compression_type is None else compression_type
     rewritten: bytearray | None = None
     if not sequential:
-        if header.records_count > _MOST_RENUMBERED:
-            message = f"{header.records_count} records are numbered wrongly; at most {_MOST_RENUMBERED} are mended"
+        if header.records_count > _MAX_RENUMBERED:
+            message = f"{header.records_count} records are numbered wrongly; at most {_MAX_RENUMBERED} are mended"
             return InvalidBatch(Error.INVALID_RECORD, message, [])
         renumbered = _renumbered(area, header)
         rewritten = _repacked(header, renumbered.base_timestamp, renumbered.to_bytes(), codec, compression_level)
@@ -147,7 +147,7 @@ def validate_append(
 def unpacked_limit(max_message_bytes: int) -> int:
     """How much a batch may decompress to in a topic with this ``max.message.bytes``: more than honest producers
     need."""
-    return min(DEFAULT_LIMIT_BYTES, max(_LEAST_UNPACKED_BYTES, _UNPACKED_FOR_EACH_BYTE * max_message_bytes))
+    return min(DEFAULT_LIMIT_BYTES, max(_MIN_UNPACKED_BYTES, _UNPACKED_FOR_EACH_BYTE * max_message_bytes))
 
 
 def single_batch(records: Buffer) -> int | InvalidBatch:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oncelog.server.server import Server
 
 ANY_PORT = "127.0.0.1:0"
-MOST_NODES = 9
+MAX_NODES = 9
 IN_MEMORY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 """Defaults of a broker in memory: a test should not wait for more group members."""
 TEN_YEARS_S = 10 * 365 * 86_400
@@ -112,8 +112,8 @@ class Broker:
         nodes: int = 1,
         metrics: str | None = None,
     ) -> None:
-        if not isinstance(nodes, int) or not 1 <= nodes <= MOST_NODES:
-            raise ConfigError(f"nodes={nodes!r}: a broker has from 1 to {MOST_NODES} nodes")
+        if not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
+            raise ConfigError(f"nodes={nodes!r}: a broker has from 1 to {MAX_NODES} nodes")
         self._node_count = nodes
         self._data = _path(data) if data is not None else None
         given = {} if data is not None else IN_MEMORY

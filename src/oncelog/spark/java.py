@@ -16,7 +16,7 @@ from pathlib import Path
 
 from oncelog.errors import OncelogError
 
-LEAST_VERSION = 17
+MIN_VERSION = 17
 ADVICE = (
     "install one (Debian, Ubuntu: sudo apt-get install openjdk-17-jre-headless; "
     "Fedora: sudo dnf install java-21-openjdk-headless; macOS: brew install openjdk@17; "
@@ -38,14 +38,12 @@ def find_java(environment: Mapping[str, str] = os.environ) -> str:
     else:
         found = shutil.which("java", path=environment.get("PATH"))
         if found is None:
-            raise JavaMissing(
-                f"Spark needs Java {LEAST_VERSION} or later and there is no java on this machine: {ADVICE}"
-            )
+            raise JavaMissing(f"Spark needs Java {MIN_VERSION} or later and there is no java on this machine: {ADVICE}")
         path = found
     version = java_version(path)
-    if version is None or version < LEAST_VERSION:
+    if version is None or version < MIN_VERSION:
         shown = "of an unknown version" if version is None else f"version {version}"
-        raise JavaMissing(f"Spark needs Java {LEAST_VERSION} or later, and {path} is {shown}: {ADVICE}")
+        raise JavaMissing(f"Spark needs Java {MIN_VERSION} or later, and {path} is {shown}: {ADVICE}")
     return path
 
 

@@ -16,7 +16,7 @@ INTERRUPTIONS = (
 """What Spark takes for the effect of a stop."""
 MOST = 4000
 """Most characters of the text."""
-_MOST_INTERRUPTED = 300
+_MAX_INTERRUPTED = 300
 
 
 def shortened(text: str) -> str:
@@ -25,7 +25,7 @@ def shortened(text: str) -> str:
     found = next((name for name in INTERRUPTIONS if name in text), None)
     if found is not None:
         told = f"py4j.protocol.Py4JJavaError: An error occurred while calling Spark, which was interrupted: {found}"
-        return f"{told}\n{kept[:_MOST_INTERRUPTED]}"
+        return f"{told}\n{kept[:_MAX_INTERRUPTED]}"
     if len(kept) <= MOST:
         return kept
     cut = "\n...\n"

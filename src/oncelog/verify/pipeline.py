@@ -30,7 +30,7 @@ class MarkerSeen(NamedTuple):
     marker: Marker
     where: TopicPartition
     offset: int
-    stamp: Stamp
+    producer: Stamp
 
 
 class Markers(NamedTuple):
@@ -61,15 +61,15 @@ async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float 
             for commit in offset_commits([record]):
                 marker = Marker.decode(commit.metadata) if commit.group == group else None
                 if marker is not None:
-                    stamp = header.producer_id, header.producer_epoch
-                    found.append(MarkerSeen(marker, commit.partition, record.offset, stamp))
+                    producer = header.producer_id, header.producer_epoch
+                    found.append(MarkerSeen(marker, commit.partition, record.offset, producer))
     if not stable.is_decided:
         report.add("undecided-end", where, str(stable), first=stable.end)
     return Markers(found, stable.is_decided)
 
 
 async def written_by(
-    admin: Admin, topics: Collection[str], stamps: Collection[Stamp], report: Report, *, wait_s: float = WAIT_S
+    admin: Admin, topics: Collection[str], producers: Collection[Stamp], report: Report, *, wait_s: float = WAIT_S
 ) -> Written:
     """How many committed records of each transaction are in the topics; what cannot be seen there yet is told."""
     names = [where for topic in sorted(topics) for where in await admin.partitions(topic)]
@@ -78,9 +78,9 @@ async def written_by(
     for where, stable in (await stable_ranges(admin, names, wait_s=wait_s)).items():
         is_whole &= stable.start == 0 and stable.is_decided
         async for header, _ in committed_batches(admin, where, stable.start, stable.end):
-            stamp = header.producer_id, header.producer_epoch
-            if stamp in stamps:
-                records[stamp] += header.records_count
+            producer = header.producer_id, header.producer_epoch
+            if producer in producers:
+                records[producer] += header.records_count
             is_whole &= header.records_count > header.last_offset_delta
         if not stable.is_decided:
             report.add("undecided-end", where, str(stable), first=stable.end)
@@ -121,7 +121,7 @@ def judge(
 
 def _tell(report: Report, kind: str, seen: MarkerSeen, detail: str) -> None:
     """The offset of the finding is the marker's in ``__consumer_offsets``."""
-    producer_id, producer_epoch = seen.stamp
+    producer_id, producer_epoch = seen.producer
     report.add(kind, seen.where, detail, first=seen.offset, producer_id=producer_id, producer_epoch=producer_epoch)
 
 
@@ -139,12 +139,12 @@ def _judge_markers(
         if batch < before:
             _tell(report, "batch-back", seen, f"the marker of batch {batch} came after that of {before}")
         before = max(before, batch)
-        rows = written.records.get(seen.stamp, 0)
-        if rows and batch in with_rows and with_rows[batch].stamp != seen.stamp:
+        rows = written.records.get(seen.producer, 0)
+        if rows and batch in with_rows and with_rows[batch].producer != seen.producer:
             said = f"batch {batch} has records here and in the transaction at offset {with_rows[batch].offset}"
             _tell(report, "batch-twice", seen, said)
         if rows:
             with_rows[batch] = seen
-        if written.is_whole and seen.stamp[0] >= 0 and rows != marker.rows:
+        if written.is_whole and seen.producer[0] >= 0 and rows != marker.rows:
             said = f"the marker of batch {batch} says {marker.rows} rows, its transaction has {rows} records"
             _tell(report, "batch-rows", seen, said)

@@ -18,8 +18,8 @@ from oncelog.records.batch import (
     encode_batch,
     iter_headers,
     read_header,
-    stamp_base_offset_and_epoch,
-    stamp_producer,
+    set_base_offset_and_epoch,
+    set_producer,
     verify_crc,
 )
 from oncelog.records.compression import Compression, compress, decompress
@@ -64,12 +64,12 @@ def sound_batches() -> Iterator[bytes]:
         yield encode_batch(records[:count], compression=codec)
     yield encode_batch(records, compression=Compression.ZSTD, timestamp_type=TimestampType.LOG_APPEND_TIME)
     several = bytearray(encode_batch(records))
-    stamp_producer(several, 7, 1, 5, True)
+    set_producer(several, 7, 1, 5, True)
     yield bytes(several)
     marker = encode_end_txn_marker(7, 1, 3, True, NOW_MS)
     yield bytes(marker)
     second = bytearray(encode_batch(records))
-    stamp_base_offset_and_epoch(second, 0, 3, 4)
+    set_base_offset_and_epoch(second, 0, 3, 4)
     yield bytes(several) + bytes(second) + bytes(marker)
 
 

@@ -90,12 +90,12 @@ def _der(tag: int, content: bytes) -> bytes:
     return bytes([tag, len(content)]) + content
 
 
-MOST_TEXT = 3000
+MAX_TEXT = 3000
 
 
 def run_regex(data: bytes) -> None:
     """The expression, a newline, and a name: matched or refused."""
-    expression, _, name = data[: 2 * MOST_TEXT].decode("utf-8", "replace").partition("\n")
+    expression, _, name = data[: 2 * MAX_TEXT].decode("utf-8", "replace").partition("\n")
     try:
         regex = LinearRegex(expression)
         assert regex.matches(name) == LinearRegex(expression).matches(name)

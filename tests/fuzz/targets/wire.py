@@ -30,8 +30,8 @@ from tests.unit.protocol.message_values import RandomSource, any_scalar, make_me
 from tools.codec.schema import Field
 
 HOUR_MS = 3_600_000
-MOST_FRAMES = 8
-MOST_STEPS = 100_000
+MAX_FRAMES = 8
+MAX_STEPS = 100_000
 
 
 class Failures(logging.Handler):
@@ -173,7 +173,7 @@ def new_requests(random: Random) -> bytes:
 
 def frames_in(data: bytes) -> Iterator[bytes]:
     """As a connection splits them: size and frame; the bytes left over at the end form a frame too."""
-    for _ in range(MOST_FRAMES):
+    for _ in range(MAX_FRAMES):
         size = int.from_bytes(data[:4], "big")
         if len(data) <= 4:
             return
@@ -218,7 +218,7 @@ class Harness:
         return channel
 
     def _work(self) -> None:
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             if not len(self.broker.slices):
                 return
             self.broker.slices.step()

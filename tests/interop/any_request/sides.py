@@ -23,7 +23,7 @@ UNSORTED = (ANY_ORDER | {"groups", "transaction_states", "members", "results_by_
 } | {"partition_responses", "results_by_partition", "results_by_topic_v3_and_below", "markers"}
 TIMES = {"log_append_time_ms", "transaction_start_time_ms", "last_timestamp", "last_fetch_timestamp"}
 UNNAMED_PRODUCER = 2**40
-LEAST_NAMED = 100
+MIN_NAMED = 100
 """Smaller producer ids are not looked for in texts."""
 
 
@@ -145,7 +145,7 @@ class Side:
         for index, member in enumerate(self.members):
             text = text.replace(member, f"member {index}")
         for index, producer in enumerate(self.producers):
-            if producer >= LEAST_NAMED:
+            if producer >= MIN_NAMED:
                 text = re.sub(rf"\b{producer}\b", f"producer {index}", text)
         return text.replace(self.bootstrap_servers, "here")
 

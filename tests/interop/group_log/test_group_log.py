@@ -272,7 +272,7 @@ class Side:
     def txn_commit(
         self,
         offset: int,
-        stamp: tuple[int, int],
+        producer: tuple[int, int],
         version: int = 3,
         *,
         transactional_id: str,
@@ -283,7 +283,7 @@ class Side:
         partition: int = 0,
     ) -> TxnOffsetCommitRequest:
         rows = [TxnOffsetCommitRequestTopic(topic, [TxnOffsetCommitRequestPartition(partition, offset)])]
-        return TxnOffsetCommitRequest(transactional_id, self.group, *stamp, generation, member_id, instance_id, rows)
+        return TxnOffsetCommitRequest(transactional_id, self.group, *producer, generation, member_id, instance_id, rows)
 
     def consumer_beat(
         self,
@@ -543,33 +543,33 @@ def offsets_in_transactions(side: Side) -> None:
     ask, tid = side.ask, side.group
     init = InitProducerIdRequest(tid, 60_000)
     started = side.connection.ask_until(init, 2, lambda a: a.error_code not in TRANSIENT)
-    stamp = (started.producer_id, started.producer_epoch)
+    producer = (started.producer_id, started.producer_epoch)
 
     def end(commit: bool) -> None:
-        ask(EndTxnRequest(tid, *stamp, commit), 2)
+        ask(EndTxnRequest(tid, *producer, commit), 2)
         stable = side.fetch(9, topics={A: [0, 1]}, stable=True)
         eventually(lambda: not any(p.error_code for p in side.connection.ask(stable, 9).groups[0].topics[0].partitions))
 
     def begin() -> None:
-        add = AddOffsetsToTxnRequest(tid, *stamp, side.group)
+        add = AddOffsetsToTxnRequest(tid, *producer, side.group)
         side.connection.ask_until(add, 2, lambda a: a.error_code != Error.CONCURRENT_TRANSACTIONS)
 
     for version in (0, 1, 2, 3):
         begin()
-        ask(side.txn_commit(version, stamp, version, transactional_id=tid), version)
-        ask(side.txn_commit(9, stamp, version, transactional_id=tid, topic="absent"), version)
-        ask(side.txn_commit(9, stamp, version, transactional_id=tid, partition=99), version)
+        ask(side.txn_commit(version, producer, version, transactional_id=tid), version)
+        ask(side.txn_commit(9, producer, version, transactional_id=tid, topic="absent"), version)
+        ask(side.txn_commit(9, producer, version, transactional_id=tid, partition=99), version)
         ask(side.fetch(9, topics={A: [0, 1]}), 9)
         ask(side.fetch(9, topics={A: [0, 1]}, stable=True), 9)
         end(commit=version != 2)
         ask(side.fetch(9, topics={A: [0, 1]}, stable=True), 9)
     begin()
-    ask(side.txn_commit(50, stamp, 3, transactional_id=tid), 3)
+    ask(side.txn_commit(50, producer, 3, transactional_id=tid), 3)
     ask(side.commit(40), 9)
     end(commit=True)
     ask(side.fetch(9, topics={A: [0]}), 9)
     begin()
-    ask(side.txn_commit(60, stamp, 3, transactional_id=tid), 3)
+    ask(side.txn_commit(60, producer, 3, transactional_id=tid), 3)
     ask(DeleteGroupsRequest([side.group]), 2)
     end(commit=True)
     ask(side.fetch(9, topics={A: [0]}), 9)
@@ -579,11 +579,11 @@ def offsets_in_transactions(side: Side) -> None:
 def who_may_commit_in_a_transaction(side: Side) -> None:
     ask, tid = side.ask, side.group
     started = side.connection.ask_until(InitProducerIdRequest(tid, 60_000), 2, lambda a: a.error_code not in TRANSIENT)
-    stamp = (started.producer_id, started.producer_epoch)
-    ask(side.txn_commit(1, stamp, 3, transactional_id=tid), 3)
-    ask(side.txn_commit(1, stamp, 4, transactional_id=tid), 4)
-    side.connection.ask_until(AddOffsetsToTxnRequest(tid, *stamp, side.group), 2, lambda a: not a.error_code)
-    ask(side.txn_commit(1, stamp, 3, transactional_id=tid, generation=4), 3)
+    producer = (started.producer_id, started.producer_epoch)
+    ask(side.txn_commit(1, producer, 3, transactional_id=tid), 3)
+    ask(side.txn_commit(1, producer, 4, transactional_id=tid), 4)
+    side.connection.ask_until(AddOffsetsToTxnRequest(tid, *producer, side.group), 2, lambda a: not a.error_code)
+    ask(side.txn_commit(1, producer, 3, transactional_id=tid, generation=4), 3)
     lead = ask(side.join(instance_id="i"), 9)
     for member, generation, instance in (
         (lead.member_id, 0, "i"),
@@ -598,14 +598,14 @@ def who_may_commit_in_a_transaction(side: Side) -> None:
     ):
         ask(
             side.txn_commit(
-                1, stamp, 3, transactional_id=tid, member_id=member, generation=generation, instance_id=instance
+                1, producer, 3, transactional_id=tid, member_id=member, generation=generation, instance_id=instance
             ),
             3,
         )
-    ask(side.txn_commit(1, (stamp[0], stamp[1] + 1), 3, transactional_id=tid), 3)
-    ask(side.txn_commit(1, (stamp[0] + 1_000_000, 0), 3, transactional_id=tid), 3)
-    ask(side.txn_commit(1, stamp, 3, transactional_id="somebody-else"), 3)
-    ask(EndTxnRequest(tid, *stamp, False), 2)
+    ask(side.txn_commit(1, (producer[0], producer[1] + 1), 3, transactional_id=tid), 3)
+    ask(side.txn_commit(1, (producer[0] + 1_000_000, 0), 3, transactional_id=tid), 3)
+    ask(side.txn_commit(1, producer, 3, transactional_id="somebody-else"), 3)
+    ask(EndTxnRequest(tid, *producer, False), 2)
 
 
 @script

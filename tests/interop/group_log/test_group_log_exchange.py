@@ -80,11 +80,11 @@ def fill(node: Node) -> None:
         started = s.connection.ask_until(
             InitProducerIdRequest(tid, 600_000), 2, lambda a: a.error_code not in TRANSIENT
         )
-        stamp = (started.producer_id, started.producer_epoch)
-        s.connection.ask_until(AddOffsetsToTxnRequest(tid, *stamp, PENDING), 2, lambda a: not a.error_code)
-        s.ask(s.txn_commit(11, stamp, 3, transactional_id=tid, partition=partition), 3)
+        producer = (started.producer_id, started.producer_epoch)
+        s.connection.ask_until(AddOffsetsToTxnRequest(tid, *producer, PENDING), 2, lambda a: not a.error_code)
+        s.ask(s.txn_commit(11, producer, 3, transactional_id=tid, partition=partition), 3)
         if commit is not None:
-            s.ask(EndTxnRequest(tid, *stamp, commit), 2)
+            s.ask(EndTxnRequest(tid, *producer, commit), 2)
             stable = s.fetch(9, topics={A: [partition]}, stable=True)
 
             def ended(s: Side = s, stable: Any = stable) -> bool:

@@ -248,8 +248,9 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
     assert not (tmp_path / "k").exists()
 
 
-def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_stamp(tmp_path: Path) -> None:
-    """Kafka has no timeout for it, and no later producer can end it; only the holder of its stamp can."""
+def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_epoch(tmp_path: Path) -> None:
+    """Kafka has no timeout for it, and no later producer can end it; only the holder of its producer id and epoch
+    can."""
     node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})
     node.start()
     try:

@@ -68,7 +68,7 @@ PARTITIONS_AT = 2 + 8 + 2 + 4 + 1
 
 class Answer(NamedTuple):
     error: Error
-    stamp: ProducerIdAndEpoch = NO_PRODUCER
+    producer: ProducerIdAndEpoch = NO_PRODUCER
 
 
 class Side(ABC):
@@ -103,8 +103,8 @@ class Side(ABC):
     def init(
         self, transactional_id: str, expected: ProducerIdAndEpoch, version: int, timeout_ms: int = TIMEOUT_MS
     ) -> Answer:
-        stamp = expected if version >= 3 else NO_PRODUCER
-        request = InitProducerIdRequest(transactional_id, timeout_ms, *stamp)
+        producer = expected if version >= 3 else NO_PRODUCER
+        request = InitProducerIdRequest(transactional_id, timeout_ms, *producer)
         response = self.ask(ApiKey.INIT_PRODUCER_ID, version, request)
         while response.error_code == Error.COORDINATOR_LOAD_IN_PROGRESS:  # no producer ids from the controller yet
             time.sleep(0.05)
@@ -115,34 +115,34 @@ class Side(ABC):
     def add(
         self,
         transactional_id: str,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[int],
         version: int,
         verify: bool = False,
     ) -> list[Error]:
         topics = [AddPartitionsToTxnTopic(TOPIC, list(partitions))]
         if version < 4:
-            request = AddPartitionsToTxnRequest([], transactional_id, *stamp, topics)
+            request = AddPartitionsToTxnRequest([], transactional_id, *producer, topics)
             results = self.ask(ApiKey.ADD_PARTITIONS_TO_TXN, version, request).results_by_topic_v3_and_below
         else:
-            transaction = AddPartitionsToTxnTransaction(transactional_id, *stamp, verify, topics)
+            transaction = AddPartitionsToTxnTransaction(transactional_id, *producer, verify, topics)
             request = AddPartitionsToTxnRequest([transaction])
             results = self.ask(ApiKey.ADD_PARTITIONS_TO_TXN, version, request).results_by_transaction[0].topic_results
         by_partition = sorted((r.partition_index, r.partition_error_code) for r in results[0].results_by_partition)
         return [Error(code) for _, code in by_partition]
 
-    def offsets(self, transactional_id: str, stamp: ProducerIdAndEpoch, version: int) -> Answer:
-        request = AddOffsetsToTxnRequest(transactional_id, *stamp, "group")
+    def offsets(self, transactional_id: str, producer: ProducerIdAndEpoch, version: int) -> Answer:
+        request = AddOffsetsToTxnRequest(transactional_id, *producer, "group")
         return Answer(Error(self.ask(ApiKey.ADD_OFFSETS_TO_TXN, version, request).error_code))
 
-    def end(self, transactional_id: str, stamp: ProducerIdAndEpoch, commit: bool, version: int) -> Answer:
-        response = self.ask(ApiKey.END_TXN, version, EndTxnRequest(transactional_id, *stamp, commit))
+    def end(self, transactional_id: str, producer: ProducerIdAndEpoch, commit: bool, version: int) -> Answer:
+        response = self.ask(ApiKey.END_TXN, version, EndTxnRequest(transactional_id, *producer, commit))
         self.settle(transactional_id)
         self.pass_time(2)  # the next transaction starts at another millisecond
         return _answer(response)
 
     def init_many(self, transactional_id: str, count: int) -> Answer:
-        """Sends ``init`` without a stamp ``count`` times; the last answer."""
+        """Sends ``init`` without a producer id and epoch ``count`` times; the last answer."""
         for _ in range(count - 1):
             self.init(transactional_id, NO_PRODUCER, 5)
         return self.init(transactional_id, NO_PRODUCER, 5)
@@ -275,7 +275,8 @@ class OurSide(Side):
 
 
 class Step(NamedTuple):
-    """One request; ``who`` is the answer whose stamp is shown (None: no stamp), with ``shift`` added to its epoch."""
+    """One request; ``who`` is the answer whose producer id and epoch is shown (None: no producer id and epoch), with
+    ``shift`` added to its epoch."""
 
     kind: str
     who: int | None = None
@@ -314,25 +315,25 @@ def run(
 ) -> list[Answer | list[Error]]:
     """Every answer, including those that ``first`` holds."""
     answers: list[Answer | list[Error]] = list(first)
-    stamps: list[ProducerIdAndEpoch] = [answer.stamp for answer in first if isinstance(answer, Answer)]
+    producers: list[ProducerIdAndEpoch] = [answer.producer for answer in first if isinstance(answer, Answer)]
     for step in script:
-        stamp = NO_PRODUCER if step.who is None else stamps[step.who]
-        if stamp != NO_PRODUCER:
-            stamp = ProducerIdAndEpoch(stamp.producer_id, stamp.producer_epoch + step.shift)
+        producer = NO_PRODUCER if step.who is None else producers[step.who]
+        if producer != NO_PRODUCER:
+            producer = ProducerIdAndEpoch(producer.producer_id, producer.producer_epoch + step.shift)
         answer: Answer | list[Error]
         match step.kind:
             case "init":
-                answer = side.init(transactional_id, stamp, step.version)
+                answer = side.init(transactional_id, producer, step.version)
             case "add":
-                answer = side.add(transactional_id, stamp, step.partitions, step.version)
+                answer = side.add(transactional_id, producer, step.partitions, step.version)
             case "offsets":
-                answer = side.offsets(transactional_id, stamp, step.version)
+                answer = side.offsets(transactional_id, producer, step.version)
             case "verify":
-                answer = side.add(transactional_id, stamp, step.partitions, step.version, verify=True)
+                answer = side.add(transactional_id, producer, step.partitions, step.version, verify=True)
             case _:
-                answer = side.end(transactional_id, stamp, step.commit, step.version)
+                answer = side.end(transactional_id, producer, step.commit, step.version)
         answers.append(answer)
-        stamps.append(answer.stamp if isinstance(answer, Answer) else NO_PRODUCER)
+        producers.append(answer.producer if isinstance(answer, Answer) else NO_PRODUCER)
     return answers
 
 
@@ -385,11 +386,11 @@ def comparable(log: Sequence[tuple[bytes, bytes | None]], numbers: dict[int, int
 
 
 def normalized(answers: Sequence[Answer | list[Error]], numbers: dict[int, int]) -> list[object]:
-    def stamp(answer: Answer) -> tuple[int, int]:
-        producer_id, epoch = answer.stamp
+    def producer(answer: Answer) -> tuple[int, int]:
+        producer_id, epoch = answer.producer
         return (producer_id if producer_id == -1 else numbers.setdefault(producer_id, len(numbers))), epoch
 
-    return [(one.error.name, stamp(one)) if isinstance(one, Answer) else [e.name for e in one] for one in answers]
+    return [(one.error.name, producer(one)) if isinstance(one, Answer) else [e.name for e in one] for one in answers]
 
 
 @contextmanager
@@ -450,10 +451,22 @@ SCRIPTS: dict[str, list[Step]] = {
     ],
     "old client: end without a transaction": [init(), commit(0), abort(0)],
     "init twice": [init(), init(), add(0, 0), commit(0), commit(0, 3), abort(1, 4)],
-    "init again with the stamp, and the retry of that": [init(), init(0), init(0), init(0, -1), init(2)],
+    "init again with the producer id and epoch, and the retry of that": [
+        init(),
+        init(0),
+        init(0),
+        init(0, -1),
+        init(2),
+    ],
     "init with a producer id of another": [init(), init(0), Step("init", 1, 7)],
     "init during a transaction": [init(), add(0, 0), init(), init(), commit(0), commit(3), add(3, 1), commit(3)],
-    "init during a transaction with its stamp": [init(), add(0, 0, version=4), init(0), init(0), abort(3, 5)],
+    "init during a transaction with its producer id and epoch": [
+        init(),
+        add(0, 0, version=4),
+        init(0),
+        init(0),
+        abort(3, 5),
+    ],
     "new client: commit, abort, and their retries": [
         *(init(), add(0, 0, version=5), commit(0, 5), commit(0, 5), abort(0, 5), commit(2, 5)),
         *(add(0, 0, version=5), add(2, 1, version=5), abort(2, 5), abort(2, 5), commit(2, 5), abort(8, 5)),
@@ -470,7 +483,7 @@ SCRIPTS: dict[str, list[Step]] = {
     ],
     "offsets of a group": [init(), offsets(0, 0), commit(0, 0), offsets(0), add(0, 0), abort(0, 3)],
     "unknown partition": [init(), add(0, 0, 7), add(0, 7, version=4), verify(0, 0, 7), commit(0)],
-    "half a stamp": [init(), init(0, -1)],
+    "a producer id without an epoch": [init(), init(0, -1)],
     "versions mixed": [init(), add(0, 0, version=5), commit(0, 4), add(0, 0), commit(0, 5), commit(4, 4), abort(4, 5)],
 }
 
@@ -482,7 +495,7 @@ def test_script_has_the_same_answers_and_records(node: Node, name: str) -> None:
 
 
 LAST_EPOCH_SCRIPTS: dict[str, list[Step]] = {
-    "init with its stamp, and the retry of that": [init(0), init(0), init(0, -1), init(1)],
+    "init with its producer id and epoch, and the retry of that": [init(0), init(0), init(0, -1), init(1)],
     "init during a transaction": [add(0, 0), init(), init(), commit(0, 5), abort(0, 5), commit(3, 5)],
     "old client": [add(0, 0), commit(0), commit(0), add(0, 1), abort(0), init()],
     "new client": [
@@ -512,7 +525,8 @@ KINDS = ["init", "init given", "add", "add", "add", "offsets", "end", "end", "en
 
 @st.composite
 def scripts(draw: st.DrawFn) -> list[Step]:
-    """Requests of one or several producers under one id, mostly with stamps that were right at some time."""
+    """Requests of one or several producers under one id, mostly with producer ids and epochs that were right at some
+    time."""
     script = [init()]
     for index in range(1, draw(st.integers(3, 14))):
         who = draw(st.integers(max(0, index - 4), index - 1) | st.integers(0, index - 1))
@@ -589,7 +603,7 @@ def test_producer_after_its_timeout_has_the_same_answers_and_records(sweeping_no
     for side in (sweeping_node, ours):
         numbers: dict[int, int] = {}
         first = side.init(transactional_id, NO_PRODUCER, 5, timeout_ms=100)
-        side.add(transactional_id, first.stamp, [0, 2], 5 if name == "new client" else 3)
+        side.add(transactional_id, first.producer, [0, 2], 5 if name == "new client" else 3)
         until(side, transactional_id, "CompleteAbort")
         answers = run(side, transactional_id, AFTER_TIMEOUT[name], [first])
         results.append((normalized(answers, numbers), comparable(side.log(transactional_id), numbers)))
@@ -629,7 +643,7 @@ def test_lists_and_descriptions_are_the_same(node: Node) -> None:
     results = []
     for side in (node, ours):
         side.init("list-idle", NO_PRODUCER, 5)
-        side.add("list-open", side.init("list-open", NO_PRODUCER, 5).stamp, [2, 0], 3)
+        side.add("list-open", side.init("list-open", NO_PRODUCER, 5).producer, [2, 0], 3)
         side.pass_time(5)
         lists = [side.ask(ApiKey.LIST_TRANSACTIONS, version, request) for version, request in LISTS]
         described = side.ask(

@@ -135,34 +135,36 @@ class Life:
         for _ in range(5):
             result = self.answer(self.broker.transactions.init_producer_id(ID, 60_000, NO_PRODUCER, NOW_MS))
             if result.error is Error.NONE:
-                return result.stamp
+                return result.producer
             assert result.error is Error.CONCURRENT_TRANSACTIONS
             self.flush_all()
         raise AssertionError("the last transaction is never finished")
 
-    def write(self, stamp: ProducerIdAndEpoch, number: int, acknowledged: bool) -> None:
+    def write(self, producer: ProducerIdAndEpoch, number: int, acknowledged: bool) -> None:
         """A record of transaction ``number`` in each partition; a producer that commits waits for all answers."""
         implicit = self._rng.random() < 0.5
         if not implicit:
-            add = self.broker.transactions.add_partitions(ID, stamp, PLACES, NOW_MS, transaction_version=2)
+            add = self.broker.transactions.add_partitions(ID, producer, PLACES, NOW_MS, transaction_version=2)
             assert self.answer(add) is Error.NONE
         for place in PLACES:
             partition = self.broker.partition(place)
             assert partition is not None
             operations = TransactionSupportedOperation
             operation = operations.ADD_PARTITION if implicit else operations.GENERIC_ERROR_SUPPORTED
-            verification = self.answer(verify_transaction(self.broker, partition, ID, stamp, operation, NOW_MS, 0))
+            verification = self.answer(verify_transaction(self.broker, partition, ID, producer, operation, NOW_MS, 0))
             assert verification.error is Error.NONE
-            data = batch(1, pid=stamp.producer_id, epoch=stamp.producer_epoch, seq=0, txn=True, key=b"%d" % number)
+            data = batch(
+                1, pid=producer.producer_id, epoch=producer.producer_epoch, seq=0, txn=True, key=b"%d" % number
+            )
             result = partition.append_client(data, NOW_MS, verification.guard)
             assert result.error is Error.NONE, result
             if acknowledged or self._rng.random() < 0.5:
                 assert self.answer(partition.when_committed(result.last_offset + 1)) is Error.NONE
 
-    def end_transaction(self, stamp: ProducerIdAndEpoch, commit: bool) -> ProducerIdAndEpoch:
-        result = self.answer(self.broker.transactions.end_txn(ID, stamp, commit, NOW_MS, transaction_version=2))
+    def end_transaction(self, producer: ProducerIdAndEpoch, commit: bool) -> ProducerIdAndEpoch:
+        result = self.answer(self.broker.transactions.end_txn(ID, producer, commit, NOW_MS, transaction_version=2))
         assert result.error is Error.NONE, result
-        return result.stamp
+        return result.producer
 
     def committed(self, place: TopicPartition) -> list[int]:
         """Transactions that a read_committed consumer sees; it must be able to read to the end of the log."""

@@ -32,14 +32,14 @@ def test_every_answered_commit_survives_a_power_loss_and_no_transaction_hangs(
     for _ in range(LIVES):
         life = Life(disk, tmp_path / "metadata.sqlite", rng, rng.randint(0, 25), settings)
         try:
-            stamp = life.init()
+            producer = life.init()
             check(life, outcomes)
             while True:
                 number, commit = len(outcomes), rng.random() < 0.6
                 outcomes[number] = False
-                life.write(stamp, number, acknowledged=commit)
+                life.write(producer, number, acknowledged=commit)
                 outcomes[number] = None if commit else False
-                stamp = life.end_transaction(stamp, commit)
+                producer = life.end_transaction(producer, commit)
                 outcomes[number] = commit
         except PowerLost:
             disk = life.end()
@@ -74,7 +74,7 @@ def test_without_syncs_answers_may_be_lost_but_nothing_aborted_appears_and_nothi
     number = 0
     for _ in range(LIVES):
         life = Life(disk, tmp_path / "metadata.sqlite", rng, 1000, settings)
-        stamp = life.init()
+        producer = life.init()
         for place in PLACES:
             assert not aborted & set(life.committed(place))
         for _ in range(rng.randint(0, 5)):
@@ -82,18 +82,18 @@ def test_without_syncs_answers_may_be_lost_but_nothing_aborted_appears_and_nothi
             commit = rng.random() < 0.5
             if not commit:
                 aborted.add(number)
-            life.write(stamp, number, acknowledged=commit)
+            life.write(producer, number, acknowledged=commit)
             if rng.random() < 0.5:
-                stamp = life.end_transaction(stamp, commit)
+                producer = life.end_transaction(producer, commit)
             else:
                 aborted.add(number)
-                stamp = life.init()
+                producer = life.init()
             if rng.random() < 0.2:
                 life.flush_all()
         if rng.random() < 0.5:
             number += 1
             aborted.add(number)
-            life.write(stamp, number, acknowledged=False)
+            life.write(producer, number, acknowledged=False)
         disk = life.end()
 
 

@@ -66,7 +66,7 @@ class Clients:
         self.life = life
         self.known = known
         self.rng = rng
-        self.stamp: ProducerIdAndEpoch = life.init()
+        self.producer: ProducerIdAndEpoch = life.init()
 
     def client(self, group: str) -> GroupClient:
         return GroupClient(cast(MemoryGroupHost, self.life), group)
@@ -100,17 +100,17 @@ class Clients:
         """Records for each output and offsets for each input, committed together or not at all."""
         known, number, commit = self.known, len(self.known.outcomes), self.rng.random() < 0.6
         known.outcomes.append(False)
-        steps = [lambda: self.life.write(self.stamp, number, acknowledged=commit), lambda: self.send_offsets(number)]
+        steps = [lambda: self.life.write(self.producer, number, acknowledged=commit), lambda: self.send_offsets(number)]
         self.rng.shuffle(steps)
         for step in steps:
             step()
         known.outcomes[number] = None if commit else False
-        self.stamp = self.life.end_transaction(self.stamp, commit)
+        self.producer = self.life.end_transaction(self.producer, commit)
         known.outcomes[number] = commit
 
     def send_offsets(self, number: int) -> None:
         for partition in PARTITIONS:
-            answer = self.client("pipe").commit_in_transaction(number, self.stamp, topic="in", partition=partition)
+            answer = self.client("pipe").commit_in_transaction(number, self.producer, topic="in", partition=partition)
             assert self.life.answer(answer) is Error.NONE
 
     def join(self) -> None:

@@ -19,7 +19,7 @@ from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRe
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.produce_scan import Limits, ProduceShape, scan, scan_in_python
-from oncelog.records.batch import Compression, encode_batch, stamp_producer
+from oncelog.records.batch import Compression, encode_batch, set_producer
 from oncelog.records.native import compiled
 from oncelog.records.record import Record
 from oncelog.types import MAX_SEQUENCE, TopicPartition
@@ -126,7 +126,7 @@ class Frames:
             place = sent.pid, sent.topic, sent.partition
             sequence = sent.sequence if sent.sequence >= 0 else self._next.get(place, 0)
             self._next[place] = (sequence + sent.count) & MAX_SEQUENCE
-            stamp_producer(batch, sent.pid, sent.epoch, sequence, sent.transactional)
+            set_producer(batch, sent.pid, sent.epoch, sequence, sent.transactional)
         return batch
 
     def frame(self, sent: Sent) -> bytes:

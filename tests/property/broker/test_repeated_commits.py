@@ -96,8 +96,8 @@ class Side:
         joined = JoinGroupResponse.decode(channel.answers[0], 9, 9)
         self.member_id = joined.member_id
         assigned = [SyncGroupRequestAssignment(self.member_id, b"")]
-        stamp = joined.generation_id, self.member_id, MEMBER
-        self.admin.ask(SyncGroupRequest("joined", *stamp, "consumer", "range", assigned), 5)
+        producer = joined.generation_id, self.member_id, MEMBER
+        self.admin.ask(SyncGroupRequest("joined", *producer, "consumer", "range", assigned), 5)
 
     def commit(self, commit: Commit) -> None:
         self.asked += 1

@@ -81,14 +81,14 @@ class Model:
         self.next_pid += one.bump(self.next_pid)
         one.open, one.partitions, one.outcome = False, set(), False
 
-    def owner(self, name: str, stamp: ProducerIdAndEpoch) -> Error:
+    def owner(self, name: str, producer: ProducerIdAndEpoch) -> Error:
         one = self.ids.get(name)
-        if one is None or one.pid != stamp.producer_id:
+        if one is None or one.pid != producer.producer_id:
             return Error.INVALID_PRODUCER_ID_MAPPING
-        return Error.NONE if one.epoch == stamp.producer_epoch else Error.PRODUCER_FENCED
+        return Error.NONE if one.epoch == producer.producer_epoch else Error.PRODUCER_FENCED
 
-    def add(self, name: str, stamp: ProducerIdAndEpoch, partitions: set[TopicPartition], now: int) -> Error:
-        error = self.owner(name, stamp)
+    def add(self, name: str, producer: ProducerIdAndEpoch, partitions: set[TopicPartition], now: int) -> Error:
+        error = self.owner(name, producer)
         if error is Error.NONE:
             one = self.ids[name]
             if not one.open:
@@ -97,8 +97,8 @@ class Model:
             one.partitions |= partitions
         return error
 
-    def end_old(self, name: str, stamp: ProducerIdAndEpoch, commit: bool) -> Error:
-        error = self.owner(name, stamp)
+    def end_old(self, name: str, producer: ProducerIdAndEpoch, commit: bool) -> Error:
+        error = self.owner(name, producer)
         if error is not Error.NONE:
             return error
         one = self.ids[name]
@@ -108,19 +108,19 @@ class Model:
             return Error.NONE
         return Error.NONE if one.outcome is commit else Error.INVALID_TXN_STATE
 
-    def end_new(self, name: str, stamp: ProducerIdAndEpoch, commit: bool) -> tuple[Error, ProducerIdAndEpoch]:
+    def end_new(self, name: str, producer: ProducerIdAndEpoch, commit: bool) -> tuple[Error, ProducerIdAndEpoch]:
         one = self.ids.get(name)
         if one is None:
             return Error.INVALID_PRODUCER_ID_MAPPING, NO_PRODUCER
-        rotated = stamp == (one.old_pid, LAST) and one.epoch == 0
-        if stamp.producer_id != one.pid and not rotated:
+        rotated = producer == (one.old_pid, LAST) and one.epoch == 0
+        if producer.producer_id != one.pid and not rotated:
             return Error.INVALID_PRODUCER_ID_MAPPING, NO_PRODUCER
-        repeated = rotated or stamp.producer_epoch == one.epoch - 1
+        repeated = rotated or producer.producer_epoch == one.epoch - 1
         if repeated and not one.open and one.outcome is not None:
             if one.outcome is commit:
                 return Error.NONE, ProducerIdAndEpoch(one.pid, one.epoch)
             return Error.INVALID_TXN_STATE, NO_PRODUCER
-        if stamp.producer_epoch != one.epoch or rotated:
+        if producer.producer_epoch != one.epoch or rotated:
             return Error.PRODUCER_FENCED, NO_PRODUCER
         if not one.open and commit:
             return Error.INVALID_TXN_STATE, NO_PRODUCER
@@ -148,7 +148,7 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.model = Model()
         self.now = 0
         self.next_sweep = SWEEP_MS
-        self.stamps: list[ProducerIdAndEpoch] = [NO_PRODUCER]
+        self.producers: list[ProducerIdAndEpoch] = [NO_PRODUCER]
         if last_epochs:
             self.use_up_epochs()
 
@@ -162,15 +162,15 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.host = self.host.after_crash()
         self.coordinator = self.host.coordinator()
         self.model.ids["a"].epoch = LAST - 2
-        self.stamps.append(ProducerIdAndEpoch(1000, LAST - 2))
+        self.producers.append(ProducerIdAndEpoch(1000, LAST - 2))
 
     def compare_init(self, name: str, expected: ProducerIdAndEpoch) -> None:
         answer = self.coordinator.init_producer_id(name, TIMEOUT_MS, expected, self.now).value
         assert answer == (*self.model.init(name, expected), NO_PRODUCER)
-        self.stamps.append(answer.stamp)
+        self.producers.append(answer.producer)
 
-    def stamp(self, choice: int, shift: int) -> ProducerIdAndEpoch:
-        producer_id, epoch = self.stamps[-1 - choice % len(self.stamps)]
+    def producer(self, choice: int, shift: int) -> ProducerIdAndEpoch:
+        producer_id, epoch = self.producers[-1 - choice % len(self.producers)]
         return ProducerIdAndEpoch(producer_id, epoch + shift if epoch + shift >= 0 else epoch)
 
     choices = st.integers(0, 2) | st.integers(0, 30)
@@ -182,39 +182,39 @@ class AgainstTheModel(RuleBasedStateMachine):
 
     @rule(name=names, choice=choices, shift=shifts)
     def init_again(self, name: str, choice: int, shift: int) -> None:
-        stamp = self.stamp(choice, shift)
-        if stamp.producer_id != -1:
-            self.compare_init(name, stamp)
+        producer = self.producer(choice, shift)
+        if producer.producer_id != -1:
+            self.compare_init(name, producer)
 
     @rule(name=names, choice=choices, shift=shifts, partitions=some_partitions)
     def add(self, name: str, choice: int, shift: int, partitions: set[TopicPartition]) -> None:
-        stamp = self.stamp(choice, shift)
-        error = self.coordinator.add_partitions(name, stamp, partitions, self.now, 2).value
-        assert error is self.model.add(name, stamp, partitions, self.now)
+        producer = self.producer(choice, shift)
+        error = self.coordinator.add_partitions(name, producer, partitions, self.now, 2).value
+        assert error is self.model.add(name, producer, partitions, self.now)
 
     @rule(name=names, choice=choices, shift=shifts, partitions=some_partitions)
     def verify(self, name: str, choice: int, shift: int, partitions: set[TopicPartition]) -> None:
-        stamp = self.stamp(choice, shift)
-        error = self.model.owner(name, stamp)
+        producer = self.producer(choice, shift)
+        error = self.model.owner(name, producer)
         known = self.model.ids[name].partitions if error is Error.NONE else set()
         expected = {
             partition: error if error is not Error.NONE or partition in known else Error.TRANSACTION_ABORTABLE
             for partition in partitions
         }
-        assert self.coordinator.verify_partitions(name, stamp, partitions, self.now).value == expected
+        assert self.coordinator.verify_partitions(name, producer, partitions, self.now).value == expected
 
     @rule(name=names, choice=choices, shift=shifts, commit=st.booleans())
     def end_old(self, name: str, choice: int, shift: int, commit: bool) -> None:
-        stamp = self.stamp(choice, shift)
-        answer = self.coordinator.end_txn(name, stamp, commit, self.now, 0).value
-        assert answer.error is self.model.end_old(name, stamp, commit)
+        producer = self.producer(choice, shift)
+        answer = self.coordinator.end_txn(name, producer, commit, self.now, 0).value
+        assert answer.error is self.model.end_old(name, producer, commit)
 
     @rule(name=names, choice=choices, shift=shifts, commit=st.booleans())
     def end_new(self, name: str, choice: int, shift: int, commit: bool) -> None:
-        stamp = self.stamp(choice, shift)
-        answer = self.coordinator.end_txn(name, stamp, commit, self.now, 2).value
-        assert answer == (*self.model.end_new(name, stamp, commit), NO_PRODUCER)
-        self.stamps.append(answer.stamp)
+        producer = self.producer(choice, shift)
+        answer = self.coordinator.end_txn(name, producer, commit, self.now, 2).value
+        assert answer == (*self.model.end_new(name, producer, commit), NO_PRODUCER)
+        self.producers.append(answer.producer)
 
     @rule(passed_ms=st.sampled_from([1, SWEEP_MS, 70_000]))
     def pass_time(self, passed_ms: int) -> None:
@@ -240,7 +240,7 @@ class AgainstTheModel(RuleBasedStateMachine):
     def partitions_are_those_of_the_model(self) -> None:
         for name, one in sorted(self.model.ids.items()):
             description = self.coordinator.describe(name)
-            assert description.stamp == (one.pid, one.epoch)
+            assert description.producer == (one.pid, one.epoch)
             assert set(description.partitions) == one.partitions
             assert (description.state is TransactionState.ONGOING) == one.open
 
@@ -254,7 +254,7 @@ class UnderChaos(RuleBasedStateMachine):
         self.coordinator: TransactionCoordinator = self.host.coordinator()
         self.epoch = 0
         self.now = 0
-        self.stamp = NO_PRODUCER
+        self.producer = NO_PRODUCER
         self.waiting = False
         self.told: dict[ProducerIdAndEpoch, set[TopicPartition]] = {}
         self.asked: dict[ProducerIdAndEpoch, bool] = {}
@@ -264,7 +264,7 @@ class UnderChaos(RuleBasedStateMachine):
         return not self.waiting
 
     def started(self) -> bool:
-        return self.answered() and self.stamp != NO_PRODUCER
+        return self.answered() and self.producer != NO_PRODUCER
 
     @rule(at_once=st.booleans())
     def disk(self, at_once: bool) -> None:
@@ -298,41 +298,41 @@ class UnderChaos(RuleBasedStateMachine):
 
         def done(result: ProducerResult) -> None:
             self.waiting = False
-            self.stamp = result.stamp if result.error is Error.NONE else NO_PRODUCER
+            self.producer = result.producer if result.error is Error.NONE else NO_PRODUCER
 
-        expected = self.stamp if again else NO_PRODUCER
+        expected = self.producer if again else NO_PRODUCER
         self.coordinator.init_producer_id("id", TIMEOUT_MS, expected, self.now).then(done)
 
     @precondition(started)
     @rule(partition=st.sampled_from(PARTITIONS))
     def add(self, partition: TopicPartition) -> None:
         self.waiting = True
-        stamp = self.stamp
+        producer = self.producer
 
         def done(error: Error) -> None:
             self.waiting = False
             if error is Error.NONE:
-                assert stamp not in self.confirmed, "a partition was added to a transaction that has ended"
-                self.told.setdefault(stamp, set()).add(partition)
+                assert producer not in self.confirmed, "a partition was added to a transaction that has ended"
+                self.told.setdefault(producer, set()).add(partition)
 
-        self.coordinator.add_partitions("id", stamp, [partition], self.now, 2).then(done)
+        self.coordinator.add_partitions("id", producer, [partition], self.now, 2).then(done)
 
     @precondition(started)
     @rule(commit=st.booleans())
     def end(self, commit: bool) -> None:
         self.waiting = True
-        stamp = self.stamp
-        commit = self.asked.setdefault(stamp, commit)  # an honest client repeats the same decision
+        producer = self.producer
+        commit = self.asked.setdefault(producer, commit)  # an honest client repeats the same decision
 
         def done(result: ProducerResult) -> None:
             self.waiting = False
             if result.error is Error.NONE:
-                assert self.confirmed.setdefault(stamp, commit) == commit
-                self.stamp = result.stamp
+                assert self.confirmed.setdefault(producer, commit) == commit
+                self.producer = result.producer
             elif result.error in (Error.PRODUCER_FENCED, Error.INVALID_TXN_STATE):
-                self.stamp = NO_PRODUCER
+                self.producer = NO_PRODUCER
 
-        self.coordinator.end_txn("id", stamp, commit, self.now, 2).then(done)
+        self.coordinator.end_txn("id", producer, commit, self.now, 2).then(done)
 
     @rule(lost=st.integers(0, 3))
     def crash(self, lost: int) -> None:
@@ -350,12 +350,12 @@ class UnderChaos(RuleBasedStateMachine):
         """All markers of a transaction agree with each other and with what was confirmed to the client."""
         outcomes: dict[ProducerIdAndEpoch, set[bool]] = {}
         for _, marker in self.host.marked:
-            begun = ProducerIdAndEpoch(marker.stamp.producer_id, marker.stamp.producer_epoch - 1)
+            begun = ProducerIdAndEpoch(marker.producer.producer_id, marker.producer.producer_epoch - 1)
             outcomes.setdefault(begun, set()).add(marker.commit)
-        for stamp, seen in outcomes.items():
-            assert len(seen) == 1, stamp
-            if stamp in self.confirmed:
-                assert seen == {self.confirmed[stamp]}
+        for producer, seen in outcomes.items():
+            assert len(seen) == 1, producer
+            if producer in self.confirmed:
+                assert seen == {self.confirmed[producer]}
 
     def teardown(self) -> None:
         """Once the faults and enough time are gone, every partition of every transaction has its one marker."""
@@ -369,7 +369,7 @@ class UnderChaos(RuleBasedStateMachine):
             self.host.timers.fire(self.now)
         assert self.coordinator.describe("id").state not in {*PREPARED, TransactionState.ONGOING}
         self.outcomes_agree()
-        marked = {(partition, marker.stamp) for partition, marker in self.host.marked}
+        marked = {(partition, marker.producer) for partition, marker in self.host.marked}
         for (producer_id, epoch), partitions in self.told.items():
             for partition in partitions:
                 assert (partition, (producer_id, epoch + 1)) in marked

@@ -90,9 +90,9 @@ from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 
 PARTITIONS = 2000
 NAMES = [f"name-{number:06}" for number in range(5000)]
-MOST_CALLS = 15_000
+MAX_CALLS = 15_000
 """For one turn: a millisecond or two."""
-MOST_FREED = 6_000
+MAX_FREED = 6_000
 """Blocks of memory, in one turn."""
 
 
@@ -275,7 +275,7 @@ def test_no_turn_of_a_long_request_is_long(busy: Admin, name: str) -> None:
     sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
     turns_of(busy.broker, sent)  # the first use of an API imports it
     turns = turns_of(busy.broker, sent)
-    assert max(turns) <= MOST_CALLS, f"a turn of {max(turns)} calls among {len(turns)}, {sum(turns)} in all"
+    assert max(turns) <= MAX_CALLS, f"a turn of {max(turns)} calls among {len(turns)}, {sum(turns)} in all"
 
 
 @pytest.mark.parametrize("name", ["FindCoordinator", "DescribeGroups", "DescribeConfigs", "ListOffsets", "OffsetFetch"])
@@ -294,7 +294,7 @@ def test_no_turn_gives_back_all_of_a_long_answer(busy: Admin, name: str) -> None
     blocks.append(sys.getallocatedblocks())
     assert channel.answered
     freed = max(before - after for before, after in pairwise(blocks))
-    assert freed < MOST_FREED, f"{freed} blocks of memory in one turn of {max(blocks) - blocks[0]} in all"
+    assert freed < MAX_FREED, f"{freed} blocks of memory in one turn of {max(blocks) - blocks[0]} in all"
 
 
 class NoChannel(RecordingChannel):
@@ -331,13 +331,13 @@ def test_no_turn_of_a_long_list_of_acls_or_users_is_long() -> None:
         sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
         turns_of(admin.broker, sent)
         turns = turns_of(admin.broker, sent)
-        assert max(turns) <= 2 * MOST_CALLS, f"{type(request).__name__}: {turns}"
+        assert max(turns) <= 2 * MAX_CALLS, f"{type(request).__name__}: {turns}"
     admin.broker.stop(NOW_MS)
 
 
 def test_filters_that_each_find_all_acls_end_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise some 100 KB would become gigabytes; nothing is removed in this case."""
-    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
+    monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     admin = Admin(
         work_clock=Clock(),
         **{

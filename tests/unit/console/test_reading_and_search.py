@@ -193,7 +193,7 @@ def test_paths_that_could_stop_the_console_are_refused(path: str) -> None:
         Search.parse("", "", path, "")
 
 
-MOST_CALLS = 5_000_000
+MAX_CALLS = 5_000_000
 """Of functions: a second or two. Without a limit these paths visit up to 8^25 places."""
 
 
@@ -208,7 +208,7 @@ MOST_CALLS = 5_000_000
 )
 def test_a_path_that_goes_too_many_ways_through_a_value_passes_it_over(path: str, value: bytes) -> None:
     search, found = Search.parse("", "", path, ""), []
-    assert calls_of(lambda: found.append(search.finds(Record(0, 0, None, value), Decoding("t")))) < MOST_CALLS
+    assert calls_of(lambda: found.append(search.finds(Record(0, 0, None, value), Decoding("t")))) < MAX_CALLS
     assert found == [False]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oncelog.client.aio.admin.log_reader import BatchFate, Fate, StoredBatch
 from oncelog.console.readers import SinkMarker
-from oncelog.console.strip import MOST_SEGMENTS, WIDTH, Segment, draw, segments
+from oncelog.console.strip import MAX_SEGMENTS, WIDTH, Segment, draw, segments
 from oncelog.console.timeline import Step, events
 from oncelog.coordinator.transaction.states import TransactionState as S
 from oncelog.coordinator.transaction.states import Txn
@@ -104,7 +104,7 @@ def test_bars_lie_within_the_drawing_in_order(runs: list[tuple[int, Fate, int]],
 def test_a_strip_of_very_many_segments_stays_small_and_loses_no_fate() -> None:
     many = [Segment(n, n + 1, Fate.ABORTED if n % 1000 == 7 else Fate.COMMITTED, n, 0) for n in range(100_000)]
     strip = draw(many, 0, 100_000, {})
-    assert len(strip.bars) <= 4 * MOST_SEGMENTS
+    assert len(strip.bars) <= 4 * MAX_SEGMENTS
     assert {bar.segment.fate for bar in strip.bars} == {Fate.COMMITTED, Fate.ABORTED}
 
 

@@ -1,4 +1,5 @@
-"""Headers, records, building and stamping. Expected bytes are from the format's tables or from other libraries."""
+"""Headers, records, building and setting the producer. Expected bytes are from the format's tables or from other
+libraries."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ from oncelog.records.batch import (
     increment_sequence,
     iter_headers,
     read_header,
-    stamp_base_offset_and_epoch,
-    stamp_producer,
+    set_base_offset_and_epoch,
+    set_producer,
     stamp_timestamps,
     verify_crc,
 )
@@ -114,7 +115,7 @@ def test_batches_equal_those_of_other_libraries(builder_type: Callable[..., Any]
         theirs.append(offset, timestamp, key, value, headers)
     ours = build(producer_id=11, producer_epoch=3, base_sequence=4, transactional=transactional)
     # Both leave the leader epoch at 0; it is the leader's to set.
-    stamp_base_offset_and_epoch(ours, 0, 0, int.from_bytes(bytes(theirs.build())[12:16], "big", signed=True))
+    set_base_offset_and_epoch(ours, 0, 0, int.from_bytes(bytes(theirs.build())[12:16], "big", signed=True))
     assert bytes(ours) == bytes(theirs.build())
 
 
@@ -282,12 +283,12 @@ def test_log_append_time_dates_every_record() -> None:
     assert {record.timestamp for record in decode_records(batch)} == {T + 999}
 
 
-# --- the CRC and stamping
+# --- the CRC, and the producer that is set
 
 
 def test_crc_leaves_out_offset_and_leader_epoch_and_covers_the_rest() -> None:
     batch = build()
-    stamp_base_offset_and_epoch(batch, 0, 12345, 99)
+    set_base_offset_and_epoch(batch, 0, 12345, 99)
     assert verify_crc(batch)
     assert (read_header(batch).base_offset, read_header(batch).partition_leader_epoch) == (12345, 99)
     for position in range(21, len(batch)):
@@ -296,20 +297,20 @@ def test_crc_leaves_out_offset_and_leader_epoch_and_covers_the_rest() -> None:
         assert not verify_crc(changed), position
 
 
-def test_stamping_a_producer_is_building_with_it() -> None:
+def test_setting_a_producer_is_building_with_it() -> None:
     batch = build(compression=Compression.LZ4)
-    stamp_producer(batch, 77, 5, 1000, True)
+    set_producer(batch, 77, 5, 1000, True)
     assert batch == build(
         compression=Compression.LZ4, producer_id=77, producer_epoch=5, base_sequence=1000, transactional=True
     )
-    stamp_producer(batch, 77, 6, 0, False)
+    set_producer(batch, 77, 6, 0, False)
     assert batch == build(compression=Compression.LZ4, producer_id=77, producer_epoch=6, base_sequence=0)
 
 
-def test_stamps_reach_one_batch_among_several() -> None:
+def test_what_is_set_reaches_one_batch_among_several() -> None:
     data = build() + build() + build()
     size = len(data) // 3
-    stamp_base_offset_and_epoch(data, size, 4, 1)
+    set_base_offset_and_epoch(data, size, 4, 1)
     stamp_timestamps(data, size, TimestampType.LOG_APPEND_TIME, T + 9)
     assert [verify_crc(data, position) for position in (0, size, 2 * size)] == [True] * 3
     stamped = [(header.base_offset, header.max_timestamp) for _, header in iter_headers(data)]

@@ -19,7 +19,7 @@ from oncelog.records.batch import (
     decode_records,
     header_bytes,
     read_header,
-    stamp_base_offset_and_epoch,
+    set_base_offset_and_epoch,
     stamp_timestamps,
     verify_crc,
 )
@@ -72,7 +72,7 @@ def test_right_batch_is_stored_as_it_came(codec: Compression) -> None:
 def test_offset_and_epoch_are_assigned_without_a_new_crc() -> None:
     batch = batch_of()
     accepted(batch)
-    stamp_base_offset_and_epoch(batch, 0, 777, 4)
+    set_base_offset_and_epoch(batch, 0, 777, 4)
     assert verify_crc(batch)
     batch[22] ^= 0x10
     assert not verify_crc(batch)

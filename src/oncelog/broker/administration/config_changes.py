@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RESOURCES_IN_A_PIECE = 10
-MOST_SETTINGS = 1000
+MAX_SETTINGS = 1000
 """Most settings that may be named for one resource: several times as many as exist."""
 
 
@@ -174,9 +174,9 @@ def refusal_of_resource(ports: ConfigChangePorts, kind: int, name: str, *, logge
 
 def refusal_of_many(count: int) -> Refusal | None:
     """Why the request is refused if it names too many settings of one resource."""
-    if count <= MOST_SETTINGS:
+    if count <= MAX_SETTINGS:
         return None
-    return Refusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MOST_SETTINGS} are taken")
+    return Refusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MAX_SETTINGS} are taken")
 
 
 def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal | None:

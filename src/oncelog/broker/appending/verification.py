@@ -32,13 +32,13 @@ def verify_transaction(
     ports: VerificationPorts,
     partition: Partition,
     transactional_id: str,
-    stamp: ProducerIdAndEpoch,
+    producer: ProducerIdAndEpoch,
     operation: TransactionSupportedOperation,
     now_ms: int,
     base_sequence: int = NO_SEQUENCE,
 ) -> Deferred[Verification]:
     """Whether the producer may append to ``partition`` in its transaction, and the guard that the append must carry."""
-    guard = partition.log.writer().begin_verification(*stamp, base_sequence, operation.supports_epoch_bump)
+    guard = partition.log.writer().begin_verification(*producer, base_sequence, operation.supports_epoch_bump)
     if guard is None:
         return _NOT_NEEDED
     if isinstance(guard, Error):
@@ -49,20 +49,20 @@ def verify_transaction(
             return Verification(refused_by_coordinator(error, operation))
         return new_tuple(Verification, (NONE, guard))
 
-    return _ask(ports, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
+    return _ask(ports, partition.topic_partition, transactional_id, producer, operation, now_ms).map(verified)
 
 
 def _ask(
     ports: VerificationPorts,
     partition: TopicPartition,
     transactional_id: str,
-    stamp: ProducerIdAndEpoch,
+    producer: ProducerIdAndEpoch,
     operation: TransactionSupportedOperation,
     now_ms: int,
 ) -> Deferred[Error]:
     coordinator = ports.transactions
     if operation.supports_epoch_bump:
-        return coordinator.add_partitions(transactional_id, stamp, [partition], now_ms, transaction_version=2)
-    return coordinator.verify_partitions(transactional_id, stamp, [partition], now_ms).map(
+        return coordinator.add_partitions(transactional_id, producer, [partition], now_ms, transaction_version=2)
+    return coordinator.verify_partitions(transactional_id, producer, [partition], now_ms).map(
         lambda errors: errors[partition]
     )

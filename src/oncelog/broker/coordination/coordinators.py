@@ -231,9 +231,9 @@ class Coordinators:
 
         for topic_partition, partition in self._ports.partitions().items():
             for entry in () if partition.failed else partition.log.active_producers():
-                stamp = ProducerIdAndEpoch(entry.producer_id, entry.producer_epoch)
+                producer = ProducerIdAndEpoch(entry.producer_id, entry.producer_epoch)
                 is_open = entry.current_txn_first_offset != NONE_OPEN
-                yield Held(topic_partition, stamp, entry.coordinator_epoch, is_open)
+                yield Held(topic_partition, producer, entry.coordinator_epoch, is_open)
 
     def stop(self) -> None:
         for runtime in self._made:
@@ -381,7 +381,7 @@ class Coordinators:
         if partition.lacks_replicas:
             return Deferred.of(Error.NOT_ENOUGH_REPLICAS)
         result = partition.append_marker(
-            marker.stamp,
+            marker.producer,
             commit=marker.commit,
             coordinator_epoch=marker.coordinator_epoch,
             transaction_version=marker.transaction_version,
@@ -390,7 +390,7 @@ class Coordinators:
         if result.error is not NONE:
             return Deferred.of(result.error)
         if topic_partition.topic == CONSUMER_OFFSETS_TOPIC:
-            logged = LoggedMarker(result.base_offset, marker.stamp, marker.commit)
+            logged = LoggedMarker(result.base_offset, marker.producer, marker.commit)
             self.groups.runtime.complete_transaction(topic_partition.partition, logged)
         return partition.when_committed(result.last_offset + 1)
 
@@ -399,7 +399,7 @@ class Coordinators:
     def verify_transaction(
         self,
         transactional_id: str,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         partition: TopicPartition,
         operation: TransactionSupportedOperation,
         now_ms: int,
@@ -410,7 +410,7 @@ class Coordinators:
         leader = self._ports.partition(partition)
         if leader is None:
             return Deferred.of(Verification(Error.NOT_COORDINATOR))
-        return verify_transaction(self._ports, leader, transactional_id, stamp, operation, now_ms)
+        return verify_transaction(self._ports, leader, transactional_id, producer, operation, now_ms)
 
     def topic_partitions(self, topic: str) -> int | None:
         info = self._ports.metadata.topic(topic)
@@ -445,13 +445,13 @@ def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
     from oncelog.records.control import parse_control
 
     for header, batch in log.batches(log.log_start_offset):
-        stamp = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
+        writer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         if header.is_control:
             marker = parse_control(batch)
             if marker is not None:
-                yield LoggedMarker(header.base_offset, stamp, marker.commit)
+                yield LoggedMarker(header.base_offset, writer, marker.commit)
             continue
-        producer = stamp if header.is_transactional else NO_PRODUCER
+        producer = writer if header.is_transactional else NO_PRODUCER
         for record in decode_records(batch):
             if record.key is not None:
                 yield LoggedRecord(record.offset, record.timestamp, producer, record.key, record.value)

@@ -18,7 +18,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 
-MOST_PARTITIONS = 250_000
+MAX_PARTITIONS = 250_000
 """Limit over all sessions: a position takes a third of a kilobyte, and a client may name any number of partitions that
 do not exist. A fetcher without a session names its partitions each time."""
 NAME_UNIT = 256
@@ -53,7 +53,7 @@ class FetchSession:
     last_used_ms: int
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
     weight: int = 0
-    """What it counts towards ``MOST_PARTITIONS``."""
+    """What it counts towards ``MAX_PARTITIONS``."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
         """Apply an incremental request's changes. Of a topic deleted meanwhile only the id is known."""
@@ -95,7 +95,7 @@ def _weight(key: PartitionKey) -> int:
 
 
 class FetchSessionCache:
-    """At most ``slots`` sessions, of ``MOST_PARTITIONS`` in all.
+    """At most ``slots`` sessions, of ``MAX_PARTITIONS`` in all.
 
     A new session replaces those that were idle longest, if idle for at least two minutes.
     """
@@ -116,7 +116,7 @@ class FetchSessionCache:
     ) -> FetchSession | None:
         """A new session, or None if the cache is full of sessions in use."""
         weight = sum(map(_weight, partitions))
-        if weight > MOST_PARTITIONS or not self._make_room(self._slots - 1, MOST_PARTITIONS - weight, now_ms):
+        if weight > MAX_PARTITIONS or not self._make_room(self._slots - 1, MAX_PARTITIONS - weight, now_ms):
             return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
@@ -131,7 +131,7 @@ class FetchSessionCache:
         """Apply an incremental request's changes; False if there is no room, which ends the session."""
         before = session.weight
         session.update(wanted, forgotten)
-        if session.weight > before and not self._make_room(self._slots, MOST_PARTITIONS, session.last_used_ms):
+        if session.weight > before and not self._make_room(self._slots, MAX_PARTITIONS, session.last_used_ms):
             self.close(session.session_id)
             return False
         return True

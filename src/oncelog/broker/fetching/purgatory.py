@@ -16,7 +16,7 @@ from oncelog.broker.requests.work import Work, in_parts
 from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
-MOST_WATCHED = 250_000
+MAX_WATCHED = 250_000
 """Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it the fetch with most is answered."""
 LEFT_IN_A_PIECE = 200
 LOOKED_AT_IN_A_PIECE = 20
@@ -76,7 +76,7 @@ class FetchPurgatory:
             self._watchers.setdefault(partition, {})[fetch] = None
         fetch.partitions += partitions
         self._watched += len(partitions)
-        while self._watched > MOST_WATCHED:
+        while self._watched > MAX_WATCHED:
             self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
 
     def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:

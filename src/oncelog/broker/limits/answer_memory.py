@@ -19,7 +19,7 @@ from oncelog.errors import OncelogError
 ENTRY_BYTES: Final = 400
 """About how much an entry of an answer takes as an object, with its names, and once it is encoded."""
 
-LEAST_BYTES: Final = 64 * 1024 * 1024
+MIN_BYTES: Final = 64 * 1024 * 1024
 """What one answer may take even if requests may take less: a list of what the broker holds is always answered."""
 
 
@@ -40,10 +40,10 @@ class AnswerMemory:
     def grow(self, context: RequestContext, entries: int, size_bytes: int = 0) -> Work[None]:
         """Count more entries of the answer, with so many bytes of their own; pauses until there is memory for them.
 
-        :raises AnswerTooLong: the answer exceeds the limit of all requests together, and ``LEAST_BYTES``.
+        :raises AnswerTooLong: the answer exceeds the limit of all requests together, and ``MIN_BYTES``.
         """
         connection_id, more = context.channel.connection_id, entries * ENTRY_BYTES + size_bytes
-        most = max(self._memory.limit_bytes, LEAST_BYTES)
+        most = max(self._memory.limit_bytes, MIN_BYTES)
         if self._held.setdefault(connection_id, 0) + more > most:
             raise AnswerTooLong(
                 f"the answer would take more than {most} bytes (queued.max.request.bytes, and 64 MB in any case): "

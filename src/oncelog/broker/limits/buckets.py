@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from heapq import nlargest
 from typing import Generic, TypeVar
 
-MOST_BUCKETS = 10_000
+MAX_BUCKETS = 10_000
 LONGEST_WAIT_MS = 2**31 - 1
 LONGEST_NAME = 256
 """Longer names with the same beginning share a bucket, so that a client that invents names cannot fill the memory."""
@@ -30,9 +30,9 @@ class Bucket:
 
 
 class Buckets(Generic[Owner]):
-    """Buckets of owners, at most ``MOST_BUCKETS``: beyond that, those with the least to wait for are dropped."""
+    """Buckets of owners, at most ``MAX_BUCKETS``: beyond that, those with the least to wait for are dropped."""
 
-    def __init__(self, most: int = MOST_BUCKETS) -> None:
+    def __init__(self, most: int = MAX_BUCKETS) -> None:
         self._most = most
         self._by_owner: dict[Owner, Bucket] = {}
 

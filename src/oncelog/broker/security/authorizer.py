@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 EVERYBODY = "User:*"
-MOST_REMEMBERED = 100_000
+MAX_REMEMBERED = 100_000
 """Decisions kept; beyond this all are forgotten, so that invented names cannot fill the memory."""
 
 _IMPLIED_BY: dict[int, frozenset[int]] = {
@@ -119,7 +119,7 @@ class Authorizer:
             return known
         verdict = self._judge(principal, host, operation, kind, name)
         allowed = verdict is _Verdict.ALLOWED or (verdict is _Verdict.NO_ACLS and self.allow_without_acls)
-        if len(self._remembered) >= MOST_REMEMBERED:
+        if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.clear()
         self._remembered[question] = allowed
         return allowed

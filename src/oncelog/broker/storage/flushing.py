@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 """Partitions of one sync: the first of each costs the loop 0.1 ms."""
 EARLY_BYTES = 16 * 1024 * 1024
 """A partition with this much to sync does not wait for the policy's interval. A file system delays appends while it
@@ -160,7 +160,7 @@ class Flushing:
         waiting = self._early if self._early and not self._due else self._dirty
         tickets: list[tuple[Partition, FlushTicket]] = []
         while waiting and not tickets:
-            tickets = self._tickets_of(list(islice(waiting, MOST_AT_ONCE)), now_ms)
+            tickets = self._tickets_of(list(islice(waiting, MAX_AT_ONCE)), now_ms)
         return FlushJob(self._ports.logs.disk, tuple(tickets)) if tickets else None
 
     def _tickets_of(self, dirty: Sequence[Partition], now_ms: int) -> list[tuple[Partition, FlushTicket]]:

@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 """``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
 FIRST_RETENTION_DELAY_MS = 30_000
-MOST_PRODUCER_IDS_UNKNOWN = 2**32
+MAX_PRODUCER_IDS_UNKNOWN = 2**32
 """The largest gap allowed between producer ids that logs know and the metadata does not, after it was lost."""
 LOGS_IN_A_PIECE = 100
 """For how many logs the lines of checkpoints are made at a time."""
@@ -183,7 +183,7 @@ class LogManager:
         for producer_id in sorted(
             {entry.producer_id for log in self._logs.values() for entry in log.active_producers()}
         ):
-            if producer_id - end > MOST_PRODUCER_IDS_UNKNOWN:
+            if producer_id - end > MAX_PRODUCER_IDS_UNKNOWN:
                 logger.warning("producer id %d was never given out: a client made it up", producer_id)
                 break
             end = max(end, producer_id + 1)

@@ -222,12 +222,18 @@ class Partition:
         )
 
     def append_marker(
-        self, stamp: ProducerIdAndEpoch, *, commit: bool, coordinator_epoch: int, transaction_version: int, now_ms: int
+        self,
+        producer: ProducerIdAndEpoch,
+        *,
+        commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+        now_ms: int,
     ) -> AppendResult:
         """Append the marker that ends a producer's transaction on this partition (WriteTxnMarkers)."""
         return self._appended(
             self.log.writer().append_marker(
-                stamp,
+                producer,
                 commit=commit,
                 coordinator_epoch=coordinator_epoch,
                 transaction_version=transaction_version,

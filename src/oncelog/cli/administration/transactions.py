@@ -302,10 +302,10 @@ def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
     """
     from oncelog.client.blocking import Producer
     from oncelog.client.core.config import ProducerConfig
-    from oncelog.client.core.transactions.two_phase import stamp_of
+    from oncelog.client.core.transactions.two_phase import producer_of
 
     try:
-        stamp_of(token)  # before the producer is fenced
+        producer_of(token)  # before the producer is fenced
     except ValueError as error:
         raise ConfigError(f"--token: {error}") from None
     config = cluster.settings(

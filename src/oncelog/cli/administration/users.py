@@ -9,7 +9,7 @@ import click
 
 from oncelog.cli.shared.options import Cluster, cluster_options
 from oncelog.cli.shared.output import show_json, show_rows
-from oncelog.scram import LEAST_ITERATIONS, MOST_ITERATIONS
+from oncelog.scram import MAX_ITERATIONS, MIN_ITERATIONS
 
 MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _MECHANISM = click.option(
@@ -50,7 +50,7 @@ def list_users(cluster: Cluster, names: tuple[str, ...]) -> None:
 @command.command("set")
 @click.argument("name")
 @_MECHANISM
-@click.option("--iterations", type=click.IntRange(LEAST_ITERATIONS, MOST_ITERATIONS), default=LEAST_ITERATIONS)
+@click.option("--iterations", type=click.IntRange(MIN_ITERATIONS, MAX_ITERATIONS), default=MIN_ITERATIONS)
 @click.option(
     "--password-file", type=click.File("r"), help="Read the password from the only line of a file, - for stdin."
 )

@@ -20,7 +20,7 @@ SHORTEST_OFFSETS_RETENTION_MIN = 7 * 24 * 60
 SHORTEST_TRANSACTION_LIMIT_MS = 60_000
 LONG_TRANSACTION_LIMIT_MS = 60 * 60_000
 OLD_TRANSACTION_S = 300
-MOST_NAMED = 5
+MAX_NAMED = 5
 EARLIEST = -2
 SKEW_MS = 60_000
 UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
@@ -209,7 +209,7 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
                 "oncelog transactions describe shows it; its producer ends it, or its timeout does",
             )
     hanging = admin.find_hanging_transactions(partitions) if partitions else []
-    for name, producer in hanging[:MOST_NAMED]:
+    for name, producer in hanging[:MAX_NAMED]:
         yield bad(
             "transactions",
             f"{name} has a transaction of producer {producer.producer_id} from {producer.transaction_start_offset} on "
@@ -228,7 +228,7 @@ def _long_open(admin: Admin, partitions: Sequence[TopicPartition], now_ms: int) 
         for producer in producers
         if producer.transaction_start_offset >= 0 and now_ms - producer.last_timestamp > OLD_TRANSACTION_S * 1000
     ]
-    for name, producer, age_s in found[:MOST_NAMED]:
+    for name, producer, age_s in found[:MAX_NAMED]:
         yield warn(
             "transactions",
             f"{name} has a transaction of producer {producer.producer_id} from {producer.transaction_start_offset} on "
@@ -281,5 +281,5 @@ def _name(topic: TopicDescription, partition: int) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more

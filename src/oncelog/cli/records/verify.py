@@ -291,8 +291,8 @@ async def _check_pipeline(report: Report, cluster: Cluster, location: str, group
         for name in groups_of(checkpoint, group):
             markers = await markers_of(admin, name, report)
             written_to = set(topics) or {one.where.topic for one in markers.seen} - {CONSUMER_OFFSETS_TOPIC}
-            stamps = {one.stamp for one in markers.seen if one.stamp[0] >= 0}
-            written = await written_by(admin, written_to, stamps, report)
+            producers = {one.producer for one in markers.seen if one.producer[0] >= 0}
+            written = await written_by(admin, written_to, producers, report)
             plans = ((number, checkpoint.planned(number)) for number in checkpoint.batches("offsets"))
             planned = {number: plan for number, plan in plans if plan is not None}
             judge(planned, ended, markers, written, report)

@@ -41,7 +41,7 @@ def text(given: str) -> str:
     return given
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 LONGEST_S = 10 * 365 * 86_400
 """Ten years: what waits for longer waits forever."""
 
@@ -149,8 +149,8 @@ def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartit
         if item.leader < 0
     }
     missing = [str(name) for name in names if name in lone]
-    more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
-    told = f"without a leader, and so not looked at: {', '.join(missing[:MOST_NAMED])}{more}" if missing else ""
+    more = f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
+    told = f"without a leader, and so not looked at: {', '.join(missing[:MAX_NAMED])}{more}" if missing else ""
     return [name for name in names if name not in lone], told
 
 

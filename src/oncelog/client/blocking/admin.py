@@ -30,7 +30,7 @@ from oncelog.client.core.arguments import Offsets, walked
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error
-from oncelog.scram import LEAST_ITERATIONS
+from oncelog.scram import MIN_ITERATIONS
 
 if TYPE_CHECKING:
     import ssl
@@ -130,7 +130,7 @@ class Admin:
         """The SCRAM credentials of these users, or of all users."""
         return self._run(lambda: self._admin.describe_users(names))
 
-    def set_password(self, user: str, mechanism: int, password: str, iterations: int = LEAST_ITERATIONS) -> None:
+    def set_password(self, user: str, mechanism: int, password: str, iterations: int = MIN_ITERATIONS) -> None:
         """Create or replace a user's credential for one mechanism (1: SCRAM-SHA-256, 2: SCRAM-SHA-512)."""
         self._run(lambda: self._admin.set_password(user, mechanism, password, iterations))
 

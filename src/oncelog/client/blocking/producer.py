@@ -251,14 +251,14 @@ class Producer(Generic[SentK, SentV]):
             key_bytes = owned(key_bytes)
         kept = owned_headers(headers) if headers else ()
         delivery: Delivery[RecordMetadata] = Delivery()
-        stamp = int(time.time() * 1000) if timestamp_ms is None else whole(timestamp_ms, "timestamp_ms")
+        timestamp = int(time.time() * 1000) if timestamp_ms is None else whole(timestamp_ms, "timestamp_ms")
         if partition is not None and (partition.__class__ is not int or not 0 <= partition <= MAX_INT):
             partition = whole(partition, "partition", 32)
         if topic.__class__ is not str or not topic:
             name(topic, "topics")
         if size >= LARGE_BYTES:
             self._count_large(size)
-        self._queue.append((delivery, topic, value_bytes, key_bytes, partition, stamp, kept))
+        self._queue.append((delivery, topic, value_bytes, key_bytes, partition, timestamp, kept))
         if not self._pumping:
             self._pumping = True
             self._wake()

@@ -178,8 +178,8 @@ class Batch:
                 length, at = _read_varint(data, at)
                 fields.append(None if length < 0 else data[at : at + length])
                 at += max(length, 0)
-            stamp = self.max_timestamp if self.attributes & LOG_APPEND_TIME else self.base_timestamp + time_delta
-            found.append(Read(self.base_offset + delta, stamp, fields[0], fields[1]))
+            timestamp = self.max_timestamp if self.attributes & LOG_APPEND_TIME else self.base_timestamp + time_delta
+            found.append(Read(self.base_offset + delta, timestamp, fields[0], fields[1]))
             at = end
         return found
 

@@ -16,7 +16,7 @@ from oncelog.console.avro import AvroSchema
 from oncelog.console.decoding import Decoder, Decoding
 from oncelog.console.reading import (
     LOOK_AHEAD_BYTES,
-    MOST_PARTITIONS,
+    MAX_PARTITIONS,
     STEP_BYTES,
     Ends,
     Found,
@@ -39,12 +39,12 @@ LIVE_SECONDS = 0.5
 LIVE_MOST_ROWS = 100
 """The most rows in one message to the page; more are only counted."""
 QUIET_TICKS = 20
-MOST_TAILS = 200
+MAX_TAILS = 200
 """The most live tails of all visitors together: each one asks the broker twice a second."""
-MOST_SCHEMAS = 10
+MAX_SCHEMAS = 10
 """The most schemas of a session; the oldest are dropped."""
-MOST_SCHEMA = 100_000
-MOST_TOPIC_NAME = 249
+MAX_SCHEMA = 100_000
+MAX_TOPIC_NAME = 249
 DOWNLOAD_HEADERS = {"Content-Disposition": 'attachment; filename="record.bin"'}
 
 
@@ -97,7 +97,7 @@ def _chosen(visit: Visit, count: int) -> list[TopicPartition]:
         if not 0 <= number < count:
             raise Refused(f"topic {topic!r} has no partition {text}; {partitions_there(count)}")
         return [TopicPartition(topic, number)]
-    return [TopicPartition(topic, number) for number in range(min(count, MOST_PARTITIONS))]
+    return [TopicPartition(topic, number) for number in range(min(count, MAX_PARTITIONS))]
 
 
 def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[TopicPartition], list[TopicPartition]]:
@@ -202,12 +202,12 @@ async def schema(visit: Visit) -> Response:
     """Store an Avro schema for a topic's values, for this visitor."""
     topic, text = visit.field("topic"), visit.field("schema")
     if text:
-        if len(text) > MOST_SCHEMA or len(topic) > MOST_TOPIC_NAME:
-            raise Refused(f"a schema may have at most {MOST_SCHEMA} characters, and a topic's name {MOST_TOPIC_NAME}")
+        if len(text) > MAX_SCHEMA or len(topic) > MAX_TOPIC_NAME:
+            raise Refused(f"a schema may have at most {MAX_SCHEMA} characters, and a topic's name {MAX_TOPIC_NAME}")
         schemas = visit.session.schemas
         schemas.pop(topic, None)
         schemas[topic] = AvroSchema.parse(text)
-        while len(schemas) > MOST_SCHEMAS:
+        while len(schemas) > MAX_SCHEMAS:
             schemas.pop(next(iter(schemas)))
         return visit.done(f"Values of {topic} are read with that Avro schema.", "/records", topic=topic)
     visit.session.schemas.pop(topic, None)
@@ -225,8 +225,8 @@ async def live(visit: Visit) -> Response:
     chosen, _ = _led(described, _chosen(visit, len(described.partitions)))
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
-    if len(visit.console.tails) >= MOST_TAILS:
-        raise Refused(f"{MOST_TAILS} live tails are open, the most allowed: close one, or reload the page instead")
+    if len(visit.console.tails) >= MAX_TAILS:
+        raise Refused(f"{MAX_TAILS} live tails are open, the most allowed: close one, or reload the page instead")
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(_events(visit, reading, search, chosen), media_type="text/event-stream", headers=headers)
 

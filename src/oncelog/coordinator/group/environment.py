@@ -31,7 +31,7 @@ class GroupHost(CoordinatorHost, Protocol):
     def verify_transaction(
         self,
         transactional_id: str,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         partition: TopicPartition,
         operation: TransactionSupportedOperation,
         now_ms: int,

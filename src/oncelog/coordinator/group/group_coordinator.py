@@ -51,7 +51,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 R = TypeVar("R")
 
 GROUPS_IN_A_PIECE = 200
-MOST_MEMBERS_BYTES = 256 * 1024 * 1024
+MAX_MEMBERS_BYTES = 256 * 1024 * 1024
 """What the members of all classic groups may take. They are kept from the moment they join, before anything is stored,
 and until their sessions end."""
 COUNTED_AGAIN_MS = 1000
@@ -133,11 +133,11 @@ class GroupCoordinator:
         more = MEMBER_BYTES + 2 * len(caller.client_id)
         more += sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)
         is_old = not 0 <= now_ms - self._members_counted_ms < COUNTED_AGAIN_MS
-        if self._members_bytes + more > MOST_MEMBERS_BYTES and is_old:
+        if self._members_bytes + more > MAX_MEMBERS_BYTES and is_old:
             groups = (group for shard in self.runtime.shards() for group in shard.groups.values())
             self._members_bytes = sum(group.held_bytes for group in groups if isinstance(group, ClassicGroup))
             self._members_counted_ms = now_ms
-        if self._members_bytes + more > MOST_MEMBERS_BYTES:
+        if self._members_bytes + more > MAX_MEMBERS_BYTES:
             return False
         self._members_bytes += more
         return True

@@ -231,7 +231,7 @@ class OffsetRequests:
         found = self._runtime.shard_for(group_id, caller.node_id) if group_id else Error.INVALID_GROUP_ID
         if isinstance(found, Error):
             return Deferred.of((yield from _txn_commit_answer(topics, found)))
-        stamp, partition = ProducerIdAndEpoch(request.producer_id, request.producer_epoch), found.partition
+        producer, partition = ProducerIdAndEpoch(request.producer_id, request.producer_epoch), found.partition
         # Kafka's transactional offsets do not say which topic id they are for
         decided = yield from self._decide(group_id, topics, now_ms, -1, with_topic_id=False)
         answer = yield from _txn_commit_answer(topics, decided.outcomes)
@@ -248,12 +248,12 @@ class OffsetRequests:
             if refused is not NONE:
                 told = Error.ILLEGAL_GENERATION if refused is Error.STALE_MEMBER_EPOCH else refused
                 return Deferred.of(_all_refused(answer, told))
-            apply = partial(shard.offsets_committed, decided.committed, stamp.producer_id)
-            written = shard.write(decided.written, now_ms, stamp, guard, apply=apply)
+            apply = partial(shard.offsets_committed, decided.committed, producer.producer_id)
+            written = shard.write(decided.written, now_ms, producer, guard, apply=apply)
             return written.map(lambda error: _all_refused(answer, client_error(error)))
 
         return self._host.verify_transaction(
-            request.transactional_id, stamp, partition, _supported_operation(caller.api_version), now_ms
+            request.transactional_id, producer, partition, _supported_operation(caller.api_version), now_ms
         ).flat_map(verified)
 
     def _may_commit(

@@ -56,11 +56,11 @@ __all__ = [
 
 
 class ProducerResult(NamedTuple):
-    """``stamp`` is the producer's from now on; ``NO_PRODUCER`` with an error. ``ongoing`` is the stamp of a transaction
-    that was kept for the producer to end."""
+    """``producer`` is the producer's from now on; ``NO_PRODUCER`` with an error. ``ongoing`` is the producer id and
+    epoch of a transaction that was kept for the producer to end."""
 
     error: Error
-    stamp: ProducerIdAndEpoch = NO_PRODUCER
+    producer: ProducerIdAndEpoch = NO_PRODUCER
     ongoing: ProducerIdAndEpoch = NO_PRODUCER
 
 
@@ -83,7 +83,7 @@ class TransactionDescription(NamedTuple):
 
     error: Error
     transactional_id: str
-    stamp: ProducerIdAndEpoch = NO_PRODUCER
+    producer: ProducerIdAndEpoch = NO_PRODUCER
     state: TransactionState | None = None
     timeout_ms: int = 0
     start_ms: int = NO_TIMESTAMP
@@ -158,8 +158,8 @@ class TransactionCoordinator:
     ) -> Deferred[ProducerResult]:
         """A producer id and epoch; with a transactional id the former producer is fenced and its transaction aborted.
 
-        CONCURRENT_TRANSACTIONS while that abort is under way: retry. ``expected`` is the stamp of a producer that
-        continues after an error (KIP-360), or ``NO_PRODUCER``.
+        CONCURRENT_TRANSACTIONS while that abort is under way: retry. ``expected`` is the producer id and epoch of a
+        producer that continues after an error (KIP-360), or ``NO_PRODUCER``.
 
         :param two_phase: the producer's transactions have no timeout, because a database decides about them (KIP-939).
         :param keep_prepared: an open transaction is not aborted; it is returned and waits for its end.
@@ -189,7 +189,7 @@ class TransactionCoordinator:
     def add_partitions(
         self,
         transactional_id: str,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         partitions: Iterable[TopicPartition],
         now_ms: int,
         transaction_version: int,
@@ -201,13 +201,13 @@ class TransactionCoordinator:
 
         :param transaction_version: 2 when a partition's leader adds for the client (KIP-890 part 2), else 0.
         """
-        event = AddPartitions(stamp, frozenset(partitions), transaction_version)
+        event = AddPartitions(producer, frozenset(partitions), transaction_version)
         return self._submit(transactional_id, event, now_ms, node_id).map(_error_of)
 
     def verify_partitions(
         self,
         transactional_id: str,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         partitions: Iterable[TopicPartition],
         now_ms: int,
         node_id: int | None = None,
@@ -221,12 +221,12 @@ class TransactionCoordinator:
                 for partition in sorted(asked)
             }
 
-        return self._submit(transactional_id, VerifyPartitions(stamp, asked), now_ms, node_id).map(verdicts)
+        return self._submit(transactional_id, VerifyPartitions(producer, asked), now_ms, node_id).map(verdicts)
 
     def end_txn(
         self,
         transactional_id: str,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         commit: bool,
         now_ms: int,
         transaction_version: int,
@@ -236,10 +236,11 @@ class TransactionCoordinator:
 
         UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
-        :param transaction_version: 2 for EndTxn 5, whose answer contains the stamp of the next transaction; else 0.
+        :param transaction_version: 2 for EndTxn 5, whose answer contains the producer id and epoch of the next
+        transaction; else 0.
         """
         bump = transaction_version >= EPOCH_BUMP_VERSION
-        event: Event = EndTxnAndBump(stamp, commit) if bump else EndTxn(stamp, commit)
+        event: Event = EndTxnAndBump(producer, commit) if bump else EndTxn(producer, commit)
         return self._submit(transactional_id, event, now_ms, node_id).map(_producer_result)
 
     def _submit(
@@ -259,14 +260,14 @@ class TransactionCoordinator:
         """
         txns = [entry.txn for shard in self.runtime.shards() for entry in shard.entries()]
         orphans = find_orphans(held, txns)
-        for partition, stamp, coordinator_epoch, _ in orphans.transactions:
+        for partition, producer, coordinator_epoch, _ in orphans.transactions:
             logger.warning(
                 "the transaction of producer %d (epoch %d) in %s is aborted: its coordinator knows nothing of it",
-                stamp.producer_id,
-                stamp.producer_epoch,
+                producer.producer_id,
+                producer.producer_epoch,
                 partition,
             )
-            self._host.write_marker(TxnMarker(stamp, False, max(coordinator_epoch, 0), 0, (partition,)), now_ms)
+            self._host.write_marker(TxnMarker(producer, False, max(coordinator_epoch, 0), 0, (partition,)), now_ms)
         return orphans.transactional_ids
 
     def disown(self, transactional_id: str, now_ms: int) -> None:
@@ -301,7 +302,7 @@ class TransactionCoordinator:
         return TransactionDescription(
             Error.NONE,
             transactional_id,
-            txn.stamp,
+            txn.producer,
             txn.state,
             txn.timeout_ms,
             txn.start_ms,
@@ -381,4 +382,4 @@ def _error_of(outcome: Outcome) -> Error:
 def _producer_result(outcome: Outcome) -> ProducerResult:
     if outcome.error is not NONE:
         return ProducerResult(outcome.error)
-    return new_tuple(ProducerResult, (NONE, outcome.stamp, outcome.ongoing))
+    return new_tuple(ProducerResult, (NONE, outcome.producer, outcome.ongoing))

@@ -16,7 +16,7 @@ EPOCH_BUMP_VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class InitProducerId:
-    """A producer starts, or continues after an error with its previous stamp (``expected``, KIP-360).
+    """A producer starts, or continues after an error with its previous producer id and epoch (``expected``, KIP-360).
 
     ``transaction_version`` is the broker's level; ``fresh_producer_id`` is filled in once a rule has asked for it.
     ``keep_prepared``: an open transaction stays, and only its end may follow (KIP-939).
@@ -34,7 +34,7 @@ class InitProducerId:
 class AddPartitions:
     """A client, or a partition's leader on its behalf, adds partitions; the version is the client's."""
 
-    stamp: ProducerIdAndEpoch
+    producer: ProducerIdAndEpoch
     partitions: frozenset[TopicPartition]
     transaction_version: int = 0
 
@@ -43,7 +43,7 @@ class AddPartitions:
 class VerifyPartitions:
     """A partition's leader asks whether partitions are in the transaction (KIP-890 part 1)."""
 
-    stamp: ProducerIdAndEpoch
+    producer: ProducerIdAndEpoch
     partitions: frozenset[TopicPartition]
 
 
@@ -51,15 +51,15 @@ class VerifyPartitions:
 class EndTxn:
     """EndTxn versions 0-4: the epoch stays."""
 
-    stamp: ProducerIdAndEpoch
+    producer: ProducerIdAndEpoch
     commit: bool
 
 
 @dataclass(frozen=True, slots=True)
 class EndTxnAndBump:
-    """EndTxn version 5 (KIP-890 part 2): the answer carries the stamp of the next transaction."""
+    """EndTxn version 5 (KIP-890 part 2): the answer carries the producer id and epoch of the next transaction."""
 
-    stamp: ProducerIdAndEpoch
+    producer: ProducerIdAndEpoch
     commit: bool
     fresh_producer_id: int = NO_PRODUCER_ID
 

@@ -13,7 +13,7 @@ from oncelog.types import ProducerIdAndEpoch, TopicPartition
 class TxnMarker(NamedTuple):
     """The end of one producer's transaction, to be written to each of ``partitions`` (WriteTxnMarkers)."""
 
-    stamp: ProducerIdAndEpoch
+    producer: ProducerIdAndEpoch
     commit: bool
     coordinator_epoch: int
     transaction_version: int

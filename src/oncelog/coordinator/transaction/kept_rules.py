@@ -54,7 +54,8 @@ def _next_owner(txn: Txn, fresh_producer_id: int) -> ProducerIdAndEpoch:
 
 
 def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
-    """The open transaction keeps its stamp, which a database may have stored; its producer gets the next one.
+    """The open transaction keeps its producer id and epoch, which a database may have stored; its producer gets the
+    next one.
 
     If more data were added, epochs could not tell it apart, so the transaction can only be ended. Two-phase commit
     removes the time limit; without it the transaction keeps the limit with which it began.
@@ -78,7 +79,7 @@ def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
         start_ms=txn.start_ms,
         timeout_ms=NO_TIME_LIMIT if event.timeout_ms == NO_TIME_LIMIT else txn.timeout_ms,
     )
-    return Decision(value=value, stamp=value.owner, ongoing=value.stamp)
+    return Decision(value=value, producer=value.owner, ongoing=value.producer)
 
 
 def _init(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:

@@ -19,10 +19,11 @@ from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
 class Held(NamedTuple):
-    """What a partition knows of a producer: its last stamp, and whether it has an open transaction there."""
+    """What a partition knows of a producer: its last producer id and epoch, and whether it has an open transaction
+    there."""
 
     partition: TopicPartition
-    stamp: ProducerIdAndEpoch
+    producer: ProducerIdAndEpoch
     coordinator_epoch: int
     open: bool
 
@@ -39,18 +40,18 @@ def find_orphans(held: Iterable[Held], txns: Iterable[Txn]) -> Orphans:
     transactions: list[Held] = []
     outrun: dict[str, None] = {}
     for item in held:
-        txn = known.get(item.stamp.producer_id)
+        txn = known.get(item.producer.producer_id)
         orphan = item.open and (txn is None or not _owns(txn, item))
         if orphan:
             transactions.append(item)
-        if txn is not None and (orphan or item.stamp.producer_epoch > txn.producer_epoch):
+        if txn is not None and (orphan or item.producer.producer_epoch > txn.producer_epoch):
             outrun[txn.transactional_id] = None
     return Orphans(transactions, list(outrun))
 
 
 def _owns(txn: Txn, item: Held) -> bool:
     """Whether the transaction that is open in the partition is this one."""
-    epoch = item.stamp.producer_epoch
+    epoch = item.producer.producer_epoch
     if item.partition not in txn.partitions:
         return False
     if txn.state not in PREPARED:

@@ -34,17 +34,17 @@ E = TypeVar("E")
 
 
 class Decision(NamedTuple):
-    """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``stamp``, ``absent``.
+    """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``producer``, ``absent``.
 
     Neither value nor tombstone: only answer. ``needs_producer_id``: nothing is decided; decide again with
-    ``fresh_producer_id`` set. ``ongoing`` is the stamp of a transaction that was kept. After a value in a state of
-    ``states.PREPARED`` is committed, its markers are sent.
+    ``fresh_producer_id`` set. ``ongoing`` is the producer id and epoch of a transaction that was kept. After a value in
+    a state of ``states.PREPARED`` is committed, its markers are sent.
     """
 
     error: Error = Error.NONE
     value: Txn | None = None
     forget: bool = False
-    stamp: ProducerIdAndEpoch = NO_PRODUCER
+    producer: ProducerIdAndEpoch = NO_PRODUCER
     absent: tuple[TopicPartition, ...] = ()
     needs_producer_id: bool = False
     ongoing: ProducerIdAndEpoch = NO_PRODUCER
@@ -56,9 +56,9 @@ UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
 """Stands for an id unknown to the coordinator."""
 
 
-def store(value: Txn, stamp: ProducerIdAndEpoch = NO_PRODUCER) -> Decision:
-    """Write ``value``, then answer with success and ``stamp``."""
-    return new_tuple(Decision, (NONE, value, False, stamp, (), False, NO_PRODUCER))
+def store(value: Txn, producer: ProducerIdAndEpoch = NO_PRODUCER) -> Decision:
+    """Write ``value``, then answer with success and ``producer``."""
+    return new_tuple(Decision, (NONE, value, False, producer, (), False, NO_PRODUCER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
 
     def run(txn: Txn, event: Stamped, now_ms: int) -> Decision:
         producer_id, epoch = txn.owner
-        if event.stamp.producer_id != producer_id and not (txn.kept and event.stamp == txn.stamp):
+        if event.producer.producer_id != producer_id and not (txn.kept and event.producer == txn.producer):
             return MAPPING
-        if event.stamp.producer_epoch != epoch or event.stamp.producer_id != producer_id:
+        if event.producer.producer_epoch != epoch or event.producer.producer_id != producer_id:
             return FENCED
         return rule.run(txn, event, now_ms)
 
@@ -110,15 +110,16 @@ def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
 
 
 def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Rule[EndTxnAndBump]:
-    """With bumped epochs the stamp distinguishes a new EndTxn from a repeated one, which has the previous epoch.
+    """With bumped epochs, producer id and epoch distinguish a new EndTxn from a repeated one, which has the
+    previous epoch.
 
     If the end used up the producer id's epochs, the repeated one has the previous producer id and its last epoch.
     """
 
     def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
-        producer_id, epoch = event.stamp
+        producer_id, epoch = event.producer
         owner = txn.owner
-        if txn.kept and event.stamp == txn.stamp:
+        if txn.kept and event.producer == txn.producer:
             return FENCED
         rotated = producer_id == txn.previous_producer_id and epoch == LAST_CLIENT_EPOCH and owner.producer_epoch == 0
         if producer_id != owner.producer_id and not rotated:
@@ -133,7 +134,8 @@ def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Ru
 
 
 def expected_producer(rule: Rule[InitProducerId]) -> Rule[InitProducerId]:
-    """KIP-360: a producer that states its stamp must be the current one, or the one before a rotation."""
+    """KIP-360: a producer that states its producer id and epoch must be the current one, or the one before a
+    rotation."""
 
     def run(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
         producer_id, epoch = event.expected
@@ -182,7 +184,7 @@ def follow(
 def prepare_and_bump(txn: Txn, commit: bool, following: ProducerIdAndEpoch, start_ms: int, now_ms: int) -> Decision:
     """Prepare with the next epoch, which fences late writes of this transaction.
 
-    :param following: the stamp after the end, if it is not that of the markers.
+    :param following: the producer id and epoch after the end, if it is not that of the markers.
     """
     owner = txn.owner
     value = follow(
@@ -218,7 +220,7 @@ def complete(txn: Txn, now_ms: int) -> Txn:
 
 
 def _after_markers(txn: Txn) -> ProducerIdAndEpoch:
-    """The stamp of the next transaction, if this one is prepared."""
+    """The producer id and epoch of the next transaction, if this one is prepared."""
     if txn.next_producer_id != NO_PRODUCER_ID:
         return ProducerIdAndEpoch(txn.next_producer_id, max(txn.next_producer_epoch, 0))
-    return txn.stamp
+    return txn.producer

@@ -84,7 +84,7 @@ def _create(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     if fresh == NO_PRODUCER_ID:
         return NEEDS_PRODUCER_ID
     value = Txn(event.transactional_id, fresh, 0, event.timeout_ms, last_update_ms=now_ms, previous_producer_id=fresh)
-    return store(value, value.stamp)
+    return store(value, value.producer)
 
 
 def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
@@ -116,7 +116,7 @@ def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
         start_ms=NO_TIMESTAMP,
         timeout_ms=event.timeout_ms,
     )
-    return store(value, value.stamp)
+    return store(value, value.producer)
 
 
 def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
@@ -227,14 +227,14 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
         partitions=txn.partitions,
         start_ms=txn.start_ms,
     )
-    return store(value, value.stamp)
+    return store(value, value.producer)
 
 
 def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
     """``answer`` for the decided outcome, INVALID_TXN_STATE for the other one."""
 
     def run(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
-        return Decision(answer, stamp=txn.owner) if event.commit == commit else INVALID_STATE
+        return Decision(answer, producer=txn.owner) if event.commit == commit else INVALID_STATE
 
     outcome = "commit" if commit else "abort"
     return owned(Rule(f"{outcome}: {answer.name} ({answer.value}); else INVALID_TXN_STATE (48)", run))
@@ -276,7 +276,7 @@ def _abort_nothing(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
 
 def _answer_again(commit: bool) -> Rule[EndTxnAndBump]:
     def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
-        return Decision(stamp=txn.stamp) if event.commit == commit else INVALID_STATE
+        return Decision(producer=txn.producer) if event.commit == commit else INVALID_STATE
 
     return Rule(f"{'commit' if commit else 'abort'}: NONE (0); else INVALID_TXN_STATE (48)", run)
 

@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
     """The answer to an event; ``absent`` are the partitions of VerifyPartitions that are not in the transaction."""
 
     error: Error
-    stamp: ProducerIdAndEpoch = NO_PRODUCER
+    producer: ProducerIdAndEpoch = NO_PRODUCER
     absent: tuple[TopicPartition, ...] = ()
     ongoing: ProducerIdAndEpoch = NO_PRODUCER
 
@@ -267,7 +267,7 @@ class TransactionShard:
         if write_error is not NONE:
             request.outcome.resolve(Outcome(write_error))
         else:
-            answered = decision.error, decision.stamp, decision.absent, decision.ongoing
+            answered = decision.error, decision.producer, decision.absent, decision.ongoing
             request.outcome.resolve(new_tuple(Outcome, answered))
 
     def _with_producer_id(self, request: _Request) -> None:
@@ -389,7 +389,7 @@ class TransactionShard:
             self._complete(txn, now_ms)
             return
         marker = TxnMarker(
-            stamp=txn.stamp,
+            producer=txn.producer,
             commit=txn.state is TransactionState.PREPARE_COMMIT,
             coordinator_epoch=self._coordinator_epoch,
             transaction_version=txn.client_transaction_version,

@@ -83,10 +83,10 @@ class Txn(NamedTuple):
 
     ``previous_producer_id`` is the producer id before the last record (Kafka writes it with every record, so it
     mostly equals ``producer_id``). ``next_producer_id`` is set while a transaction ends that has used up the
-    epochs of ``producer_id``. With ``next_producer_epoch`` it is the stamp of a producer that found this transaction
-    open and kept it: only that producer may end it, while data and markers have the transaction's own stamp (KIP-939).
-    ``last_producer_epoch`` is the epoch before the last bump, which a retry may still state;
-    the log does not store it. ``start_ms`` is -1 before the first transaction.
+    epochs of ``producer_id``. With ``next_producer_epoch`` it is the producer id and epoch of a producer that found
+    this transaction open and kept it: only that producer may end it, while data and markers have the transaction's own
+    producer id and epoch (KIP-939). ``last_producer_epoch`` is the epoch before the last bump, which a retry may still
+    state; the log does not store it. ``start_ms`` is -1 before the first transaction.
     """
 
     transactional_id: str
@@ -104,8 +104,8 @@ class Txn(NamedTuple):
     next_producer_epoch: int = NO_PRODUCER_EPOCH
 
     @property
-    def stamp(self) -> ProducerIdAndEpoch:
-        """The transaction's stamp, as in its data and markers."""
+    def producer(self) -> ProducerIdAndEpoch:
+        """The transaction's producer id and epoch, as in its data and markers."""
         return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))
 
     @property
@@ -115,7 +115,7 @@ class Txn(NamedTuple):
 
     @property
     def owner(self) -> ProducerIdAndEpoch:
-        """The current producer: anything with another stamp is a stranger or a zombie."""
+        """The current producer: anything with another producer id and epoch is a stranger or a zombie."""
         if self.next_producer_epoch != NO_PRODUCER_EPOCH:  # kept
             return ProducerIdAndEpoch(self.next_producer_id, self.next_producer_epoch)
         return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oncelog.broker.requests.session import Session
 
 
-MOST_UNASKED_BYTES = 16 * 1024
+MAX_UNASKED_BYTES = 16 * 1024
 """Of TLS's own messages (refusals to renegotiate, say) to a peer that does not take its answers: it could have any
 number of them made."""
 
@@ -68,7 +68,7 @@ class TlsConnection(Connection):
                 self._decrypt()
         except ssl.SSLError as error:
             self._refuse(refusal(error))
-        if self._writer is not None and self._tls.outgoing_bytes > MOST_UNASKED_BYTES:
+        if self._writer is not None and self._tls.outgoing_bytes > MAX_UNASKED_BYTES:
             self.cut_off("it keeps asking TLS for answers and does not take them")
         self._server.wants_write(self)
         self._server.turn_ends()

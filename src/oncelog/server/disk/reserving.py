@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 RESERVED_FROM_BYTES = 4 * 1024 * 1024
 """Shorter logs are left alone: most never reach this size, and there may be thousands."""
-_LEAST_RESERVED_BYTES, _MOST_RESERVED_BYTES = 4 * 1024 * 1024, 16 * 1024 * 1024
+_MIN_RESERVED_BYTES, _MAX_RESERVED_BYTES = 4 * 1024 * 1024, 16 * 1024 * 1024
 """Large steps, because reserving waits for a sync of the file itself."""
 _PART_RESERVED = 4
 """Reserve this fraction of a file's size, between the least and the most."""
@@ -49,7 +49,7 @@ def reserve(descriptor: int, position: int, end: int) -> int:
     """
     if end <= RESERVED_FROM_BYTES:
         return RESERVED_FROM_BYTES
-    reserved = end + min(max(end // _PART_RESERVED, _LEAST_RESERVED_BYTES), _MOST_RESERVED_BYTES)
+    reserved = end + min(max(end // _PART_RESERVED, _MIN_RESERVED_BYTES), _MAX_RESERVED_BYTES)
     if _fallocate is not None and _has_room(descriptor):
         _fallocate(descriptor, _KEEP_SIZE, position, reserved - position)
     return reserved

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-LEAST_STEP_NS = 100_000_000
+MIN_STEP_NS = 100_000_000
 """A smaller step makes no difference to timeouts."""
-MOST_APART_NS = 10_000_000
+MAX_APART_NS = 10_000_000
 """Both clocks must be read within this time, else they are read again: a delay in between is not a step."""
 
 
@@ -24,11 +24,11 @@ class WallClock:
 
     def now_ms(self) -> int:
         wall_ns = time.time_ns()
-        if -LEAST_STEP_NS < wall_ns - time.monotonic_ns() - self._ahead_ns < LEAST_STEP_NS:
+        if -MIN_STEP_NS < wall_ns - time.monotonic_ns() - self._ahead_ns < MIN_STEP_NS:
             return wall_ns // 1_000_000
         ahead_ns, wall_ns = self._now_ahead_ns()
         step_ns = ahead_ns - self._ahead_ns
-        if abs(step_ns) >= LEAST_STEP_NS:
+        if abs(step_ns) >= MIN_STEP_NS:
             self._ahead_ns = ahead_ns
             for tell in self.was_set:
                 tell(step_ns // 1_000_000)
@@ -39,5 +39,5 @@ class WallClock:
         """How far the wall clock is ahead of the monotonic one, and its time."""
         while True:
             before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
-            if after_ns - before_ns < MOST_APART_NS:
+            if after_ns - before_ns < MAX_APART_NS:
                 return wall_ns - before_ns, wall_ns

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 RESERVED = 96
 """For the metadata store, the event loop, logs, checkpoints being written, and second descriptors of slow peers."""
-MOST_FOR_FILES = 8192
+MAX_FOR_FILES = 8192
 FEW = 4096
 """A lower limit is worth a log line."""
 
@@ -33,7 +33,7 @@ class Shares(NamedTuple):
 def share_out(limit: int) -> Shares:
     """Half of the unreserved descriptors for each."""
     free = max(limit - RESERVED, 32)
-    files = min(free // 2, MOST_FOR_FILES)
+    files = min(free // 2, MAX_FOR_FILES)
     return Shares(files, free - files)
 
 

@@ -23,7 +23,7 @@ from oncelog.errors import ConfigError
 logger = logging.getLogger(__name__)
 
 RENEWAL_CHECK_S = 1.0
-_Stamp = tuple[tuple[int, int, int] | None, ...]
+_FileStates = tuple[tuple[int, int, int] | None, ...]
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _GIVEN_UP = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
 """Java knows these names, accepts them next to others and does not use them either: older properties files have
@@ -191,8 +191,8 @@ class TlsContexts:
         self._settings = settings
         self._clock = clock
         self._made_from = settings()
-        self._stamp = _stamp(self._made_from)
-        self._told: tuple[TlsSettings, _Stamp] | None = None
+        self._states = _file_states(self._made_from)
+        self._refused: tuple[TlsSettings, _FileStates] | None = None
         """Settings and files that could not be used and have already been logged."""
         self._context = new_context(self._made_from)
         self._next_check = clock() + RENEWAL_CHECK_S
@@ -210,31 +210,31 @@ class TlsContexts:
 
     def _renew(self) -> None:
         settings = self._settings()
-        stamp = _stamp(settings)
-        if settings == self._made_from and stamp == self._stamp:
+        states = _file_states(settings)
+        if settings == self._made_from and states == self._states:
             return
         try:
             self._context = new_context(settings)
         except ConfigError as error:  # tried again: perhaps only a file descriptor was lacking
-            if (settings, stamp) != self._told:
-                self._told = settings, stamp
+            if (settings, states) != self._refused:
+                self._refused = settings, states
                 logger.error("the certificates of listener %s stay as they were: %s", settings.listener, error)
         else:
-            self._made_from, self._stamp, self._told = settings, stamp, None
+            self._made_from, self._states, self._refused = settings, states, None
             logger.warning("listener %s uses new certificates", settings.listener)
 
 
-def _stamp(settings: TlsSettings) -> _Stamp:
+def _file_states(settings: TlsSettings) -> _FileStates:
     """Identifies the state of the files, to notice changes."""
-    stamps: list[tuple[int, int, int] | None] = []
+    states: list[tuple[int, int, int] | None] = []
     for path in settings.files():
         try:
             found = os.stat(Path(path))
         except OSError:
-            stamps.append(None)
+            states.append(None)
         else:
-            stamps.append((found.st_ino, found.st_size, found.st_mtime_ns))
-    return tuple(stamps)
+            states.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return tuple(states)
 
 
 class TlsStream:

@@ -21,9 +21,9 @@ from oncelog.spark.sink.topic_transaction import TopicTransaction
 
 logger = logging.getLogger(__name__)
 
-MOST_TIMEOUT_MS = 900_000
+MAX_TIMEOUT_MS = 900_000
 """Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
-LEAST_TIMEOUT_MS = 60_000
+MIN_TIMEOUT_MS = 60_000
 ATTEMPTS = 4
 """How often a batch, or its write, is tried when executors or their workers die: as often as Spark tries a stage."""
 
@@ -109,7 +109,7 @@ def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:
     """The transaction timeouts to try, until one is not refused: the user's, else as long as brokers may allow."""
     if "transaction.timeout.ms" in options.client or options.cluster.two_phase_commit:
         return (options.transaction_timeout_ms,)
-    return (MOST_TIMEOUT_MS, LEAST_TIMEOUT_MS)
+    return (MAX_TIMEOUT_MS, MIN_TIMEOUT_MS)
 
 
 def _warn_of_timeout(seconds: float, timeout_ms: int) -> None:

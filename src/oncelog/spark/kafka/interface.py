@@ -87,7 +87,7 @@ class PartitionFetcher(Protocol):
 
 
 class PartitionBatch(NamedTuple):
-    """One encoded record batch for one partition, not yet stamped with a producer."""
+    """One encoded record batch for one partition, whose producer is not set yet."""
 
     topic: str
     partition: int

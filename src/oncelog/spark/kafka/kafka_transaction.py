@@ -78,7 +78,7 @@ class KafkaTransaction:
             raise error_for(error.error, f"kafka.transaction.two.phase.commit.enable=true was refused{why}") from error
 
     def producer(self) -> ProducerIdAndEpoch:
-        return self._transaction.stamp
+        return self._transaction.producer
 
     def join(self, producer: ProducerIdAndEpoch) -> None:
         self._transaction.join(producer)

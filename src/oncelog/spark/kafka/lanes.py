@@ -1,4 +1,4 @@
-"""Record batches on their way to a cluster, in lanes: while one waits for its acknowledgements, the next is stamped.
+"""Record batches on their way to a cluster, in lanes: while one waits for its acknowledgements, the next is prepared.
 
 Called by :mod:`oncelog.spark.kafka.kafka_transaction`. A partition belongs to one lane, and a lane sends its next
 batches when all before are acknowledged: so the order in a partition stays, and a repeat never passes another batch of

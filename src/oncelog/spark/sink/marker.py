@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.described import bare_offsets, described, time_of
 
-LEAST_RETENTION_MS = 60_000
+MIN_RETENTION_MS = 60_000
 """The least ``offsets.retention.minutes`` that Kafka allows: assumed if the broker's value may not be read."""
 OFFSETS_IN_MARKER = 3000
 """Most bytes of offsets, as JSON, in a marker. A broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``);
@@ -345,7 +345,7 @@ def could_have_expired(planned_at_ms: int, now_ms: int, retention_ms: int | None
 
     A tenth of the retention allows for clock differences; a plan from the future shows such a difference.
     """
-    retention = LEAST_RETENTION_MS if retention_ms is None else retention_ms
+    retention = MIN_RETENTION_MS if retention_ms is None else retention_ms
     margin = retention // 10
     return not -margin <= now_ms - planned_at_ms < retention - margin
 

@@ -21,7 +21,7 @@ from oncelog.testing.simulation.errors import NotSimulated, SimulationError
 if TYPE_CHECKING:
     import random
 
-MOST_TURNS_AT_ONE_TIME = 200_000
+MAX_IDLE_ITERATIONS = 200_000
 """After this many turns of the loop without any time passing, something is spinning."""
 START_NS = 1_000_000_000_000
 """Where monotonic clocks begin: not at 0, which would hide mistakes."""
@@ -109,9 +109,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             raise SimulationError("nothing will ever happen again: everything waits for something that never comes")
         if seconds <= 0:
             self._idle_turns += 1
-            if self._idle_turns > MOST_TURNS_AT_ONE_TIME:
+            if self._idle_turns > MAX_IDLE_ITERATIONS:
                 raise SimulationError(
-                    f"{MOST_TURNS_AT_ONE_TIME} turns of the loop without any time passing: something is a busy loop"
+                    f"{MAX_IDLE_ITERATIONS} turns of the loop without any time passing: something is a busy loop"
                 )
             return
         self._idle_turns = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from oncelog.server.embedded import MOST_NODES
+from oncelog.server.embedded import MAX_NODES
 from oncelog.settings import nearest
 from oncelog.testing.simulation.culprits import watched
 from oncelog.testing.simulation.errors import Nondeterministic, SimulationError
@@ -25,7 +25,7 @@ from oncelog.testing.simulation.world import Simulation, context_of_main
 T = TypeVar("T")
 Main = Callable[[Simulation], Awaitable[T]]
 _MEMORY = Path("/dev/shm")
-MOST_FINALLYS = 100
+MAX_FINALLYS = 100
 LAST_LINES = 40
 """How many lines of the timeline the report of a failure shows."""
 
@@ -49,8 +49,8 @@ class Setting:
     habits: Habits | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.nodes, int) or not 1 <= self.nodes <= MOST_NODES:
-            raise SimulationError(f"nodes={self.nodes!r}: a simulated broker has from 1 to {MOST_NODES} nodes")
+        if not isinstance(self.nodes, int) or not 1 <= self.nodes <= MAX_NODES:
+            raise SimulationError(f"nodes={self.nodes!r}: a simulated broker has from 1 to {MAX_NODES} nodes")
         for name in ("calm_s", "limit_s"):
             seconds = getattr(self, name)
             if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
@@ -127,7 +127,7 @@ def _end(simulation: Simulation) -> None:
 
 def _drop(coroutine: Any) -> None:
     """End a coroutine where it waits, even if its ``finally`` waits again."""
-    for _ in range(MOST_FINALLYS):
+    for _ in range(MAX_FINALLYS):
         try:
             coroutine.close()
         except RuntimeError:  # it "ignored GeneratorExit": it waits somewhere else now

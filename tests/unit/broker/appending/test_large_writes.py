@@ -118,10 +118,10 @@ def test_what_comes_after_it_on_another_connection_is_behind_it(side: Side) -> N
 
 
 def test_a_repeated_batch_is_answered_from_memory(side: Side) -> None:
-    stamp = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     first, again = Peer(), Peer()
-    side.produce(first, long(**stamp))
-    side.produce(again, long(**stamp))
+    side.produce(first, long(**producer))
+    side.produce(again, long(**producer))
     side.elsewhere.do()
     assert answers(first) == answers(again) == [(Error.NONE, 0)]
     assert len(sizes(side)) == 1
@@ -228,12 +228,12 @@ def test_a_small_one_of_another_connection_goes_ahead_of_those_in_line(side: Sid
 
 
 def test_one_that_is_refused_in_its_turn_holds_up_nobody_behind_it(side: Side) -> None:
-    stamp = {"producer_id": 7, "producer_epoch": 0}
+    producer = {"producer_id": 7, "producer_epoch": 0}
     first, gap, repeated, last = Peer(), Peer(), Peer(), Peer()
-    side.produce(first, long(base_sequence=0, **stamp))
-    side.produce(gap, long(base_sequence=5, **stamp))
-    side.produce(repeated, long(base_sequence=0, **stamp))
-    side.produce(last, long(base_sequence=1, **stamp))
+    side.produce(first, long(base_sequence=0, **producer))
+    side.produce(gap, long(base_sequence=5, **producer))
+    side.produce(repeated, long(base_sequence=0, **producer))
+    side.produce(last, long(base_sequence=1, **producer))
     side.elsewhere.do()
     assert answers(gap) == [(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)]
     assert answers(first) == answers(repeated) == [(Error.NONE, 0)]

@@ -76,7 +76,7 @@ def many(count: int, topic: str = "t") -> dict[PartitionKey, FetchPosition]:
 
 def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client may name any number of nonexistent partitions, in a thousand sessions."""
-    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
+    monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
     first = cache.open(many(6), False, 0)
     assert first is not None
@@ -90,7 +90,7 @@ def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.Monkey
 
 def test_sessions_that_nobody_uses_make_room_for_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that opened large sessions and left took their room from everybody else for good."""
-    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
+    monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
     left = [cache.open(many(4), False, at) for at in (0, 1)]
     used = cache.open(many(2), False, 100_000)
@@ -109,7 +109,7 @@ def test_sessions_that_nobody_uses_make_room_for_new_ones(monkeypatch: pytest.Mo
 
 def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its fetcher starts over, as after a restart of the broker."""
-    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
+    monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
     session = cache.open(many(8), False, 0)
     assert session is not None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from oncelog.broker.fetching.purgatory import LOOKED_AT_IN_A_PIECE, MOST_WATCHED, FetchPurgatory, ParkedFetch
+from oncelog.broker.fetching.purgatory import LOOKED_AT_IN_A_PIECE, MAX_WATCHED, FetchPurgatory, ParkedFetch
 from oncelog.broker.requests.slices import AT_ONCE, Slices
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
@@ -85,10 +85,10 @@ def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
 def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many() -> None:
     purgatory = FetchPurgatory(Timers(), Slices())
     few = Fetch(purgatory, FakeChannel(1), A, B)
-    half = tuple(TopicPartition("wide", index) for index in range(MOST_WATCHED // 2))
+    half = tuple(TopicPartition("wide", index) for index in range(MAX_WATCHED // 2))
     wide = Fetch(purgatory, FakeChannel(2), *half)
     assert (few.attempts, wide.attempts) == ([], [])
-    wider = Fetch(purgatory, FakeChannel(3), *half, TopicPartition("wide", MOST_WATCHED))
+    wider = Fetch(purgatory, FakeChannel(3), *half, TopicPartition("wide", MAX_WATCHED))
     assert (few.attempts, wide.attempts, wider.attempts) == ([], [], [True])
     purgatory.drop(FakeChannel(2))
     again = Fetch(purgatory, FakeChannel(4), *half)

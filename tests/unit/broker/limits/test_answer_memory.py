@@ -98,7 +98,7 @@ AGAIN: dict[str, tuple[Callable[[int], Message], int]] = {
 def test_an_answer_takes_no_more_than_all_requests_may(
     admin: Admin, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
+    monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     make, version = AGAIN[name]
     memory = admin.broker.request_memory
     peer, most = send(admin, make(1000), version), 0
@@ -122,7 +122,7 @@ def test_a_refusal_of_each_part_of_a_request_counts_as_well(
     admin: Admin, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request's byte or four become a sentence."""
-    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
+    monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     peer = send(admin, *REFUSED[name])
     admin.broker.slices.finish()
     assert peer.closed is not None
@@ -166,7 +166,7 @@ def test_an_answer_that_nobody_waits_for_takes_nothing(admin: Admin) -> None:
 
 def test_members_are_counted_with_what_they_sent(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it is written, an answer refers to what members sent: 100 KB for a name of a few bytes."""
-    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
+    monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     few, many = (send(admin, DescribeGroupsRequest(["group"] * count), 5) for count in (20, 500))
     admin.broker.slices.finish()
     assert len(few.answers[0]) > 2_000_000
@@ -185,7 +185,7 @@ def test_lists_of_all_there_is_wait_for_each_other(admin: Admin) -> None:
 
 
 def test_a_partition_that_is_named_again_and_again(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
+    monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     peer: Peer = send(admin, DescribeProducersRequest([TopicRequest("one", [0] * 20_000)]), 0)
     admin.broker.slices.finish()
     assert peer.closed is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.limits.buckets import LONGEST_NAME, LONGEST_WAIT_MS, MOST_BUCKETS, Buckets
+from oncelog.broker.limits.buckets import LONGEST_NAME, LONGEST_WAIT_MS, MAX_BUCKETS, Buckets
 from oncelog.broker.limits.throttle import CONTROLLER_MUTATION_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
 from oncelog.conformance.raw.batches import batch
 from oncelog.metadata.store import QuotaEntity
@@ -107,9 +107,9 @@ def test_a_rate_of_next_to_nothing_is_a_long_wait_and_no_overflow() -> None:
 def test_whoever_makes_names_up_takes_no_more_memory_and_frees_nobody_who_waits() -> None:
     owner = throttle({entity(client=None): 1000.0})
     assert use(owner, 9_000, client="waits") == 8_000
-    for number in range(2 * MOST_BUCKETS):
+    for number in range(2 * MAX_BUCKETS):
         use(owner, 2, client=f"{number}" + "x" * 30_000)
-    assert len(owner.buckets) <= MOST_BUCKETS
+    assert len(owner.buckets) <= MAX_BUCKETS
     assert max(len(name or "") for (_, _, name), _ in owner.buckets.items()) == LONGEST_NAME
     assert use(owner, 0, client="waits") == 8_000
 

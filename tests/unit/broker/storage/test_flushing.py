@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.broker.storage.flushing import EARLY_BYTES, MOST_AT_ONCE
+from oncelog.broker.storage.flushing import EARLY_BYTES, MAX_AT_ONCE
 from oncelog.broker.storage.partition import Partition
 from oncelog.conformance.raw.batches import batch
 from oncelog.errors import Error
 from oncelog.types import TopicPartition
 from tests.unit.broker.conftest import NOW_MS, Admin
 
-COUNT = 2 * MOST_AT_ONCE + 1
+COUNT = 2 * MAX_AT_ONCE + 1
 
 
 def partitions_of(admin: Admin) -> Sequence[Partition]:

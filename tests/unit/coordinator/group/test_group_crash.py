@@ -46,10 +46,10 @@ class Life:
         for offset, partition in ((10, 0), (11, 1), (20, 0)):
             yield partial(self.commit, offset, partition)
             yield self.host.sync
-        for stamp, commit, partition in ((A, True, 2), (B, False, 3)):
-            yield partial(self.pend, stamp, partition)
+        for producer, commit, partition in ((A, True, 2), (B, False, 3)):
+            yield partial(self.pend, producer, partition)
             yield self.host.sync
-            yield partial(self.end, stamp, commit, partition)
+            yield partial(self.end, producer, commit, partition)
             yield self.host.sync
         yield self.leave
         yield self.host.sync
@@ -69,11 +69,13 @@ class Life:
         self.written[partition].append(offset)
         answer.then(lambda error: self._confirm(error, partition, offset))
 
-    def pend(self, stamp: ProducerIdAndEpoch, partition: int) -> None:
-        self.g.commit_in_transaction(30, stamp, partition=partition, member_id=self.ids[1], generation=self.generation)
+    def pend(self, producer: ProducerIdAndEpoch, partition: int) -> None:
+        self.g.commit_in_transaction(
+            30, producer, partition=partition, member_id=self.ids[1], generation=self.generation
+        )
 
-    def end(self, stamp: ProducerIdAndEpoch, commit: bool, partition: int) -> None:
-        self.host.end_transaction("g", stamp, commit=commit)
+    def end(self, producer: ProducerIdAndEpoch, commit: bool, partition: int) -> None:
+        self.host.end_transaction("g", producer, commit=commit)
         if commit:
             self.written[partition].append(30)
 
@@ -109,8 +111,8 @@ def test_after_a_crash_every_confirmed_offset_is_there_and_the_group_goes_on(cou
             assert isinstance(offset, int)
             assert offset in written
             assert written.index(offset) >= written.index(confirmed[partition])
-        for stamp in (A, B):
-            life.host.end_transaction("g", stamp, commit=False)
+        for producer in (A, B):
+            life.host.end_transaction("g", producer, commit=False)
         assert g.offset(partition=3, stable=True) == -1
         group = life.host.shard("g").groups.get("g")
         if isinstance(group, ClassicGroup) and group.members:

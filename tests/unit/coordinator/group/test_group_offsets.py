@@ -236,7 +236,7 @@ def test_a_marker_of_a_producer_without_offsets_changes_nothing(g: GroupClient) 
     assert g.offset(stable=True) == 1
 
 
-def test_transactional_offsets_are_logged_with_the_producers_stamp(g: GroupClient) -> None:
+def test_transactional_offsets_are_logged_with_the_producers_id_and_epoch(g: GroupClient) -> None:
     g.commit_in_transaction(2, B)
     entry = g.host.log[g.host.shard("g").partition.partition][-1]
     assert entry.producer == B

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oncelog.coordinator.group import group_coordinator as coordinator
-from oncelog.coordinator.group.classic.classic_group import MOST_METADATA_BYTES
-from oncelog.coordinator.group.classic.classic_protocol import MOST_PARKED
+from oncelog.coordinator.group.classic.classic_group import MAX_METADATA_BYTES
+from oncelog.coordinator.group.classic.classic_protocol import MAX_PARKED
 from oncelog.errors import Error
 from tests.support.group_host import GroupClient, MemoryGroupHost
 
@@ -22,18 +22,18 @@ def test_a_member_that_repeats_its_requests_thousands_of_times_is_answered_ten_t
     """Each repetition used to pass its answer on to the previous one, until the interpreter's stack was full."""
     lead, follower = g.stable(2)
     joins = [g.join(lead) for _ in range(3000)]
-    assert {answer.value.error_code for answer in joins[:-MOST_PARKED]} == {Error.REBALANCE_IN_PROGRESS}
-    assert not any(answer.done for answer in joins[-MOST_PARKED:])
+    assert {answer.value.error_code for answer in joins[:-MAX_PARKED]} == {Error.REBALANCE_IN_PROGRESS}
+    assert not any(answer.done for answer in joins[-MAX_PARKED:])
     g.join(follower)
-    assert {answer.value.generation_id for answer in joins[-MOST_PARKED:]} == {2}
+    assert {answer.value.generation_id for answer in joins[-MAX_PARKED:]} == {2}
     syncs = [g.sync(follower, 2) for _ in range(3000)]
-    assert {answer.value.error_code for answer in syncs[:-MOST_PARKED]} == {Error.REBALANCE_IN_PROGRESS}
+    assert {answer.value.error_code for answer in syncs[:-MAX_PARKED]} == {Error.REBALANCE_IN_PROGRESS}
     g.sync(lead, 2, {follower: b"F"})
-    assert [answer.value.assignment for answer in syncs[-MOST_PARKED:]] == [b"F"] * MOST_PARKED
+    assert [answer.value.assignment for answer in syncs[-MAX_PARKED:]] == [b"F"] * MAX_PARKED
 
 
 def test_a_group_takes_no_more_metadata_than_it_could_store(g: GroupClient) -> None:
-    most = {"range": bytes(MOST_METADATA_BYTES - MB)}
+    most = {"range": bytes(MAX_METADATA_BYTES - MB)}
     lead, follower = g.stable(2)
     for instance_id in (None, "i"):
         _, answer = g.joined(protocols=most | {"other": bytes(2 * MB)}, instance_id=instance_id)
@@ -50,7 +50,7 @@ def test_a_group_takes_no_more_metadata_than_it_could_store(g: GroupClient) -> N
 
 
 def test_all_groups_take_no_more_metadata_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "MOST_MEMBERS_BYTES", 3 * MB)
+    monkeypatch.setattr(coordinator, "MAX_MEMBERS_BYTES", 3 * MB)
     host = MemoryGroupHost({"t": 3})
     clients = [GroupClient(host, f"g{number}") for number in range(4)]
     large = {"range": bytes(MB - 3000)}
@@ -66,7 +66,7 @@ def test_all_groups_take_no_more_metadata_than_there_is_memory_for(monkeypatch: 
 
 def test_ids_that_nobody_joins_with_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """An id contains its client's, which may be 32 KB long, and lasts for a session: up to half an hour."""
-    monkeypatch.setattr(coordinator, "MOST_MEMBERS_BYTES", 3 * MB)
+    monkeypatch.setattr(coordinator, "MAX_MEMBERS_BYTES", 3 * MB)
     host = MemoryGroupHost({"t": 3})
     client = GroupClient(host, client_id="x" * 32_000)
     answers = []

@@ -73,4 +73,4 @@ def test_a_disowned_producer_has_used_up_its_epochs(state: TransactionState, aft
 def test_after_that_the_id_gets_a_new_producer_id() -> None:
     disowned = decide(txn(S.COMPLETE_COMMIT, 5), Disown(), 1000).value
     renewed = decide(disowned, InitProducerId("id", 60_000, fresh_producer_id=8), 1001)
-    assert renewed.stamp == ProducerIdAndEpoch(8, 0)
+    assert renewed.producer == ProducerIdAndEpoch(8, 0)

@@ -46,22 +46,22 @@ def init(
 
 def add(
     coordinator: TransactionCoordinator,
-    stamp: ProducerIdAndEpoch,
+    producer: ProducerIdAndEpoch,
     partitions: Sequence[TopicPartition] = (P0,),
     now_ms: int = NOW,
     version: int = 2,
 ) -> Deferred[Error]:
-    return coordinator.add_partitions("id", stamp, partitions, now_ms, version)
+    return coordinator.add_partitions("id", producer, partitions, now_ms, version)
 
 
 def end(
     coordinator: TransactionCoordinator,
-    stamp: ProducerIdAndEpoch,
+    producer: ProducerIdAndEpoch,
     commit: bool = True,
     now_ms: int = NOW,
     version: int = 2,
 ) -> Deferred[ProducerResult]:
-    return coordinator.end_txn("id", stamp, commit, now_ms, version)
+    return coordinator.end_txn("id", producer, commit, now_ms, version)
 
 
 def state(coordinator: TransactionCoordinator) -> TransactionState | None:
@@ -70,9 +70,9 @@ def state(coordinator: TransactionCoordinator) -> TransactionState | None:
 
 def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> ProducerIdAndEpoch:
     """A producer with an open transaction."""
-    stamp = init(coordinator).value.stamp
-    assert add(coordinator, stamp, partitions or (P0,)).value is Error.NONE
-    return stamp
+    producer = init(coordinator).value.producer
+    assert add(coordinator, producer, partitions or (P0,)).value is Error.NONE
+    return producer
 
 
 # --- what does not depend on an id's state
@@ -89,11 +89,11 @@ def test_largest_timeout_is_accepted(coordinator: TransactionCoordinator) -> Non
 
 
 def test_empty_id_is_refused_before_its_timeout(coordinator: TransactionCoordinator) -> None:
-    stamp = ProducerIdAndEpoch(1, 0)
+    producer = ProducerIdAndEpoch(1, 0)
     assert coordinator.init_producer_id("", 0, NO_PRODUCER, NOW).value.error is Error.INVALID_REQUEST
-    assert coordinator.add_partitions("", stamp, [P0], NOW, 0).value is Error.INVALID_REQUEST
-    assert coordinator.verify_partitions("", stamp, [P0], NOW).value == {P0: Error.INVALID_REQUEST}
-    assert coordinator.end_txn("", stamp, True, NOW, 0).value.error is Error.INVALID_REQUEST
+    assert coordinator.add_partitions("", producer, [P0], NOW, 0).value is Error.INVALID_REQUEST
+    assert coordinator.verify_partitions("", producer, [P0], NOW).value == {P0: Error.INVALID_REQUEST}
+    assert coordinator.end_txn("", producer, True, NOW, 0).value.error is Error.INVALID_REQUEST
     assert coordinator.describe("").error is Error.INVALID_REQUEST
 
 
@@ -122,8 +122,8 @@ def test_id_with_the_smallest_hash_is_in_partition_zero(coordinator: Transaction
 def test_marker_in_the_transaction_log_means_nothing(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
-    marker = LoggedMarker(9, stamp, True)
+    producer = begun(coordinator)
+    marker = LoggedMarker(9, producer, True)
     coordinator.runtime.complete_transaction(java_hash_partition("id", 50), marker)
     assert state(coordinator) is S.ONGOING
 
@@ -132,7 +132,7 @@ def test_marker_in_the_transaction_log_means_nothing(
 
 
 def test_init_twice_fences_the_first_producer(coordinator: TransactionCoordinator) -> None:
-    first, second = init(coordinator).value.stamp, init(coordinator).value.stamp
+    first, second = init(coordinator).value.producer, init(coordinator).value.producer
     assert (first, second) == ((1000, 0), (1000, 1))
     assert end(coordinator, first).value == ProducerResult(Error.PRODUCER_FENCED)
     assert end(coordinator, first, version=0).value == ProducerResult(Error.PRODUCER_FENCED)
@@ -145,12 +145,12 @@ def test_nothing_is_answered_before_it_is_durable(
     started = init(coordinator)
     assert not started.done
     host.sync()
-    stamp = started.value.stamp
-    added = add(coordinator, stamp)
+    producer = started.value.producer
+    added = add(coordinator, producer)
     assert not added.done
     host.sync()
     assert added.value is Error.NONE
-    ended = end(coordinator, stamp)
+    ended = end(coordinator, producer)
     assert not ended.done
     assert host.markers == []
     host.sync()
@@ -158,10 +158,10 @@ def test_nothing_is_answered_before_it_is_durable(
 
 
 def test_repeated_add_waits_for_the_first_one(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
-    stamp = init(coordinator).value.stamp
+    producer = init(coordinator).value.producer
     host.sync_at_once = False
-    first, again = add(coordinator, stamp), add(coordinator, stamp)
-    verified = coordinator.verify_partitions("id", stamp, [P0], NOW)
+    first, again = add(coordinator, producer), add(coordinator, producer)
+    verified = coordinator.verify_partitions("id", producer, [P0], NOW)
     assert not first.done
     assert not again.done
     assert not verified.done
@@ -173,26 +173,26 @@ def test_repeated_add_waits_for_the_first_one(coordinator: TransactionCoordinato
 def test_init_repeats_its_answer_to_a_retry_until_a_failover(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = init(coordinator).value.stamp
-    assert init(coordinator, stamp).value == init(coordinator, stamp).value
+    producer = init(coordinator).value.producer
+    assert init(coordinator, producer).value == init(coordinator, producer).value
     other = host.after_crash().coordinator()
-    assert init(other, stamp).value.error is Error.PRODUCER_FENCED
+    assert init(other, producer).value.error is Error.PRODUCER_FENCED
 
 
 def test_add_of_a_partition_that_is_in_it_writes_nothing(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator, P0, P1)
+    producer = begun(coordinator, P0, P1)
     length = len(host.log)
-    assert add(coordinator, stamp, [P1]).value is Error.NONE
+    assert add(coordinator, producer, [P1]).value is Error.NONE
     assert len(host.log) == length
 
 
 def test_verification_tells_present_from_absent(coordinator: TransactionCoordinator) -> None:
-    stamp = begun(coordinator, P0)
-    verdicts = coordinator.verify_partitions("id", stamp, [P1, P0], NOW).value
+    producer = begun(coordinator, P0)
+    verdicts = coordinator.verify_partitions("id", producer, [P1, P0], NOW).value
     assert verdicts == {P0: Error.NONE, P1: Error.TRANSACTION_ABORTABLE}
-    zombie = ProducerIdAndEpoch(stamp.producer_id, 7)
+    zombie = ProducerIdAndEpoch(producer.producer_id, 7)
     assert coordinator.verify_partitions("id", zombie, [P0], NOW).value == {P0: Error.PRODUCER_FENCED}
 
 
@@ -202,9 +202,9 @@ def test_verification_tells_present_from_absent(coordinator: TransactionCoordina
 def test_end_is_answered_before_its_markers_are_written(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator, P1, P0)
+    producer = begun(coordinator, P1, P0)
     host.answer_at_once = False
-    assert end(coordinator, stamp).value.error is Error.NONE
+    assert end(coordinator, producer).value.error is Error.NONE
     assert state(coordinator) is S.PREPARE_COMMIT
     assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), True, 0, 2, (P0, P1))]
     host.answer_markers()
@@ -214,10 +214,10 @@ def test_end_is_answered_before_its_markers_are_written(
 def test_answer_comes_before_the_markers_even_when_all_is_immediate(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.sync_at_once = False
     seen: list[int] = []
-    end(coordinator, stamp).then(lambda result: seen.append(len(host.markers)))
+    end(coordinator, producer).then(lambda result: seen.append(len(host.markers)))
     host.sync()
     assert seen == [0]
     assert len(host.markers) == 1
@@ -232,26 +232,26 @@ def test_marker_carries_outcome_version_and_epoch(
 
 
 def test_next_transaction_follows_at_once_when_all_is_immediate(coordinator: TransactionCoordinator) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     for _ in range(3):
-        stamp = end(coordinator, stamp).value.stamp
-        assert add(coordinator, stamp).value is Error.NONE
+        producer = end(coordinator, producer).value.producer
+        assert add(coordinator, producer).value is Error.NONE
 
 
 def test_transaction_without_partitions_needs_no_markers(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = init(coordinator).value.stamp
-    assert end(coordinator, stamp, commit=False).value.stamp == (1000, 1)
+    producer = init(coordinator).value.producer
+    assert end(coordinator, producer, commit=False).value.producer == (1000, 1)
     assert host.markers == []
     assert state(coordinator) is S.COMPLETE_ABORT
 
 
 def test_repeated_end_after_completion_answers_the_same(coordinator: TransactionCoordinator) -> None:
-    stamp = begun(coordinator)
-    first = end(coordinator, stamp).value
-    assert end(coordinator, stamp).value == first
-    assert end(coordinator, stamp, commit=False).value.error is Error.INVALID_TXN_STATE
+    producer = begun(coordinator)
+    first = end(coordinator, producer).value
+    assert end(coordinator, producer).value == first
+    assert end(coordinator, producer, commit=False).value.error is Error.INVALID_TXN_STATE
 
 
 def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
@@ -260,7 +260,7 @@ def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
     old = begun(coordinator)
     assert init(coordinator).value == ProducerResult(Error.CONCURRENT_TRANSACTIONS)
     assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), False, 0, 2, (P0,))]
-    assert init(coordinator).value.stamp == (1000, 2)
+    assert init(coordinator).value.producer == (1000, 2)
     assert end(coordinator, old).value.error is Error.PRODUCER_FENCED
 
 
@@ -270,23 +270,23 @@ def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
 def test_next_requests_wait_for_the_completion_instead_of_51(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.answer_at_once = False
-    following = end(coordinator, stamp).value.stamp
+    following = end(coordinator, producer).value.producer
     added, ended = add(coordinator, following, [P1]), end(coordinator, following)
     assert not added.done
     host.answer_markers()
     assert added.value is Error.NONE
-    assert ended.value.stamp == (1000, 2)
+    assert ended.value.producer == (1000, 2)
     assert host.markers[-1].partitions == (P1,)
 
 
 def test_what_waited_is_written_after_the_completion_and_answered_when_durable(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.answer_at_once = False
-    following = end(coordinator, stamp).value.stamp
+    following = end(coordinator, producer).value.producer
     added = add(coordinator, following)
     host.sync_at_once = False
     before = len(host.log)
@@ -298,9 +298,9 @@ def test_what_waited_is_written_after_the_completion_and_answered_when_durable(
 
 
 def test_waiting_ends_with_51(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.answer_at_once = False
-    following = end(coordinator, stamp).value.stamp
+    following = end(coordinator, producer).value.producer
     added, started = add(coordinator, following, now_ms=NOW), init(coordinator, now_ms=NOW + 1)
     host.timers.fire(NOW + PARK_LIMIT_MS - 1)
     assert not added.done
@@ -314,24 +314,24 @@ def test_waiting_ends_with_51(coordinator: TransactionCoordinator, host: MemoryT
 
 
 def test_other_refusals_do_not_wait(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.answer_at_once = False
-    assert end(coordinator, stamp, version=0).value.error is Error.NONE
-    assert end(coordinator, stamp, commit=False, version=0).value.error is Error.INVALID_TXN_STATE
-    zombie = ProducerIdAndEpoch(stamp.producer_id, stamp.producer_epoch + 1)
+    assert end(coordinator, producer, version=0).value.error is Error.NONE
+    assert end(coordinator, producer, commit=False, version=0).value.error is Error.INVALID_TXN_STATE
+    zombie = ProducerIdAndEpoch(producer.producer_id, producer.producer_epoch + 1)
     assert end(coordinator, zombie, version=0).value.error is Error.PRODUCER_FENCED
 
 
-def test_stamp_after_rotation_waits_too(host: MemoryTransactionHost) -> None:
+def test_epoch_after_rotation_waits_too(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator()
-    stamp = init(coordinator).value.stamp
-    while stamp.producer_epoch < 32766:
-        stamp = init(coordinator).value.stamp
-    add(coordinator, stamp)
+    producer = init(coordinator).value.producer
+    while producer.producer_epoch < 32766:
+        producer = init(coordinator).value.producer
+    add(coordinator, producer)
     host.answer_at_once = False
-    rotated = end(coordinator, stamp).value.stamp
+    rotated = end(coordinator, producer).value.producer
     assert rotated == (1001, 0)
-    assert host.markers[-1].stamp == (1000, 32767)
+    assert host.markers[-1].producer == (1000, 32767)
     added = add(coordinator, rotated)
     assert not added.done
     host.answer_markers()
@@ -389,9 +389,9 @@ def test_markers_of_a_coordinator_that_was_replaced_are_given_up(
 
 
 def test_deleted_partition_needs_no_marker(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
-    stamp = begun(coordinator, P0, TopicPartition("u", 0))
+    producer = begun(coordinator, P0, TopicPartition("u", 0))
     del host.topics["u"]
-    end(coordinator, stamp)
+    end(coordinator, producer)
     assert [marker.partitions for marker in host.markers] == [(P0,)]
     assert state(coordinator) is S.COMPLETE_COMMIT
 
@@ -413,14 +413,14 @@ def test_topic_deleted_between_two_attempts_completes_the_transaction(
 def test_failed_append_is_told_and_changes_nothing(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error, told: Error
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     before = coordinator.describe("id")
     host.append_error = error
-    assert end(coordinator, stamp).value == ProducerResult(told)
+    assert end(coordinator, producer).value == ProducerResult(told)
     assert init(coordinator).value.error is told
     assert coordinator.describe("id") == before
     host.append_error = Error.NONE
-    assert end(coordinator, stamp).value.error is Error.NONE
+    assert end(coordinator, producer).value.error is Error.NONE
 
 
 def test_failed_fence_does_not_add_up(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
@@ -430,16 +430,16 @@ def test_failed_fence_does_not_add_up(coordinator: TransactionCoordinator, host:
         assert init(coordinator).value.error is Error.COORDINATOR_NOT_AVAILABLE
     host.append_error = Error.NONE
     assert init(coordinator).value.error is Error.CONCURRENT_TRANSACTIONS
-    assert host.markers[-1].stamp.producer_epoch == 1
+    assert host.markers[-1].producer.producer_epoch == 1
 
 
 @pytest.mark.parametrize("error", [Error.NOT_ENOUGH_REPLICAS, Error.KAFKA_STORAGE_ERROR])
 def test_completion_is_written_again_when_the_log_failed(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.answer_at_once = False
-    following = end(coordinator, stamp).value.stamp
+    following = end(coordinator, producer).value.producer
     added = add(coordinator, following)
     host.append_error = error
     host.answer_markers()
@@ -456,7 +456,7 @@ def test_what_a_disk_keeps_open_is_said_once_and_ends_when_there_is_room(
 ) -> None:
     """Its producer only gets CONCURRENT_TRANSACTIONS."""
     host.marker_errors = {P0: Error.KAFKA_STORAGE_ERROR}
-    stamp = end(coordinator, begun(coordinator, P0, P1)).value.stamp
+    producer = end(coordinator, begun(coordinator, P0, P1)).value.producer
     for attempt in range(1, 4):
         host.timers.fire(NOW + attempt * RETRY_MS)
     assert state(coordinator) is S.PREPARE_COMMIT
@@ -468,7 +468,7 @@ def test_what_a_disk_keeps_open_is_said_once_and_ends_when_there_is_room(
     host.marker_errors = {}
     host.timers.fire(NOW + 4 * RETRY_MS)
     assert state(coordinator) is S.COMPLETE_COMMIT
-    assert add(coordinator, stamp).value is Error.NONE
+    assert add(coordinator, producer).value is Error.NONE
 
 
 def test_completion_stops_when_the_leadership_is_gone(
@@ -486,29 +486,29 @@ def test_completion_stops_when_the_leadership_is_gone(
 def test_decision_that_was_appended_but_not_committed_is_written_until_it_is(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.sync_at_once = False
-    ended = end(coordinator, stamp)
+    ended = end(coordinator, producer)
     host.sync(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
     assert ended.value == ProducerResult(Error.COORDINATOR_NOT_AVAILABLE)
     assert host.markers == []
     host.sync_at_once = True
     host.timers.fire(NOW + RETRY_MS)
     assert host.markers[-1].commit
-    assert end(coordinator, stamp).value.stamp == (1000, 1)
+    assert end(coordinator, producer).value.producer == (1000, 1)
 
 
 def test_answer_without_a_write_does_not_rest_on_an_uncommitted_one(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = init(coordinator).value.stamp
+    producer = init(coordinator).value.producer
     host.sync_at_once = False
-    added = add(coordinator, stamp)
+    added = add(coordinator, producer)
     host.sync(Error.REQUEST_TIMED_OUT)
     assert added.value is Error.COORDINATOR_NOT_AVAILABLE
-    assert add(coordinator, stamp).value is Error.COORDINATOR_NOT_AVAILABLE
+    assert add(coordinator, producer).value is Error.COORDINATOR_NOT_AVAILABLE
     host.timers.fire(NOW + RETRY_MS)
-    again = add(coordinator, stamp)
+    again = add(coordinator, producer)
     assert not again.done
     host.sync()
     assert again.value is Error.NONE
@@ -520,9 +520,9 @@ def test_answer_without_a_write_does_not_rest_on_an_uncommitted_one(
 def test_unload_answers_who_waits_and_stops_the_markers(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.answer_at_once = False
-    following = end(coordinator, stamp).value.stamp
+    following = end(coordinator, producer).value.producer
     added = add(coordinator, following)
     coordinator.runtime.unload(java_hash_partition("id", 50))
     assert added.value is Error.NOT_COORDINATOR
@@ -535,9 +535,9 @@ def test_unload_answers_who_waits_and_stops_the_markers(
 def test_write_that_is_committed_after_the_unload_is_not_confirmed(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.sync_at_once = False
-    ended = end(coordinator, stamp)
+    ended = end(coordinator, producer)
     coordinator.runtime.unload(java_hash_partition("id", 50))
     host.sync()
     assert ended.value == ProducerResult(Error.NOT_COORDINATOR)
@@ -572,33 +572,33 @@ def test_producer_id_asked_for_under_the_former_leadership_is_not_used(
     reload(host, coordinator, epoch=3)
     current = init(coordinator)
     host.producer_ids_held[1].resolve(51)
-    assert current.value.stamp == (51, 0)
+    assert current.value.producer == (51, 0)
     host.producer_ids_held[0].resolve(50)
     assert former.value.error is Error.NOT_COORDINATOR
-    assert coordinator.describe("id").stamp == (51, 0)
+    assert coordinator.describe("id").producer == (51, 0)
 
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_reload_finishes_a_prepared_transaction_with_the_new_coordinator_epoch(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, commit: bool
 ) -> None:
-    stamp = begun(coordinator, P0, P1)
+    producer = begun(coordinator, P0, P1)
     host.answer_at_once = False
-    end(coordinator, stamp, commit)
+    end(coordinator, producer, commit)
     after = host.after_crash()
     reloaded = after.coordinator(epoch=5, now_ms=NOW)
     assert after.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), commit, 5, 2, (P0, P1))]
     assert state(reloaded) is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
-    assert end(reloaded, stamp, commit).value.stamp == (1000, 1)
+    assert end(reloaded, producer, commit).value.producer == (1000, 1)
 
 
 def test_reload_keeps_an_open_transaction_open(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator, P0)
+    producer = begun(coordinator, P0)
     reloaded = host.after_crash().coordinator(epoch=1)
     assert state(reloaded) is S.ONGOING
-    assert end(reloaded, stamp).value.error is Error.NONE
+    assert end(reloaded, producer).value.error is Error.NONE
 
 
 def value_versions(host: MemoryTransactionHost) -> list[int]:
@@ -607,9 +607,9 @@ def value_versions(host: MemoryTransactionHost) -> list[int]:
 
 def test_reload_into_transaction_version_zero_writes_old_records(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator(transaction_version=0)
-    stamp = init(coordinator).value.stamp
-    assert add(coordinator, stamp, version=0).value is Error.NONE
-    assert end(coordinator, stamp, version=0).value.error is Error.NONE
+    producer = init(coordinator).value.producer
+    assert add(coordinator, producer, version=0).value is Error.NONE
+    assert end(coordinator, producer, version=0).value.error is Error.NONE
     assert value_versions(host) == [0, 0, 0, 0]
     assert state(host.after_crash().coordinator(transaction_version=2)) is S.COMPLETE_COMMIT
 
@@ -618,46 +618,46 @@ def test_at_version_zero_what_only_newer_values_hold_is_refused_and_changes_noth
     host: MemoryTransactionHost,
 ) -> None:
     coordinator = host.coordinator(transaction_version=0)
-    stamp = init(coordinator).value.stamp
-    assert add(coordinator, stamp, version=2).value is Error.UNSUPPORTED_VERSION
-    assert end(coordinator, stamp, commit=False, version=2).value.error is Error.UNSUPPORTED_VERSION
+    producer = init(coordinator).value.producer
+    assert add(coordinator, producer, version=2).value is Error.UNSUPPORTED_VERSION
+    assert end(coordinator, producer, commit=False, version=2).value.error is Error.UNSUPPORTED_VERSION
     assert state(coordinator) is S.EMPTY
-    assert add(coordinator, stamp, version=0).value is Error.NONE
-    assert add(coordinator, stamp, version=2).value is Error.NONE, "it is in the transaction: nothing to write"
-    assert end(coordinator, stamp, version=2).value.error is Error.UNSUPPORTED_VERSION
+    assert add(coordinator, producer, version=0).value is Error.NONE
+    assert add(coordinator, producer, version=2).value is Error.NONE, "it is in the transaction: nothing to write"
+    assert end(coordinator, producer, version=2).value.error is Error.UNSUPPORTED_VERSION
     assert state(coordinator) is S.ONGOING
-    assert end(coordinator, stamp, version=0).value.error is Error.NONE
+    assert end(coordinator, producer, version=0).value.error is Error.NONE
     assert state(coordinator) is S.COMPLETE_COMMIT
 
 
 def test_at_version_zero_other_refusals_come_first(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator(transaction_version=0)
-    stamp = init(coordinator).value.stamp
-    other = ProducerIdAndEpoch(stamp.producer_id, stamp.producer_epoch + 1)
+    producer = init(coordinator).value.producer
+    other = ProducerIdAndEpoch(producer.producer_id, producer.producer_epoch + 1)
     assert add(coordinator, other, version=2).value is Error.PRODUCER_FENCED
-    assert end(coordinator, stamp, commit=True, version=2).value.error is Error.INVALID_TXN_STATE
+    assert end(coordinator, producer, commit=True, version=2).value.error is Error.INVALID_TXN_STATE
 
 
 def test_a_lower_transaction_version_is_in_force_for_the_next_value(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.transaction_version = 0
-    assert end(coordinator, stamp, version=2).value.error is Error.UNSUPPORTED_VERSION
+    assert end(coordinator, producer, version=2).value.error is Error.UNSUPPORTED_VERSION
     assert init(coordinator).value.error is Error.CONCURRENT_TRANSACTIONS
     assert value_versions(host) == [1, 1, 0, 0]
     assert [marker.transaction_version for marker in host.markers] == [0], "an abort of the older protocol"
-    assert init(coordinator).value.stamp == ProducerIdAndEpoch(stamp.producer_id, 2)
+    assert init(coordinator).value.producer == ProducerIdAndEpoch(producer.producer_id, 2)
 
 
 def test_an_id_that_ended_its_last_transaction_by_version_two_goes_on_at_version_zero(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = end(coordinator, begun(coordinator)).value.stamp
+    producer = end(coordinator, begun(coordinator)).value.producer
     host.transaction_version = 0
-    stamp = init(coordinator, stamp).value.stamp
-    assert add(coordinator, stamp, version=0).value is Error.NONE
-    assert end(coordinator, stamp, version=0).value.error is Error.NONE
+    producer = init(coordinator, producer).value.producer
+    assert add(coordinator, producer, version=0).value is Error.NONE
+    assert end(coordinator, producer, version=0).value.error is Error.NONE
     assert state(host.after_crash().coordinator(transaction_version=0)) is S.COMPLETE_COMMIT
 
 
@@ -681,7 +681,7 @@ def test_producer_id_that_comes_late_is_used_on_the_state_of_then(
     assert not first.done
     host.producer_ids_held[0].resolve(50)
     host.producer_ids_held[1].resolve(51)
-    assert (first.value.stamp, second.value.stamp) == ((50, 0), (50, 1))
+    assert (first.value.producer, second.value.producer) == ((50, 0), (50, 1))
 
 
 def test_no_producer_id_to_be_had_is_told(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
@@ -709,28 +709,28 @@ def test_producer_id_that_comes_after_the_unload_is_not_used(
 def test_transaction_past_its_timeout_is_aborted_within_the_interval(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    stamp = begun(coordinator)
+    producer = begun(coordinator)
     host.timers.fire(60_000)
     assert state(coordinator) is S.ONGOING
     host.timers.fire(70_000)
     assert state(coordinator) is S.COMPLETE_ABORT
     assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), False, 0, 2, (P0,))]
-    assert add(coordinator, stamp).value is Error.PRODUCER_FENCED
-    assert end(coordinator, stamp, version=0).value.error is Error.PRODUCER_FENCED
+    assert add(coordinator, producer).value is Error.PRODUCER_FENCED
+    assert end(coordinator, producer, version=0).value.error is Error.PRODUCER_FENCED
     # a new client takes it for the repetition of an end that it does not remember (Kafka 4.3.1)
-    assert end(coordinator, stamp).value.error is Error.INVALID_TXN_STATE
+    assert end(coordinator, producer).value.error is Error.INVALID_TXN_STATE
 
 
 def test_idle_id_is_forgotten_and_starts_afresh(host: MemoryTransactionHost) -> None:
     config = parse(BrokerConfig, {"transactional.id.expiration.ms": "5000"})
     coordinator = host.coordinator(config)
-    stamp = init(coordinator).value.stamp
+    producer = init(coordinator).value.producer
     host.timers.fire(3_600_000)
     assert coordinator.describe("id").error is Error.TRANSACTIONAL_ID_NOT_FOUND
-    assert end(coordinator, stamp, version=0).value.error is Error.INVALID_PRODUCER_ID_MAPPING
+    assert end(coordinator, producer, version=0).value.error is Error.INVALID_PRODUCER_ID_MAPPING
     assert host.log[-1][1].value is None
     assert host.after_crash().coordinator().describe("id").error is Error.TRANSACTIONAL_ID_NOT_FOUND
-    assert init(coordinator, stamp).value.stamp == (1001, 0)
+    assert init(coordinator, producer).value.producer == (1001, 0)
 
 
 def test_open_transaction_is_not_forgotten(host: MemoryTransactionHost) -> None:
@@ -763,9 +763,9 @@ def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTrans
 
 
 def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator) -> None:
-    stamp = begun(coordinator, P1, P0)
+    producer = begun(coordinator, P1, P0)
     assert coordinator.describe("id") == TransactionDescription(
-        Error.NONE, "id", stamp, S.ONGOING, 60_000, NOW, (P0, P1)
+        Error.NONE, "id", producer, S.ONGOING, 60_000, NOW, (P0, P1)
     )
     assert coordinator.describe("nobody").error is Error.TRANSACTIONAL_ID_NOT_FOUND
 
@@ -811,7 +811,7 @@ def test_transactions_that_time_out_together_are_aborted_in_pieces(host: MemoryT
     coordinator = host.coordinator()
     for number in range(100):
         given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
-        coordinator.add_partitions(f"id-{number}", given.stamp, (P0,), NOW, 2)
+        coordinator.add_partitions(f"id-{number}", given.producer, (P0,), NOW, 2)
     aborted: list[int] = []
     host.between = lambda: aborted.append(
         sum(1 for listing in finished(coordinator.list(NOW)).transactions if listing.state is not S.ONGOING)
@@ -827,7 +827,7 @@ def test_an_abort_in_pieces_ends_where_the_shard_is_unloaded(host: MemoryTransac
     coordinator = host.coordinator(parse(BrokerConfig, {"transaction.state.log.num.partitions": "1"}))
     for number in range(20):
         given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
-        coordinator.add_partitions(f"id-{number}", given.stamp, (P0,), NOW, 2)
+        coordinator.add_partitions(f"id-{number}", given.producer, (P0,), NOW, 2)
     written: list[int] = []
 
     def moved() -> None:

@@ -31,9 +31,10 @@ class Life:
         self.coordinator: TransactionCoordinator = self.host.coordinator()
         self.commit = commit
         self.version = version
-        self.stamp = NO_PRODUCER
+        self.producer = NO_PRODUCER
         self.begun: dict[ProducerIdAndEpoch, frozenset[TopicPartition]] = {}
-        """Partitions that the client was told are in the transaction, by the stamp that it began with."""
+        """Partitions that the client was told are in the transaction, by the producer id and epoch that it began
+        with."""
         self.confirmed: dict[ProducerIdAndEpoch, bool] = {}
 
     def steps(self) -> Iterator[Callable[[], None]]:
@@ -51,27 +52,27 @@ class Life:
     def init(self) -> None:
         def started(result: ProducerResult) -> None:
             assert result.error is Error.NONE
-            self.stamp = result.stamp
+            self.producer = result.producer
 
         self.coordinator.init_producer_id("id", 60_000, NO_PRODUCER, 0).then(started)
 
     def add(self, partition: TopicPartition) -> None:
-        stamp = self.stamp
+        producer = self.producer
 
         def added(error: Error) -> None:
             assert error is Error.NONE
-            self.begun[stamp] = self.begun.get(stamp, frozenset()) | {partition}
+            self.begun[producer] = self.begun.get(producer, frozenset()) | {partition}
 
-        self.coordinator.add_partitions("id", stamp, [partition], 0, self.version).then(added)
+        self.coordinator.add_partitions("id", producer, [partition], 0, self.version).then(added)
 
     def end(self) -> None:
-        stamp = self.stamp
+        producer = self.producer
 
         def ended(result: ProducerResult) -> None:
             assert result.error is Error.NONE
-            self.confirmed[stamp] = self.commit
+            self.confirmed[producer] = self.commit
 
-        answer: Deferred[ProducerResult] = self.coordinator.end_txn("id", stamp, self.commit, 0, self.version)
+        answer: Deferred[ProducerResult] = self.coordinator.end_txn("id", producer, self.commit, 0, self.version)
         answer.then(ended)
 
 
@@ -111,15 +112,15 @@ def test_loss_of_power_at_any_point_leaves_one_outcome_everywhere(commit: bool, 
 
 
 def check(life: Life, after: MemoryTransactionHost) -> None:
-    for stamp, partitions in life.begun.items():
+    for producer, partitions in life.begun.items():
         # a bumping coordinator marks with the epoch after that of the transaction, the fence of a timeout too
-        epochs = {stamp.producer_epoch, stamp.producer_epoch + 1}
+        epochs = {producer.producer_epoch, producer.producer_epoch + 1}
         outcomes: dict[TopicPartition, set[bool]] = {}
         for partition, marker in after.marked:
-            if marker.stamp.producer_id == stamp.producer_id and marker.stamp.producer_epoch in epochs:
+            if marker.producer.producer_id == producer.producer_id and marker.producer.producer_epoch in epochs:
                 outcomes.setdefault(partition, set()).add(marker.commit)
         seen = [outcomes.get(partition, set()) for partition in sorted(partitions)]
-        assert all(len(one) == 1 for one in seen), (stamp, outcomes)
+        assert all(len(one) == 1 for one in seen), (producer, outcomes)
         assert len(set.union(*seen)) == 1
-        if stamp in life.confirmed:
-            assert seen[0] == {life.confirmed[stamp]}
+        if producer in life.confirmed:
+            assert seen[0] == {life.confirmed[producer]}

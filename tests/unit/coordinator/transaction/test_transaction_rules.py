@@ -118,17 +118,17 @@ def test_unknown_id_asks_for_a_producer_id_and_starts_with_epoch_zero() -> None:
 
 def test_unknown_id_gives_a_fresh_producer_even_to_one_that_names_another() -> None:
     event = InitProducerId("id", 5_000, ProducerIdAndEpoch(5, 5), fresh_producer_id=NEW_PID)
-    assert decide(None, event, NOW).stamp == (NEW_PID, 0)
+    assert decide(None, event, NOW).producer == (NEW_PID, 0)
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_init_bumps_the_epoch_and_takes_the_new_timeout(state: TransactionState) -> None:
     value = written(decide(txn(state), InitProducerId("id", 1_234), NOW))
-    assert (value.state, value.stamp, value.last_producer_epoch) == (S.EMPTY, (PID, EPOCH + 1), -1)
+    assert (value.state, value.producer, value.last_producer_epoch) == (S.EMPTY, (PID, EPOCH + 1), -1)
     assert (value.timeout_ms, value.partitions, value.start_ms) == (1_234, frozenset(), -1)
 
 
-def test_init_with_the_current_stamp_bumps_and_remembers_the_last_epoch() -> None:
+def test_init_with_the_current_epoch_bumps_and_remembers_the_last_epoch() -> None:
     value = written(decide(txn(S.EMPTY), InitProducerId("id", 1, OWNER), NOW))
     assert (value.producer_epoch, value.last_producer_epoch) == (EPOCH + 1, EPOCH)
 
@@ -136,7 +136,7 @@ def test_init_with_the_current_stamp_bumps_and_remembers_the_last_epoch() -> Non
 def test_init_with_the_epoch_before_repeats_the_answer() -> None:
     bumped = written(decide(txn(S.EMPTY), InitProducerId("id", 1, OWNER), NOW))
     again = decide(bumped, InitProducerId("id", 1, OWNER), NOW + 1)
-    assert again.stamp == bumped.stamp
+    assert again.producer == bumped.producer
     assert written(again).last_producer_epoch == EPOCH
 
 
@@ -144,7 +144,7 @@ def test_init_with_an_older_epoch_is_fenced() -> None:
     assert decide(txn(S.EMPTY), InitProducerId("id", 1, ProducerIdAndEpoch(PID, 1)), NOW).error is Error.PRODUCER_FENCED
 
 
-def test_init_without_stamp_fences_the_one_who_could_have_retried() -> None:
+def test_init_without_producer_fences_the_one_who_could_have_retried() -> None:
     taken_over = written(decide(txn(S.EMPTY), InitProducerId("id", 1), NOW))
     assert decide(taken_over, InitProducerId("id", 1, OWNER), NOW).error is Error.PRODUCER_FENCED
 
@@ -159,21 +159,21 @@ def test_init_with_the_producer_id_before_rotation_repeats_the_answer() -> None:
     exhausted = txn(S.EMPTY, producer_epoch=32766)
     event = InitProducerId("id", 1, ProducerIdAndEpoch(PID, 32766), fresh_producer_id=NEW_PID)
     rotated = written(decide(exhausted, event, NOW))
-    assert (rotated.stamp, rotated.previous_producer_id, rotated.last_producer_epoch) == ((NEW_PID, 0), PID, 32766)
+    assert (rotated.producer, rotated.previous_producer_id, rotated.last_producer_epoch) == ((NEW_PID, 0), PID, 32766)
     again = decide(rotated, replace(event, fresh_producer_id=-1), NOW)
-    assert again.stamp == (NEW_PID, 0)
+    assert again.producer == (NEW_PID, 0)
 
 
 def test_exhausted_epochs_lead_to_a_new_producer_id() -> None:
     exhausted = txn(S.COMPLETE_COMMIT, producer_epoch=32766)
     assert decide(exhausted, InitProducerId("id", 1), NOW).needs_producer_id
     value = written(decide(exhausted, InitProducerId("id", 1, fresh_producer_id=NEW_PID), NOW))
-    assert (value.stamp, value.previous_producer_id, value.last_producer_epoch) == ((NEW_PID, 0), PID, -1)
+    assert (value.producer, value.previous_producer_id, value.last_producer_epoch) == ((NEW_PID, 0), PID, -1)
 
 
 def test_epoch_before_the_last_one_is_given_out() -> None:
     value = written(decide(txn(S.EMPTY, producer_epoch=32765), InitProducerId("id", 1), NOW))
-    assert value.stamp == (PID, 32766)
+    assert value.producer == (PID, 32766)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -181,7 +181,7 @@ def test_init_during_a_transaction_fences_aborts_and_asks_to_come_again(version:
     decision = decide(txn(S.ONGOING), InitProducerId("id", 1, transaction_version=version), NOW)
     value = written(decision)
     assert decision.error is Error.CONCURRENT_TRANSACTIONS
-    assert (value.state, value.stamp, value.partitions) == (S.PREPARE_ABORT, (PID, EPOCH + 1), frozenset({P0}))
+    assert (value.state, value.producer, value.partitions) == (S.PREPARE_ABORT, (PID, EPOCH + 1), frozenset({P0}))
     assert value.client_transaction_version == (2 if version == 2 else 0)
     assert value.last_producer_epoch == (EPOCH if version == 2 else -1)
     ended = complete(value, NOW)
@@ -193,14 +193,14 @@ def test_fencing_with_the_last_epoch_needs_a_new_producer_id_under_epoch_bumps()
     assert decide(ongoing, InitProducerId("id", 1), NOW) == Decision(needs_producer_id=True)
     decision = decide(ongoing, InitProducerId("id", 1, fresh_producer_id=NEW_PID), NOW)
     assert decision.error is Error.CONCURRENT_TRANSACTIONS
-    assert (written(decision).stamp, written(decision).next_producer_id) == ((PID, 32767), NEW_PID)
-    assert complete(written(decision), NOW).stamp == (NEW_PID, 0)
+    assert (written(decision).producer, written(decision).next_producer_id) == ((PID, 32767), NEW_PID)
+    assert complete(written(decision), NOW).producer == (NEW_PID, 0)
 
 
 def test_fencing_with_the_last_epoch_without_bumps_uses_the_marker_epoch() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
     value = written(decide(ongoing, InitProducerId("id", 1, transaction_version=0), NOW))
-    assert (value.stamp, value.next_producer_id) == ((PID, 32767), -1)
+    assert (value.producer, value.next_producer_id) == ((PID, 32767), -1)
 
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
@@ -246,8 +246,8 @@ def test_partition_that_is_in_the_transaction_is_not_written_again() -> None:
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
 def test_add_while_a_transaction_ends_has_to_wait_whoever_asks(state: TransactionState) -> None:
-    for stamp in (OWNER, ProducerIdAndEpoch(NEW_PID, 0)):
-        decision = decide(txn(state), AddPartitions(stamp, frozenset({P0})), NOW)
+    for producer in (OWNER, ProducerIdAndEpoch(NEW_PID, 0)):
+        decision = decide(txn(state), AddPartitions(producer, frozenset({P0})), NOW)
         assert decision == Decision(Error.CONCURRENT_TRANSACTIONS)
 
 
@@ -296,7 +296,7 @@ def test_end_prepares_with_the_same_epoch(commit: bool, state: TransactionState)
     decision = decide(txn(S.ONGOING), EndTxn(OWNER, commit), NOW)
     value = written(decision)
     assert decision.error is Error.NONE
-    assert (value.state, value.stamp, value.partitions, value.start_ms) == (state, OWNER, frozenset({P0}), 9_000)
+    assert (value.state, value.producer, value.partitions, value.start_ms) == (state, OWNER, frozenset({P0}), 9_000)
 
 
 def test_end_by_unknown_id_stranger_or_zombie() -> None:
@@ -310,14 +310,14 @@ def test_end_by_unknown_id_stranger_or_zombie() -> None:
 # --- EndTxn 5
 
 
-def test_end_with_bump_answers_the_stamp_of_the_next_transaction() -> None:
+def test_end_with_bump_answers_the_epoch_of_the_next_transaction() -> None:
     decision = decide(txn(S.ONGOING), EndTxnAndBump(OWNER, True), NOW)
     value = written(decision)
-    assert decision.stamp == (PID, EPOCH + 1)
-    assert (value.state, value.stamp, value.last_producer_epoch) == (S.PREPARE_COMMIT, (PID, EPOCH + 1), EPOCH)
+    assert decision.producer == (PID, EPOCH + 1)
+    assert (value.state, value.producer, value.last_producer_epoch) == (S.PREPARE_COMMIT, (PID, EPOCH + 1), EPOCH)
     assert value.client_transaction_version == 2
     ended = complete(value, NOW + 5)
-    assert (ended.state, ended.stamp, ended.partitions) == (S.COMPLETE_COMMIT, (PID, EPOCH + 1), frozenset())
+    assert (ended.state, ended.producer, ended.partitions) == (S.COMPLETE_COMMIT, (PID, EPOCH + 1), frozenset())
     assert (ended.start_ms, ended.last_update_ms) == (9_000, NOW + 5)
     assert ended.client_transaction_version == 2
     assert written(decide(ended, InitProducerId("id", 1), NOW)).client_transaction_version == 2
@@ -339,16 +339,16 @@ def test_end_with_bump_outside_a_transaction(
 ) -> None:
     before = ProducerIdAndEpoch(PID, EPOCH - 1)
     expected = [(OWNER, True, commit), (OWNER, False, abort), (before, True, retried_commit)]
-    for stamp, outcome, answer in [*expected, (before, False, retried_abort)]:
-        decision = decide(txn(state), EndTxnAndBump(stamp, outcome), NOW)
+    for producer, outcome, answer in [*expected, (before, False, retried_abort)]:
+        decision = decide(txn(state), EndTxnAndBump(producer, outcome), NOW)
         if answer == "abort":
             value = written(decision)
             assert (value.state, value.partitions, value.start_ms) == (S.PREPARE_ABORT, frozenset(), NOW)
-            assert decision.stamp == (PID, EPOCH + 1)
+            assert decision.producer == (PID, EPOCH + 1)
         else:
             assert (decision.error, decision.value) == (answer, None)
             if answer is NONE:
-                assert decision.stamp == OWNER
+                assert decision.producer == OWNER
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
@@ -372,15 +372,15 @@ def test_end_that_uses_up_the_epochs_hands_out_a_new_producer_id() -> None:
     assert decide(ongoing, event, NOW) == Decision(needs_producer_id=True)
     decision = decide(ongoing, replace(event, fresh_producer_id=NEW_PID), NOW)
     value = written(decision)
-    assert decision.stamp == (NEW_PID, 0)
-    assert (value.stamp, value.next_producer_id) == ((PID, 32767), NEW_PID)
+    assert decision.producer == (NEW_PID, 0)
+    assert (value.producer, value.next_producer_id) == ((PID, 32767), NEW_PID)
     ended = complete(value, NOW)
-    assert (ended.stamp, ended.previous_producer_id, ended.next_producer_id) == ((NEW_PID, 0), PID, -1)
-    assert decide(ended, event, NOW) == Decision(stamp=ProducerIdAndEpoch(NEW_PID, 0))
+    assert (ended.producer, ended.previous_producer_id, ended.next_producer_id) == ((NEW_PID, 0), PID, -1)
+    assert decide(ended, event, NOW) == Decision(producer=ProducerIdAndEpoch(NEW_PID, 0))
     assert decide(ended, replace(event, commit=False), NOW).error is Error.INVALID_TXN_STATE
 
 
-def test_stamp_before_a_rotation_is_fenced_in_the_next_transaction() -> None:
+def test_epoch_before_a_rotation_is_fenced_in_the_next_transaction() -> None:
     ongoing = txn(S.ONGOING, producer_id=NEW_PID, producer_epoch=0, previous_producer_id=PID)
     assert decide(ongoing, EndTxnAndBump(ProducerIdAndEpoch(PID, 32766), True), NOW).error is Error.PRODUCER_FENCED
 
@@ -392,7 +392,7 @@ def test_timeout_fences_and_aborts_after_start_and_timeout() -> None:
     ongoing = txn(S.ONGOING)
     assert decide(ongoing, Timeout(), 69_000) == Decision()
     value = written(decide(ongoing, Timeout(), 69_001))
-    assert (value.state, value.stamp) == (S.PREPARE_ABORT, (PID, EPOCH + 1))
+    assert (value.state, value.producer) == (S.PREPARE_ABORT, (PID, EPOCH + 1))
     assert decide(ongoing, Timeout(), 69_001).error is Error.NONE
 
 

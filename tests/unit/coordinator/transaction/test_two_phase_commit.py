@@ -67,17 +67,17 @@ def kept(txn: Txn, times: int = 1) -> Txn:
 # --- keeping
 
 
-def test_an_open_transaction_keeps_its_stamp_and_its_producer_gets_the_next_epoch() -> None:
+def test_an_open_transaction_keeps_its_epoch_and_its_producer_gets_the_next_epoch() -> None:
     decision = decide(ongoing(), keep(), NOW)
     value = written(decision)
-    assert (value.state, value.stamp, value.owner) == (S.ONGOING, PREPARED_BY, (42, 101))
-    assert (decision.error, decision.stamp, decision.ongoing) == (Error.NONE, (42, 101), PREPARED_BY)
+    assert (value.state, value.producer, value.owner) == (S.ONGOING, PREPARED_BY, (42, 101))
+    assert (decision.error, decision.producer, decision.ongoing) == (Error.NONE, (42, 101), PREPARED_BY)
     assert (value.partitions, value.start_ms) == (frozenset({P0}), 9_000)
 
 
 def test_each_producer_that_keeps_it_fences_the_one_before() -> None:
     value = kept(ongoing(), times=3)
-    assert (value.stamp, value.owner) == (PREPARED_BY, (42, 103))
+    assert (value.producer, value.owner) == (PREPARED_BY, (42, 103))
     for stale in (100, 101, 102):
         for event in (EndTxn(ProducerIdAndEpoch(42, stale), True), EndTxnAndBump(ProducerIdAndEpoch(42, stale), True)):
             assert decide(value, event, NOW).error is Error.PRODUCER_FENCED
@@ -87,7 +87,7 @@ def test_each_producer_that_keeps_it_fences_the_one_before() -> None:
 def test_with_nothing_open_it_is_an_ordinary_start(state: TransactionState) -> None:
     before = ongoing(state=state, partitions=frozenset())
     decision = decide(before, keep(), NOW)
-    assert (written(decision).state, decision.stamp, decision.ongoing) == (S.EMPTY, (42, 101), NO_PRODUCER)
+    assert (written(decision).state, decision.producer, decision.ongoing) == (S.EMPTY, (42, 101), NO_PRODUCER)
 
 
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
@@ -97,13 +97,13 @@ def test_one_that_is_being_completed_is_waited_for(state: TransactionState) -> N
 
 def test_an_unknown_id_is_created() -> None:
     decision = decide(None, keep(fresh=900), NOW)
-    assert (decision.stamp, decision.ongoing) == ((900, 0), NO_PRODUCER)
+    assert (decision.producer, decision.ongoing) == ((900, 0), NO_PRODUCER)
 
 
-def test_a_producer_that_names_another_stamp_than_its_own_is_fenced() -> None:
+def test_a_producer_that_names_another_epoch_than_its_own_is_fenced() -> None:
     value = kept(ongoing())
     assert decide(value, keep(expected=PREPARED_BY), NOW).error is Error.PRODUCER_FENCED
-    assert decide(value, keep(expected=ProducerIdAndEpoch(42, 101)), NOW).stamp == (42, 102)
+    assert decide(value, keep(expected=ProducerIdAndEpoch(42, 101)), NOW).producer == (42, 102)
 
 
 def test_below_transaction_version_2_nothing_can_be_kept() -> None:
@@ -122,19 +122,19 @@ def test_two_phase_commit_takes_the_time_limit_off_and_its_absence_puts_none_on(
 def test_the_end_marks_with_the_transaction_s_epoch_and_moves_the_producer_on(commit: bool) -> None:
     decision = decide(kept(ongoing(), times=2), EndTxnAndBump(ProducerIdAndEpoch(42, 102), commit), NOW)
     prepared = written(decision)
-    assert prepared.stamp == (42, 101), "the markers' epoch is the one after the data's"
-    assert decision.stamp == (42, 103), "a delayed EndTxn with 102 must not end the next transaction"
+    assert prepared.producer == (42, 101), "the markers' epoch is the one after the data's"
+    assert decision.producer == (42, 103), "a delayed EndTxn with 102 must not end the next transaction"
     done = complete(prepared, NOW)
-    assert (done.stamp, done.owner, done.kept) == ((42, 103), (42, 103), False)
+    assert (done.producer, done.owner, done.kept) == ((42, 103), (42, 103), False)
     again = decide(done, EndTxnAndBump(ProducerIdAndEpoch(42, 102), commit), NOW)
-    assert (again.error, again.stamp, again.value) == (Error.NONE, (42, 103), None)
+    assert (again.error, again.producer, again.value) == (Error.NONE, (42, 103), None)
     assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(42, 102), not commit), NOW).error is Error.INVALID_TXN_STATE
 
 
 def test_older_protocol_ends_a_kept_transaction_too() -> None:
     decision = decide(kept(ongoing()), EndTxn(ProducerIdAndEpoch(42, 101), True), NOW)
-    assert (written(decision).stamp, decision.stamp) == (PREPARED_BY, (42, 101))
-    assert complete(written(decision), NOW).stamp == (42, 101)
+    assert (written(decision).producer, decision.producer) == (PREPARED_BY, (42, 101))
+    assert complete(written(decision), NOW).producer == (42, 101)
 
 
 def test_the_older_protocol_neither_begins_nor_ends_one_in_two_phase_commit() -> None:
@@ -142,7 +142,7 @@ def test_the_older_protocol_neither_begins_nor_ends_one_in_two_phase_commit() ->
     next.
     """
     idle = ongoing(state=S.COMPLETE_COMMIT, partitions=frozenset())
-    begins = AddPartitions(idle.stamp, frozenset({P0}), 0)
+    begins = AddPartitions(idle.producer, frozenset({P0}), 0)
     assert decide(idle, begins, NOW).error is Error.INVALID_TXN_STATE
     assert decide(ongoing(), AddPartitions(PREPARED_BY, frozenset({P1}), 0), NOW).error is Error.INVALID_TXN_STATE
     assert decide(ongoing(), EndTxn(PREPARED_BY, True), NOW).error is Error.INVALID_TXN_STATE
@@ -158,9 +158,9 @@ def test_who_may_end_what_was_kept_is_written_at_every_transaction_version() -> 
 def test_a_kept_transaction_takes_no_more_records() -> None:
     value = kept(ongoing())
     for partition in (P0, P1):
-        for stamp, error in ((PREPARED_BY, Error.PRODUCER_FENCED), (value.owner, Error.INVALID_TXN_STATE)):
-            assert decide(value, AddPartitions(stamp, frozenset({partition}), 2), NOW).error is error
-            assert decide(value, VerifyPartitions(stamp, frozenset({partition})), NOW).error is error
+        for producer, error in ((PREPARED_BY, Error.PRODUCER_FENCED), (value.owner, Error.INVALID_TXN_STATE)):
+            assert decide(value, AddPartitions(producer, frozenset({partition}), 2), NOW).error is error
+            assert decide(value, VerifyPartitions(producer, frozenset({partition})), NOW).error is error
 
 
 def test_a_stranger_is_told_so() -> None:
@@ -173,11 +173,11 @@ def test_an_ordinary_start_ends_a_kept_transaction_by_force() -> None:
     value = kept(ongoing(), times=2)
     decision = decide(value, InitProducerId("id", 60_000), NOW)
     assert (decision.error, written(decision).state) == (Error.CONCURRENT_TRANSACTIONS, S.PREPARE_ABORT)
-    assert written(decision).stamp == (42, 101)
+    assert written(decision).producer == (42, 101)
     done = complete(written(decision), NOW)
-    assert done.stamp == (42, 103)
+    assert done.producer == (42, 103)
     after = decide(done, InitProducerId("id", 60_000), NOW)
-    assert (after.stamp, written(after).timeout_ms) == ((42, 104), 60_000)
+    assert (after.producer, written(after).timeout_ms) == ((42, 104), 60_000)
 
 
 def test_without_a_time_limit_nothing_times_out_not_even_after_25_days() -> None:
@@ -193,12 +193,12 @@ def test_keeping_with_the_last_epoch_gives_a_new_producer_id() -> None:
     value = ongoing(32766)
     assert decide(value, keep(), NOW).needs_producer_id
     decision = decide(value, keep(fresh=73), NOW)
-    assert (decision.stamp, decision.ongoing) == ((73, 0), (42, 32766))
+    assert (decision.producer, decision.ongoing) == ((73, 0), (42, 32766))
     ended = decide(written(decision), EndTxnAndBump(ProducerIdAndEpoch(73, 0), True), NOW)
-    assert (written(ended).stamp, ended.stamp) == ((42, 32767), (73, 1))
+    assert (written(ended).producer, ended.producer) == ((42, 32767), (73, 1))
     done = complete(written(ended), NOW)
-    assert done.stamp == (73, 1)
-    assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 0), True), NOW).stamp == (73, 1)
+    assert done.producer == (73, 1)
+    assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 0), True), NOW).producer == (73, 1)
 
 
 def test_ending_with_the_last_epoch_gives_a_new_producer_id() -> None:
@@ -207,24 +207,24 @@ def test_ending_with_the_last_epoch_gives_a_new_producer_id() -> None:
     event = EndTxnAndBump(ProducerIdAndEpoch(42, 32766), True)
     assert decide(value, event, NOW).needs_producer_id
     ended = decide(value, EndTxnAndBump(ProducerIdAndEpoch(42, 32766), True, 99), NOW)
-    assert (written(ended).stamp, ended.stamp) == ((42, 32766), (99, 0))
+    assert (written(ended).producer, ended.producer) == ((42, 32766), (99, 0))
     done = complete(written(ended), NOW)
-    assert done.stamp == (99, 0)
-    assert decide(done, event, NOW).stamp == (99, 0)
+    assert done.producer == (99, 0)
+    assert decide(done, event, NOW).producer == (99, 0)
 
 
 def test_a_repeated_end_is_known_after_two_rotations() -> None:
     value = ongoing(32766, next_producer_id=73, next_producer_epoch=32766)
     ended = decide(value, EndTxnAndBump(ProducerIdAndEpoch(73, 32766), False, 99), NOW)
     done = complete(written(ended), NOW)
-    assert (written(ended).stamp, done.stamp) == ((42, 32767), (99, 0))
-    assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 32766), False), NOW).stamp == (99, 0)
+    assert (written(ended).producer, done.producer) == ((42, 32767), (99, 0))
+    assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 32766), False), NOW).producer == (99, 0)
 
 
 # --- the log
 
 
-def test_both_stamps_are_in_the_record_as_tags_1_and_3() -> None:
+def test_both_producer_ids_and_epochs_are_in_the_record_as_tags_1_and_3() -> None:
     value = kept(ongoing())
     data = encode_value(value, 1)
     assert data[:15] == struct.pack(">hqhi", 1, 42, 100, NO_TIME_LIMIT)[:15]
@@ -256,9 +256,9 @@ def start(coordinator: TransactionCoordinator, now_ms: int = 1_000, **changes: b
 
 def opened(host: MemoryTransactionHost) -> tuple[TransactionCoordinator, ProducerIdAndEpoch]:
     coordinator = host.coordinator(ENABLED)
-    stamp = start(coordinator).stamp
-    assert coordinator.add_partitions("id", stamp, [P0], 1_000, 2).value is Error.NONE
-    return coordinator, stamp
+    producer = start(coordinator).producer
+    assert coordinator.add_partitions("id", producer, [P0], 1_000, 2).value is Error.NONE
+    return coordinator, producer
 
 
 def test_refused_unless_the_broker_allows_it() -> None:
@@ -291,15 +291,15 @@ def test_a_prepared_transaction_outlives_restarts_and_its_time_limit() -> None:
         coordinator = host.coordinator(ENABLED, epoch=restart, now_ms=10**9 * restart)
         host.timers.fire(10**9 * restart + 60_000)
         found = start(coordinator, 10**9 * restart + 60_000)
-        assert (found.error, found.ongoing, found.stamp) == (Error.NONE, token, (token.producer_id, restart))
+        assert (found.error, found.ongoing, found.producer) == (Error.NONE, token, (token.producer_id, restart))
     assert host.markers == []
     host = host.after_crash()
     coordinator = host.coordinator(ENABLED, epoch=9, now_ms=10**10)
     ended = coordinator.end_txn("id", ProducerIdAndEpoch(token.producer_id, 3), True, 10**10, 2).value
-    assert (ended.error, ended.stamp) == (Error.NONE, (token.producer_id, 4))
-    assert [(marker.stamp, marker.commit) for marker in host.markers] == [((token.producer_id, 1), True)]
+    assert (ended.error, ended.producer) == (Error.NONE, (token.producer_id, 4))
+    assert [(marker.producer, marker.commit) for marker in host.markers] == [((token.producer_id, 1), True)]
     described = coordinator.describe("id")
-    assert (described.state, described.stamp) == (S.COMPLETE_COMMIT, (token.producer_id, 4))
+    assert (described.state, described.producer) == (S.COMPLETE_COMMIT, (token.producer_id, 4))
 
 
 @pytest.mark.parametrize("kept_records", range(2, 6))
@@ -308,7 +308,7 @@ def test_killed_after_each_record_the_end_is_the_one_that_was_asked_for(kept_rec
     host = MemoryTransactionHost({"t": 2})
     _, token = opened(host)
     coordinator = host.coordinator(ENABLED, epoch=1)
-    owner = start(coordinator).stamp
+    owner = start(coordinator).producer
     coordinator.end_txn("id", owner, True, 2_000, 2)
     assert len(host.log) == 5
     host = host.after_crash(kept_records)
@@ -316,7 +316,7 @@ def test_killed_after_each_record_the_end_is_the_one_that_was_asked_for(kept_rec
     found = start(coordinator)
     if kept_records < 4:
         assert found.ongoing == token
-        coordinator.end_txn("id", found.stamp, True, 3_000, 2)
+        coordinator.end_txn("id", found.producer, True, 3_000, 2)
     else:
         assert found.ongoing == NO_PRODUCER
     assert {marker.commit for marker in host.markers} <= {True}

@@ -32,7 +32,7 @@ from oncelog.protocol.generated.describe_transactions_request import DescribeTra
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from oncelog.server.process.clock import LEAST_STEP_NS, WallClock
+from oncelog.server.process.clock import MIN_STEP_NS, WallClock
 from oncelog.types import TopicPartition
 
 HOUR_MS = 3_600_000
@@ -119,7 +119,7 @@ def test_who_is_held_up_between_a_look_at_both_clocks_has_seen_no_step(monkeypat
     monkeypatch.setattr(time, "monotonic_ns", read)
     clock, steps = WallClock(), list[int]()
     clock.was_set.append(steps.append)
-    waits += [0, 0, 0, 3 * LEAST_STEP_NS, 2 * LEAST_STEP_NS, 2 * LEAST_STEP_NS, 0]
+    waits += [0, 0, 0, 3 * MIN_STEP_NS, 2 * MIN_STEP_NS, 2 * MIN_STEP_NS, 0]
     assert clock.now_ms() == now // 10**6
     assert steps == []
 

@@ -23,8 +23,8 @@ from oncelog.protocol.generated.alter_user_scram_credentials_response import (
 )
 from oncelog.scram import (
     HASH_OF_MECHANISM,
-    LEAST_ITERATIONS,
-    MOST_ITERATIONS,
+    MAX_ITERATIONS,
+    MIN_ITERATIONS,
     ScramCredential,
     credential,
 )
@@ -80,9 +80,9 @@ def _refusal(ports: SecurityPorts, change: Change) -> Refusal | None:
     if isinstance(change, ScramCredentialDeletion):
         if (change.name, change.mechanism) not in ports.metadata.scram_credentials():
             return Error.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
-    elif change.iterations < LEAST_ITERATIONS:
+    elif change.iterations < MIN_ITERATIONS:
         return Error.UNACCEPTABLE_CREDENTIAL, "Too few iterations"
-    elif change.iterations > MOST_ITERATIONS:
+    elif change.iterations > MAX_ITERATIONS:
         return Error.UNACCEPTABLE_CREDENTIAL, "Too many iterations"
     elif not change.salted_password:
         return Error.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty"

@@ -44,7 +44,7 @@ Errors = dict[TopicPartition, Error]
 
 class _Asked(NamedTuple):
     transactional_id: str
-    stamp: ProducerIdAndEpoch
+    producer: ProducerIdAndEpoch
     verify_only: bool
     partitions: Sequence[TopicPartition]
 
@@ -65,9 +65,9 @@ def _add_each(
     added: list[Deferred[AddPartitionsToTxnResult]] = []
     for transactions in in_parts(request.transactions, TRANSACTIONS_IN_A_PIECE):
         for transaction in transactions:
-            stamp = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
+            producer = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
             partitions = yield from _partitions(transaction.topics)
-            asked = _Asked(transaction.transactional_id, stamp, transaction.verify_only, partitions)
+            asked = _Asked(transaction.transactional_id, producer, transaction.verify_only, partitions)
             adding = yield from _add(ports, context, asked)
             added.append((yield from _when_known(adding, partial(_result, asked.transactional_id))))
         if len(transactions) == TRANSACTIONS_IN_A_PIECE:
@@ -95,9 +95,9 @@ def _of_one(errors: Errors) -> Work[AddPartitionsToTxnResponse]:
 def _add_one(
     ports: TransactionPorts, context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Work[Deferred[AddPartitionsToTxnResponse]]:
-    stamp = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
+    producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
     partitions = yield from _partitions(request.v3_and_below_topics)
-    asked = _Asked(request.v3_and_below_transactional_id, stamp, False, partitions)
+    asked = _Asked(request.v3_and_below_transactional_id, producer, False, partitions)
     adding = yield from _add(ports, context, asked)
     return (yield from _when_known(adding, _of_one))
 
@@ -130,7 +130,7 @@ def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Wor
         return Deferred.of(errors)
     if asked.verify_only:
         return ports.transactions.verify_partitions(
-            asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms, node_id
+            asked.transactional_id, asked.producer, asked.partitions, ports.now_ms, node_id
         )
 
     def for_each(error: Error) -> Errors:
@@ -140,7 +140,7 @@ def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Wor
 
     version = 2 if context.api_version >= FIRST_FROM_BROKERS else 0
     return ports.transactions.add_partitions(
-        asked.transactional_id, asked.stamp, asked.partitions, ports.now_ms, version, node_id
+        asked.transactional_id, asked.producer, asked.partitions, ports.now_ms, version, node_id
     ).map(for_each)
 
 

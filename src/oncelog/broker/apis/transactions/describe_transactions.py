@@ -71,7 +71,7 @@ def _described(description: TransactionDescription) -> TransactionState:
         transaction_state=description.state.label,
         transaction_timeout_ms=description.timeout_ms,
         transaction_start_time_ms=description.start_ms,
-        producer_id=description.stamp.producer_id,
-        producer_epoch=description.stamp.producer_epoch,
+        producer_id=description.producer.producer_id,
+        producer_epoch=description.producer.producer_epoch,
         topics=list(topics.values()),
     )

@@ -1,7 +1,8 @@
 """EndTxn (key 26), versions 0-5: commit or abort.
 
 Version 2 knows PRODUCER_FENCED, which is INVALID_PRODUCER_EPOCH before; 3 is flexible; 4 knows TRANSACTION_ABORTABLE,
-which this API never returns; 5 bumps the epoch and returns the stamp of the next transaction (KIP-890 part 2).
+which this API never returns; 5 bumps the epoch and returns those of the next transaction (KIP-890
+part 2).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def handle(ports: TransactionPorts, context: RequestContext, request: EndTxnRequ
         if error is Error.PRODUCER_FENCED and context.api_version < FIRST_WITH_PRODUCER_FENCED:
             error = Error.INVALID_PRODUCER_EPOCH
         return EndTxnResponse(
-            error_code=error, producer_id=result.stamp.producer_id, producer_epoch=result.stamp.producer_epoch
+            error_code=error, producer_id=result.producer.producer_id, producer_epoch=result.producer.producer_epoch
         )
 
     return ports.transactions.end_txn(

@@ -1,10 +1,10 @@
 """InitProducerId (key 22), versions 0-5, or 6: get a producer id; with a transactional id, fence its earlier producer.
 
-Version 2 is flexible; 3 lets a producer name its previous stamp (KIP-360); 4 knows PRODUCER_FENCED, which is
-INVALID_PRODUCER_EPOCH before (KIP-588); 5 knows TRANSACTION_ABORTABLE, which this API never returns. Version 6
+Version 2 is flexible; 3 lets a producer name the id and epoch that it had (KIP-360); 4 knows PRODUCER_FENCED,
+which is INVALID_PRODUCER_EPOCH before (KIP-588); 5 knows TRANSACTION_ABORTABLE, which this API never returns. Version 6
 is for two-phase commit (KIP-939); Kafka 4.3 hides it as unstable, here ``transaction.two.phase.commit.enable`` turns it
-on. Such a producer's transactions have no timeout, and with ``keepPreparedTxn`` an open one is not aborted: the
-answer carries its producer id and epoch next to those that may end it.
+on. Such a producer's transactions have no timeout, and with ``keepPreparedTxn`` an open one is not aborted: the answer
+carries its producer id and epoch next to those that may end it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _response(api_version: int, result: ProducerResult) -> InitProducerIdRespons
     if error is Error.PRODUCER_FENCED and api_version < FIRST_WITH_PRODUCER_FENCED:
         error = Error.INVALID_PRODUCER_EPOCH
     answer = InitProducerIdResponse(
-        error_code=error, producer_id=result.stamp.producer_id, producer_epoch=result.stamp.producer_epoch
+        error_code=error, producer_id=result.producer.producer_id, producer_epoch=result.producer.producer_epoch
     )
     if api_version >= TWO_PHASE_COMMIT:
         answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch = result.ongoing

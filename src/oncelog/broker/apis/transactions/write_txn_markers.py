@@ -37,7 +37,7 @@ def _write(
     ports: TransactionPorts, context: RequestContext, asked: WritableTxnMarker
 ) -> Deferred[WritableTxnMarkerResult]:
     marker = TxnMarker(
-        stamp=ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch),
+        producer=ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch),
         commit=asked.transaction_result,
         coordinator_epoch=asked.coordinator_epoch,
         transaction_version=asked.transaction_version,

@@ -30,7 +30,7 @@ from oncelog.protocol.generated.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
     UserName,
 )
-from oncelog.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS, MOST_ITERATIONS
+from oncelog.scram import HASH_OF_MECHANISM, MAX_ITERATIONS, MIN_ITERATIONS
 
 DESCRIBE_ACLS = Api(ApiKey.DESCRIBE_ACLS, 1, 3)
 CREATE_ACLS = Api(ApiKey.CREATE_ACLS, 1, 3)
@@ -129,13 +129,13 @@ class SecurityAdmin(AdminConnection):
 
         return await self.cluster.repeat("describe_users", attempt)
 
-    async def set_password(self, user: str, mechanism: int, password: str, iterations: int = LEAST_ITERATIONS) -> None:
+    async def set_password(self, user: str, mechanism: int, password: str, iterations: int = MIN_ITERATIONS) -> None:
         """Create or replace a user's credential for one mechanism."""
         name, number = arguments.name(user, "users"), _mechanism(mechanism)
         secret = arguments.text(password, "password").encode()
         rounds = arguments.whole(iterations, "iterations", 32)
-        if not LEAST_ITERATIONS <= rounds <= MOST_ITERATIONS:
-            raise ValueError(f"iterations={rounds} must be {LEAST_ITERATIONS} to {MOST_ITERATIONS}")
+        if not MIN_ITERATIONS <= rounds <= MAX_ITERATIONS:
+            raise ValueError(f"iterations={rounds} must be {MIN_ITERATIONS} to {MAX_ITERATIONS}")
         salt = secrets.token_bytes(SALT_BYTES)
         salted = pbkdf2_hmac(HASH_OF_MECHANISM[number], secret, salt, rounds)
         change = ScramCredentialUpsertion(name, number, rounds, salt, salted)

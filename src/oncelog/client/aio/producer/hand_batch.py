@@ -35,8 +35,8 @@ class Batch:
         size = largest_size(key, value, headers)
         if self._closed or (self._builder.count and self._builder.size_bytes + size > self._max_size_bytes):
             return None
-        stamp = int(time.time() * 1000) if timestamp is None else arguments.whole(timestamp, "timestamp")
-        self._builder.append(stamp, key, value, headers)
+        timestamp = int(time.time() * 1000) if timestamp is None else arguments.whole(timestamp, "timestamp")
+        self._builder.append(timestamp, key, value, headers)
         return self._builder.count - 1
 
     def close(self) -> None:

@@ -136,25 +136,25 @@ class Intake:
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
         if timestamp_ms is None:
-            stamp = int(time.time() * 1000)
+            timestamp = int(time.time() * 1000)
         else:
-            stamp = arguments.whole(timestamp_ms, "timestamp_ms")
+            timestamp = arguments.whole(timestamp_ms, "timestamp_ms")
         size = 0
         if partition is None and (key is None or self._ignore_keys):
             batch = self._open.get(topic)
             if batch is not None:
                 if key is None and not headers and value.__class__ is bytes:
-                    if self._accumulator.add_quickly(batch, stamp, value):
+                    if self._accumulator.add_quickly(batch, timestamp, value):
                         batch.handles.append(handle)
                         return True
                 else:
                     size = largest_size(key, value, headers)
                     if size <= self._accumulator.room_in(batch):
-                        self._accumulator.add(batch, stamp, key, value, headers)
+                        self._accumulator.add(batch, timestamp, key, value, headers)
                         batch.handles.append(handle)
                         return True
         size = size or largest_size(key, value, headers)
-        return self._put_anywhere(handle, topic, value, key, partition, stamp, headers, size)
+        return self._put_anywhere(handle, topic, value, key, partition, timestamp, headers, size)
 
     def _put_anywhere(
         self,
@@ -163,7 +163,7 @@ class Intake:
         value: bytes | None,
         key: bytes | None,
         partition: int | None,
-        stamp: int,
+        timestamp: int,
         headers: RecordHeaders,
         size: int,
     ) -> bool:
@@ -185,7 +185,7 @@ class Intake:
         self.check_partition(picture, partition)
         name = picture.keys[partition]
         now_ms = int(time.monotonic() * 1000)
-        batch = self._accumulator.append(name, stamp, key, value, headers, size, now_ms)
+        batch = self._accumulator.append(name, timestamp, key, value, headers, size, now_ms)
         if batch is None:
             return False
         if self._transactions is not None and self._transactions.transactional:

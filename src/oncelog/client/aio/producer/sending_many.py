@@ -167,12 +167,12 @@ def _timestamps(given: SupportsIndex | Iterable[SupportsIndex]) -> int | list[in
     """One timestamp for all rows, or one for each; numpy numbers and pandas columns are accepted."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         return arguments.whole(given, "timestamp_ms")
-    stamps: list[Any] = list(given)
-    if not {int}.issuperset(map(type, stamps)):
-        return [arguments.whole(stamp, "each timestamp_ms") for stamp in stamps]
-    for extreme in (min(stamps, default=0), max(stamps, default=0)):
+    timestamps: list[Any] = list(given)
+    if not {int}.issuperset(map(type, timestamps)):
+        return [arguments.whole(timestamp, "each timestamp_ms") for timestamp in timestamps]
+    for extreme in (min(timestamps, default=0), max(timestamps, default=0)):
         arguments.whole(extreme, "timestamp_ms")
-    return stamps
+    return timestamps
 
 
 def larger_than(rows: Rows, limit_bytes: int) -> int:

@@ -1,4 +1,6 @@
-"""Transactions of ready-made record batches: encoded by the caller, stamped here, one request for each step.
+"""Transactions of ready-made record batches: the caller encodes them, producer and sequence are set here.
+
+Each step is one request.
 
 Called by the Spark sink and by ``oncelog mirror``; :class:`~oncelog.client.aio.producer.producer.Producer` is for
 records. Speaks transaction V2 (KIP-890) if the cluster has it, else the older protocol. A request whose answer was lost
@@ -21,7 +23,7 @@ from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transactions.transaction_requests import TV1_HIGHEST_PRODUCE, Outcome, Request, TxnRequests
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.records.batch import Buffer, increment_sequence, stamp_producer
+from oncelog.records.batch import Buffer, increment_sequence, set_producer
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 
 _PRODUCE_TIMEOUT_MS = 30_000
@@ -29,7 +31,7 @@ _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 
 
 class ReadyBatch(NamedTuple):
-    """One encoded record batch, not yet stamped with a producer."""
+    """One encoded record batch, whose producer is not set yet."""
 
     records: int
     data: Buffer
@@ -61,7 +63,7 @@ class BatchTransactions:
         self._delivery_ms = delivery_ms
         self._delivery_setting = delivery_setting
         self._max_request_bytes = max_request_bytes
-        self.stamp = NO_PRODUCER
+        self.producer = NO_PRODUCER
         """The producer id and epoch in use: granted to :meth:`init`, passed to :meth:`join`, or renewed by
         :meth:`end`."""
         self._v2 = False
@@ -76,9 +78,9 @@ class BatchTransactions:
     async def init(self) -> None:
         """Fence older producers of the id and begin with a new epoch; no earlier transaction is open afterwards."""
         outcome = await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(NO_PRODUCER))
-        if outcome.stamp is None:
+        if outcome.producer is None:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"{self._id!r} was given no producer id")
-        self._adopt(outcome.stamp)
+        self._adopt(outcome.producer)
         self._ended()
 
     def join(self, producer: ProducerIdAndEpoch) -> None:
@@ -86,10 +88,10 @@ class BatchTransactions:
         self._adopt(producer)
         self._begun = self._shared = True
 
-    def _adopt(self, stamp: ProducerIdAndEpoch) -> None:
-        if stamp != self.stamp:
+    def _adopt(self, producer: ProducerIdAndEpoch) -> None:
+        if producer != self.producer:
             self._sequences.clear()
-        self.stamp = stamp
+        self.producer = producer
         self._v2 = self._cluster.network.transaction_version() >= 2
 
     def _ended(self) -> None:
@@ -113,26 +115,26 @@ class BatchTransactions:
             return await self._append(batches, channel)
         async with self._adding:
             if not self._v2:
-                await self._coordinated(Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, new))
+                await self._coordinated(Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.producer, new))
             self._added.update(new)
             return await self._append(batches, channel)
 
     async def _append(self, batches: Mapping[TopicPartition, ReadyBatch], channel: int) -> dict[TopicPartition, int]:
-        stamped: dict[TopicPartition, bytearray] = {}
+        prepared: dict[TopicPartition, bytearray] = {}
         for partition, batch in batches.items():
             sequence = self._sequences.get(partition, 0)
-            stamped[partition] = data = bytearray(batch.data)
-            stamp_producer(data, self.stamp.producer_id, self.stamp.producer_epoch, sequence, True)
+            prepared[partition] = data = bytearray(batch.data)
+            set_producer(data, self.producer.producer_id, self.producer.producer_epoch, sequence, True)
             self._sequences[partition] = increment_sequence(sequence, batch.records)
 
         async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, int | KafkaError]:
-            requests = _requests({name: stamped[name] for name in names}, self._max_request_bytes)
+            requests = _requests({name: prepared[name] for name in names}, self._max_request_bytes)
             answers = await asyncio.gather(*(self._send(node, request, channel) for request in requests))
             return {name: result for answer in answers for name, result in answer.items()}
 
         return await self._cluster.at_leaders(
             "Produce",
-            stamped,
+            prepared,
             ask,
             timeout_ms=self._delivery_ms,
             setting=self._delivery_setting,
@@ -172,9 +174,9 @@ class BatchTransactions:
         """Commit a group's offsets as part of the transaction."""
         self._begun = True
         if not self._v2 and group not in self._groups:
-            await self._coordinated(Step.ADD_OFFSETS, self._requests.add_offsets(self.stamp, group))
+            await self._coordinated(Step.ADD_OFFSETS, self._requests.add_offsets(self.producer, group))
         self._groups.add(group)
-        request = self._requests.offsets(self.stamp, offsets, ConsumerGroupMetadata(group))
+        request = self._requests.offsets(self.producer, offsets, ConsumerGroupMetadata(group))
         await self._coordinated(Step.TXN_OFFSET_COMMIT, request, group)
 
     async def end(self, *, commit: bool) -> None:
@@ -184,22 +186,22 @@ class BatchTransactions:
         if self._shared and not commit and not self._v2:
             await self._fence_sharers()
         else:
-            outcome = await self._coordinated(Step.END_TXN, self._requests.end(lambda: self.stamp, commit))
-            if outcome.stamp is not None:
-                self._adopt(outcome.stamp)
+            outcome = await self._coordinated(Step.END_TXN, self._requests.end(lambda: self.producer, commit))
+            if outcome.producer is not None:
+                self._adopt(outcome.producer)
         self._ended()
 
     async def _fence_sharers(self) -> None:
         """Abort and begin the next epoch, as EndTxn itself does from version 2 on: else a late writer would reopen
         it."""
         try:
-            outcome = await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self.stamp))
+            outcome = await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self.producer))
         except KafkaError as error:
             if error.error not in _FENCED:  # by another run, or by our first attempt: nobody writes any more
                 raise
         else:
-            if outcome.stamp is not None:
-                self._adopt(outcome.stamp)
+            if outcome.producer is not None:
+                self._adopt(outcome.producer)
 
     async def _coordinated(self, step: Step, request: Request, group: str | None = None) -> Outcome:
         """Send a request to the step's coordinator, repeated while the error table says so."""

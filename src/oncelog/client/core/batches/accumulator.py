@@ -18,7 +18,7 @@ from oncelog.records.batch import (
     Compression,
     Headers,
     decode_records,
-    stamp_producer,
+    set_producer,
 )
 from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
@@ -51,12 +51,12 @@ class ProducerBatch:
         "number",
         "partition",
         "payload",
+        "producer",
         "queued",
         "refused",
         "sequence",
         "sequence_reset",
         "size_bytes",
-        "stamp",
         "timestamps",
     )
 
@@ -73,7 +73,7 @@ class ProducerBatch:
         self.created_ms = now_ms
         self.closed = False
         self.payload: bytearray | None = None
-        self.stamp: ProducerIdAndEpoch = NO_PRODUCER
+        self.producer: ProducerIdAndEpoch = NO_PRODUCER
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
         self.refused = False
@@ -96,27 +96,27 @@ class ProducerBatch:
             raise InvariantError(f"a batch of {self.partition} was to be sent before it was sealed")
         return memoryview(self.payload)
 
-    def assign(self, stamp: ProducerIdAndEpoch, sequence: int, reset: bool = False) -> None:
+    def assign(self, producer: ProducerIdAndEpoch, sequence: int, reset: bool = False) -> None:
         """Give the batch its sequence numbers in the partition."""
-        self.stamp, self.sequence = stamp, sequence
+        self.producer, self.sequence = producer, sequence
         self.sequence_reset = reset
         self.refused = False
 
     def seal(self, compression: Compression, level: int | None, transactional: bool) -> bytearray:
-        """The bytes to send, stamped with producer and sequence; the records are encoded only once."""
+        """The bytes to send, with their producer and sequence; the records are encoded only once."""
         if self.payload is None:
             self.closed = True
             self.payload = self.builder.build(
                 compression=compression,
                 level=level,
-                producer_id=self.stamp.producer_id,
-                producer_epoch=self.stamp.producer_epoch,
+                producer_id=self.producer.producer_id,
+                producer_epoch=self.producer.producer_epoch,
                 base_sequence=self.sequence,
                 transactional=transactional,
             )
         elif self.has_sequence:
-            stamp_producer(
-                self.payload, self.stamp.producer_id, self.stamp.producer_epoch, self.sequence, transactional
+            set_producer(
+                self.payload, self.producer.producer_id, self.producer.producer_epoch, self.sequence, transactional
             )
         return self.payload
 

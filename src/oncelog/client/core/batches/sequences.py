@@ -23,10 +23,10 @@ REMEMBERED_BATCHES = 5
 class PartitionSequence:
     """What the producer knows about one partition."""
 
-    __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next", "stamp")
+    __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next", "producer")
 
-    def __init__(self, stamp: ProducerIdAndEpoch) -> None:
-        self.stamp = stamp
+    def __init__(self, producer: ProducerIdAndEpoch) -> None:
+        self.producer = producer
         self.next = 0
         self.last_acked = NO_SEQUENCE
         self.last_acked_offset = -1
@@ -62,7 +62,7 @@ class PartitionSequence:
 
     def assign(self, batch: ProducerBatch) -> None:
         """Give a drained batch the next sequences."""
-        batch.assign(self.stamp, self.next)
+        batch.assign(self.producer, self.next)
         self.next = increment_sequence(self.next, batch.count)
         self.in_flight.append(batch)
 
@@ -74,7 +74,7 @@ class PartitionSequence:
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
         """The broker has the batch. An answer for an epoch that is over says nothing about this one."""
         self.remove(batch)
-        if batch.stamp != self.stamp:
+        if batch.producer != self.producer:
             return
         last = increment_sequence(batch.sequence, batch.count - 1)
         if self.last_acked == NO_SEQUENCE or _after(last, self.last_acked):
@@ -89,18 +89,18 @@ class PartitionSequence:
         at = self.in_flight.index(batch)
         sequence = batch.sequence
         for half in halves:
-            half.assign(batch.stamp, sequence)
+            half.assign(batch.producer, sequence)
             sequence = increment_sequence(sequence, half.count)
         self.in_flight[at : at + 1] = halves
 
-    def restart(self, stamp: ProducerIdAndEpoch) -> None:
+    def restart(self, producer: ProducerIdAndEpoch) -> None:
         """Restart at 0 with a new identity; batches in flight are renumbered in order."""
-        self.stamp = stamp
+        self.producer = producer
         self.next = 0
         self.last_acked = NO_SEQUENCE
         self.last_acked_offset = -1
         for batch in self.in_flight:
-            batch.assign(stamp, self.next, reset=True)
+            batch.assign(producer, self.next, reset=True)
             self.next = increment_sequence(self.next, batch.count)
 
 
@@ -113,7 +113,7 @@ class SequenceBook:
     """All partitions' sequences under the producer's current identity."""
 
     def __init__(self) -> None:
-        self.stamp: ProducerIdAndEpoch = NO_PRODUCER
+        self.producer: ProducerIdAndEpoch = NO_PRODUCER
         self._partitions: dict[TopicPartition, PartitionSequence] = {}
         self._known_as: dict[TopicPartition, int] = {}
         """Producer id with which a partition's leader has acknowledged a batch: from then on, in any epoch, it accepts
@@ -124,12 +124,12 @@ class SequenceBook:
     def of(self, partition: TopicPartition) -> PartitionSequence:
         sequence = self._partitions.get(partition)
         if sequence is None:
-            sequence = self._partitions[partition] = PartitionSequence(self.stamp)
+            sequence = self._partitions[partition] = PartitionSequence(self.producer)
         return sequence
 
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
         """The leader has the batch."""
-        self._known_as[batch.partition] = batch.stamp.producer_id
+        self._known_as[batch.partition] = batch.producer.producer_id
         self.of(batch.partition).acknowledged(batch, base_offset)
 
     def has_room(self, partition: TopicPartition) -> bool:
@@ -137,7 +137,7 @@ class SequenceBook:
         sequence = self.of(partition)
         if not sequence.in_flight:
             return True
-        return self._known_as.get(partition) == self.stamp.producer_id and sequence.has_room
+        return self._known_as.get(partition) == self.producer.producer_id and sequence.has_room
 
     def restart(self, partition: TopicPartition) -> list[ProducerBatch]:
         """Restart the partition at 0 with the current identity, because its leader may have forgotten the producer;
@@ -145,12 +145,12 @@ class SequenceBook:
         self._known_as.pop(partition, None)
         self.unresolved.pop(partition, None)
         sequence = self.of(partition)
-        sequence.restart(self.stamp)
+        sequence.restart(self.producer)
         return sequence.in_flight
 
-    def adopt(self, stamp: ProducerIdAndEpoch) -> None:
+    def adopt(self, producer: ProducerIdAndEpoch) -> None:
         """Take a new identity for every partition, each starting at sequence 0; used between transactions."""
-        self.stamp = stamp
+        self.producer = producer
         self.unresolved.clear()
         for partition in list(self._partitions):
             sequence = self._partitions[partition]
@@ -158,13 +158,13 @@ class SequenceBook:
                 raise InvariantError(f"the epoch changed while {partition} has batches in flight")
         self._partitions.clear()
 
-    def follow_stamp(self, sequence: PartitionSequence) -> bool:
+    def follow_producer(self, sequence: PartitionSequence) -> bool:
         """Move an idle partition to the current identity; False while batches of the old one are in flight."""
-        if sequence.stamp == self.stamp:
+        if sequence.producer == self.producer:
             return True
         if sequence.in_flight:
             return False
-        sequence.restart(self.stamp)
+        sequence.restart(self.producer)
         return True
 
     def was_early(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> bool:
@@ -181,6 +181,6 @@ class SequenceBook:
             return True
         if sequence.last_acked_offset < log_start_offset:
             self._known_as.pop(batch.partition, None)
-            sequence.restart(sequence.stamp)
+            sequence.restart(sequence.producer)
             return True
         return False

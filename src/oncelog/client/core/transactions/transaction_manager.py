@@ -93,8 +93,8 @@ class TransactionManager:
         return self.transactional_id is not None
 
     @property
-    def stamp(self) -> ProducerIdAndEpoch:
-        return self.book.stamp
+    def producer(self) -> ProducerIdAndEpoch:
+        return self.book.producer
 
     @property
     def transaction_v2(self) -> bool:
@@ -138,7 +138,7 @@ class TransactionManager:
 
         def commit() -> None:
             self._contents.started = True
-            request = self._requests.offsets(self.stamp, dict(offsets), group)
+            request = self._requests.offsets(self.producer, dict(offsets), group)
             self._queue.add(
                 Step.TXN_OFFSET_COMMIT,
                 request,
@@ -150,7 +150,7 @@ class TransactionManager:
         if self._transaction_v2:
             commit()
         else:
-            add = self._requests.add_offsets(self.stamp, group.group_id)
+            add = self._requests.add_offsets(self.producer, group.group_id)
             self._queue.add(Step.ADD_OFFSETS, add, lambda outcome, now_ms: commit(), result)
         self._on_change()
         return result
@@ -231,7 +231,7 @@ class TransactionManager:
 
     def may_drain(self, batch: ProducerBatch) -> bool:
         """Whether the first batch of a partition's queue may be sent now; if so, assigns its sequence."""
-        if self.book.stamp == NO_PRODUCER or self.state in (State.FATAL_ERROR, State.INITIALIZING):
+        if self.book.producer == NO_PRODUCER or self.state in (State.FATAL_ERROR, State.INITIALIZING):
             return False
         partition = batch.partition
         if self.transactional:
@@ -242,7 +242,7 @@ class TransactionManager:
         sequence = self.book.of(partition)
         if batch.has_sequence:
             return sequence.first_in_flight == batch.sequence
-        if partition in self._restart or not self.book.follow_stamp(sequence):
+        if partition in self._restart or not self.book.follow_producer(sequence):
             return False
         if partition in self.book.unresolved or not self.book.has_room(partition):
             return False
@@ -342,17 +342,17 @@ class TransactionManager:
             if not all(batch.refused for batch in self.book.of(partition).in_flight):
                 return  # a batch that may be stored under its old sequence would be stored twice
         restart, self._restart = self._restart, {}
-        producer_id, epoch = self.stamp
+        producer_id, epoch = self.producer
         if epoch >= MAX_EPOCH - 1:
-            self.book.stamp = NO_PRODUCER
+            self.book.producer = NO_PRODUCER
             self._restart_after = restart
             self._become(State.UNINITIALIZED)
             self.initialize()
             return
         self._start_epoch(ProducerIdAndEpoch(producer_id, epoch + 1), restart)
 
-    def _start_epoch(self, stamp: ProducerIdAndEpoch, restart: Mapping[TopicPartition, None]) -> None:
-        self.book.stamp = stamp
+    def _start_epoch(self, producer: ProducerIdAndEpoch, restart: Mapping[TopicPartition, None]) -> None:
+        self.book.producer = producer
         for partition in restart:
             self._accumulator.put_first(self.book.restart(partition))
 
@@ -365,14 +365,14 @@ class TransactionManager:
         )
 
     def _initialized(self, outcome: Outcome, now_ms: int) -> None:
-        if outcome.stamp is None:
+        if outcome.producer is None:
             raise InvariantError("InitProducerId was answered without a producer id")
         restart, self._restart_after = self._restart_after, {}
         if self.transactional:
             self._transaction_v2 = self._wire.transaction_version() >= 2
-            self._transaction_over(outcome.stamp)
+            self._transaction_over(outcome.producer)
         else:
-            self._start_epoch(outcome.stamp, restart)
+            self._start_epoch(outcome.producer, restart)
         self._become(self._found(outcome))
         self._finish_call(None)
 
@@ -387,28 +387,28 @@ class TransactionManager:
             self._contents.confirm(partitions)
 
         self._queue.add(
-            Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, partitions), added, Deferred()
+            Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.producer, partitions), added, Deferred()
         )
 
     def _request_end(self, commit: bool) -> CoordinatorRequest:
-        return self._queue.add(Step.END_TXN, self._requests.end(lambda: self.stamp, commit), self._ended, Deferred())
+        return self._queue.add(Step.END_TXN, self._requests.end(lambda: self.producer, commit), self._ended, Deferred())
 
     def _ended(self, outcome: Outcome, now_ms: int) -> None:
         if self._bump_required:
             self._ended_then_bump(outcome, now_ms)
             return
-        self._transaction_over(outcome.stamp)
+        self._transaction_over(outcome.producer)
         self._become(State.READY)
         self._finish_call(None)
 
     def _ended_then_bump(self, outcome: Outcome, now_ms: int) -> None:
         """Get the next epoch after a failure with the older protocol, or the first end after an upgrade (KIP-360)."""
-        self._transaction_over(outcome.stamp)
-        self._request_init(self.stamp, AFTER_END).result.then(self._call_failed)
+        self._transaction_over(outcome.producer)
+        self._request_init(self.producer, AFTER_END).result.then(self._call_failed)
 
-    def _transaction_over(self, stamp: ProducerIdAndEpoch | None) -> None:
-        if stamp is not None:
-            self.book.adopt(stamp)
+    def _transaction_over(self, producer: ProducerIdAndEpoch | None) -> None:
+        if producer is not None:
+            self.book.adopt(producer)
         self._contents.clear()
         self._bump_required = False
         self.last_error = None

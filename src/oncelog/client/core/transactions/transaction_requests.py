@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
     error: Error
     where: str = ""
-    stamp: ProducerIdAndEpoch | None = None
+    producer: ProducerIdAndEpoch | None = None
     ongoing: ProducerIdAndEpoch = NO_PRODUCER
     """Identity of the transaction that was found open and kept (KIP-939)."""
 
@@ -94,19 +94,19 @@ class TxnRequests:
                     f": transaction.timeout.ms={self._timeout_ms} is more than the broker's "
                     "transaction.max.timeout.ms; lower it",
                 )
-            stamp = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
+            producer = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
             if not self._two_phase_commit:
-                return Outcome(error, "", stamp)
+                return Outcome(error, "", producer)
             ongoing = ProducerIdAndEpoch(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
-            return Outcome(error, "", stamp, ongoing=ongoing)
+            return Outcome(error, "", producer, ongoing=ongoing)
 
         return INIT_TWO_PHASE if self._two_phase_commit else INIT_PRODUCER_ID, build, read
 
-    def add_partitions(self, stamp: Callable[[], ProducerIdAndEpoch], partitions: list[TopicPartition]) -> Request:
+    def add_partitions(self, producer: Callable[[], ProducerIdAndEpoch], partitions: list[TopicPartition]) -> Request:
         topics = by_topic(partitions)
 
         def build(version: int) -> AddPartitionsToTxnRequest:
-            producer_id, epoch = stamp()
+            producer_id, epoch = producer()
             return AddPartitionsToTxnRequest(
                 v3_and_below_transactional_id=self._id or "",
                 v3_and_below_producer_id=producer_id,
@@ -126,12 +126,12 @@ class TxnRequests:
 
         return ADD_PARTITIONS_TO_TXN, build, read
 
-    def add_offsets(self, stamp: ProducerIdAndEpoch, group_id: str) -> Request:
+    def add_offsets(self, producer: ProducerIdAndEpoch, group_id: str) -> Request:
         def build(version: int) -> AddOffsetsToTxnRequest:
             return AddOffsetsToTxnRequest(
                 transactional_id=self._id or "",
-                producer_id=stamp.producer_id,
-                producer_epoch=stamp.producer_epoch,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
                 group_id=group_id,
             )
 
@@ -142,7 +142,7 @@ class TxnRequests:
 
     def offsets(
         self,
-        stamp: ProducerIdAndEpoch,
+        producer: ProducerIdAndEpoch,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         group: ConsumerGroupMetadata,
     ) -> Request:
@@ -150,8 +150,8 @@ class TxnRequests:
             request = TxnOffsetCommitRequest(
                 transactional_id=self._id or "",
                 group_id=group.group_id,
-                producer_id=stamp.producer_id,
-                producer_epoch=stamp.producer_epoch,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
                 topics=_offset_topics(offsets),
             )
             if version >= 3:
@@ -171,9 +171,9 @@ class TxnRequests:
 
         return TXN_OFFSET_COMMIT, build, read
 
-    def end(self, stamp: Callable[[], ProducerIdAndEpoch], commit: bool) -> Request:
+    def end(self, producer: Callable[[], ProducerIdAndEpoch], commit: bool) -> Request:
         def build(version: int) -> EndTxnRequest:
-            producer_id, epoch = stamp()
+            producer_id, epoch = producer()
             return EndTxnRequest(self._id or "", producer_id, epoch, commit)
 
         def read(answer: Answer, version: int) -> Outcome:

@@ -38,11 +38,11 @@ _REFUSALS: Mapping[Error, str] = {
 }
 
 
-def token_of(stamp: ProducerIdAndEpoch) -> str:
-    return "" if stamp == NO_PRODUCER else f"{stamp.producer_id}:{stamp.producer_epoch}"
+def token_of(producer: ProducerIdAndEpoch) -> str:
+    return "" if producer == NO_PRODUCER else f"{producer.producer_id}:{producer.producer_epoch}"
 
 
-def stamp_of(token: str) -> ProducerIdAndEpoch:
+def producer_of(token: str) -> ProducerIdAndEpoch:
     """
     :raises ValueError: it is no token.
     """
@@ -51,12 +51,12 @@ def stamp_of(token: str) -> ProducerIdAndEpoch:
     if token == "":
         return NO_PRODUCER
     found = _TOKEN.fullmatch(token)
-    stamp = NO_PRODUCER if found is None else ProducerIdAndEpoch(int(found[1]), int(found[2]))
-    if found is None or stamp.producer_id >= 2**63 or stamp.producer_epoch > MAX_EPOCH:
+    producer = NO_PRODUCER if found is None else ProducerIdAndEpoch(int(found[1]), int(found[2]))
+    if found is None or producer.producer_id >= 2**63 or producer.producer_epoch > MAX_EPOCH:
         raise ValueError(
             f"{token!r} is no token of prepare(): it takes PRODUCER_ID:EPOCH, or '' where the database has none"
         )
-    return stamp
+    return producer
 
 
 def refusal(error: Error) -> str | None:
@@ -72,7 +72,7 @@ class TwoPhaseTransactions(TransactionManager):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.prepared = NO_PRODUCER
-        """The stamp of the transaction that is, or was last, prepared; none if it has no contents."""
+        """The producer id and epoch of the transaction that is, or was last, prepared; none if it has no contents."""
 
     def prepare(self) -> Result:
         """Have everything stored, and accept nothing more."""
@@ -96,10 +96,10 @@ class TwoPhaseTransactions(TransactionManager):
         :raises IllegalStateError: the token is of a transaction that this id has never had, so it says nothing about
             this.
         """
-        decided = stamp_of(token)
+        decided = producer_of(token)
         self._rule(Call.COMPLETE)
         nothing_prepared = self.state is State.READY
-        last = self.stamp if nothing_prepared or self.prepared == NO_PRODUCER else self.prepared
+        last = self.producer if nothing_prepared or self.prepared == NO_PRODUCER else self.prepared
         if decided > last:
             raise IllegalStateError(
                 f"token {token} is of no transaction that transactional.id {self.transactional_id!r} has had, which is "
@@ -114,7 +114,7 @@ class TwoPhaseTransactions(TransactionManager):
         if self._pending is None or self._pending[0] is not Call.PREPARE or self.state is not State.PREPARED:
             return
         if self._queue.idle and not self._accumulator.incomplete:
-            self.prepared = self.stamp if self._contents.started else NO_PRODUCER
+            self.prepared = self.producer if self._contents.started else NO_PRODUCER
             self._finish_call(None)
 
     def _found(self, outcome: Outcome) -> State:
@@ -130,4 +130,4 @@ class TwoPhaseTransactions(TransactionManager):
         return super()._explain(request, outcome)
 
 
-__all__ = ["TwoPhaseTransactions", "refusal", "stamp_of", "token_of"]
+__all__ = ["TwoPhaseTransactions", "producer_of", "refusal", "token_of"]

@@ -15,7 +15,7 @@ from oncelog.coordinator.group.states import CLASSIC_TRANSITIONS, ClassicState
 from oncelog.coordinator.group.subscription import PROTOCOL_TYPE, subscribed_topics
 from oncelog.errors import InvariantError
 
-MOST_METADATA_BYTES = 16 * 1024 * 1024
+MAX_METADATA_BYTES = 16 * 1024 * 1024
 """What the metadata of a group's members may take, for all of their protocols. That for the chosen one has to fit into
 a record (``max.message.bytes``): with more than this no rebalance would ever be completed."""
 MEMBER_BYTES = 1000
@@ -230,7 +230,7 @@ class ClassicGroup:
         """Whether a member may have these protocols, new or instead of those it has."""
         known = self.members.get(member_id)
         more = size_of(protocols) - (0 if known is None else size_of(known.protocols))
-        return more <= 0 or self.metadata_bytes + more <= MOST_METADATA_BYTES
+        return more <= 0 or self.metadata_bytes + more <= MAX_METADATA_BYTES
 
     def _count(self, protocols: Protocols, change: int) -> None:
         self.metadata_bytes += change * size_of(protocols)

@@ -33,10 +33,10 @@ from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long to wait for a member that has not been answered yet: it cannot send heartbeats."""
-LEAST_JOIN_WAIT_MS = 1000
+MIN_JOIN_WAIT_MS = 1000
 """Shortest renewed wait of a group none of whose members joined: with a rebalance timeout of 0 it would wait again in
 the same turn, without end."""
-LEAST_SYNC_WAIT_MS = 1000
+MIN_SYNC_WAIT_MS = 1000
 """Shortest time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a
 member would be removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.
 """
@@ -44,7 +44,7 @@ member would be removed before its request can arrive. Apache Kafka has no such 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
 
-MOST_PARKED = 10
+MAX_PARKED = 10
 """How many requests of one member wait at a time: those that it repeated, perhaps on other connections."""
 
 R = TypeVar("R")
@@ -364,7 +364,7 @@ class ClassicProtocol:
         for member in late:
             self._drop(group, member.member_id)
         if group.members and not group.elect_joined_leader():
-            self._schedule_join_timeout(group, now_ms, LEAST_JOIN_WAIT_MS)
+            self._schedule_join_timeout(group, now_ms, MIN_JOIN_WAIT_MS)
             return
         group.new_member_added = False
         group.next_generation(now_ms)
@@ -395,7 +395,7 @@ class ClassicProtocol:
                     self._drop(group, member_id)
                 self._prepare_rebalance(group, now_ms)
 
-        wait_ms = max(group.rebalance_timeout_ms, LEAST_SYNC_WAIT_MS)
+        wait_ms = max(group.rebalance_timeout_ms, MIN_SYNC_WAIT_MS)
         self._env.timers.schedule(("sync", group.group_id, ""), now_ms + wait_ms, timed_out)
 
     def _distribute(self, group: ClassicGroup, given: Mapping[str, bytes], now_ms: int) -> None:
@@ -483,7 +483,7 @@ def _park(table: Parked[R], key: tuple[str, str], too_many: R) -> Deferred[R]:
     answer: Deferred[R] = Deferred()
     waiting = table.setdefault(key, [])
     waiting.append(answer)
-    if len(waiting) > MOST_PARKED:
+    if len(waiting) > MAX_PARKED:
         waiting.pop(0).resolve(too_many)
     return answer
 

@@ -109,7 +109,7 @@ def test_init_names_fencing_as_the_version_knows_it(asker: Asker, version: int, 
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(5, -1), (-1, 5)])
-def test_half_a_stamp_is_an_invalid_request(asker: Asker, producer_id: int, epoch: int) -> None:
+def test_producer_id_without_epoch_is_an_invalid_request(asker: Asker, producer_id: int, epoch: int) -> None:
     assert asker.init(3, producer_id, epoch).error_code == Error.INVALID_REQUEST
 
 
@@ -165,7 +165,7 @@ def test_version_of_the_add_sets_the_rules_of_an_implicit_marker(asker: Asker, v
     asker.init()
     asker.add(version, 0, topic())
     assert end(asker, 5 if version == 4 else 4, 0).error_code == 0
-    assert asker.host.markers[0].stamp == (1000, epoch)
+    assert asker.host.markers[0].producer == (1000, epoch)
 
 
 @pytest.mark.parametrize("version", range(5))
@@ -191,7 +191,7 @@ def test_end_names_fencing_as_the_version_knows_it(asker: Asker, version: int, e
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_end_answers_the_next_stamp_from_version_5_on(asker: Asker, version: int) -> None:
+def test_end_answers_the_next_epoch_from_version_5_on(asker: Asker, version: int) -> None:
     asker.init()
     asker.add(3, 0, topic())
     response = end(asker, version, 0)
@@ -199,7 +199,7 @@ def test_end_answers_the_next_stamp_from_version_5_on(asker: Asker, version: int
     assert (response.error_code, response.producer_id, response.producer_epoch) == expected
 
 
-def test_end_refused_in_version_5_has_no_stamp(asker: Asker) -> None:
+def test_end_refused_in_version_5_has_no_producer(asker: Asker) -> None:
     asker.init()
     response = end(asker, 5, 0)
     assert (response.error_code, response.producer_id, response.producer_epoch) == (Error.INVALID_TXN_STATE, -1, -1)

@@ -177,7 +177,7 @@ def test_partitions_without_trouble_move_to_the_new_epoch_when_they_are_idle() -
     core.send(b"0")
     refuse(core.produced(), Error.INVALID_RECORD)
     core.poll()
-    assert core.txn.stamp == ProducerIdAndEpoch(7, 1)
+    assert core.txn.producer == ProducerIdAndEpoch(7, 1)
     core.send(b"calm too", P1)
     assert core.wire.count(PRODUCE) == 0
     stored(calm)

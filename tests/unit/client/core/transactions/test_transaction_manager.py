@@ -359,7 +359,7 @@ def test_init_is_repeated_while_the_last_transaction_ends() -> None:
     core.wire.pass_time(100)
     core.wire.take(INIT_PRODUCER_ID).answer(InitProducerIdResponse(producer_id=3, producer_epoch=4))
     assert result.value is None
-    assert core.txn.stamp == ProducerIdAndEpoch(3, 4)
+    assert core.txn.producer == ProducerIdAndEpoch(3, 4)
 
 
 def test_a_refused_init_may_be_tried_again() -> None:

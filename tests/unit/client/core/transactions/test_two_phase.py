@@ -10,7 +10,7 @@ from oncelog.client.core.connection.wire import END_TXN, FIND_COORDINATOR, INIT_
 from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError, IllegalStateError, ProducerFenced
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transactions.transaction_states import State
-from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, stamp_of, token_of
+from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, producer_of, token_of
 from oncelog.errors import ConfigError, Error
 from oncelog.protocol.generated.end_txn_response import EndTxnResponse
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
@@ -21,7 +21,7 @@ from tests.unit.client.core.wires import FakeWire
 
 
 def started(
-    stamp: tuple[int, int] = (7, 0), ongoing: tuple[int, int] = (-1, -1), error: Error = Error.NONE
+    producer: tuple[int, int] = (7, 0), ongoing: tuple[int, int] = (-1, -1), error: Error = Error.NONE
 ) -> tuple[ProducerCore, TwoPhaseTransactions]:
     core = ProducerCore(FakeWire(2), transactional_id="x", two_phase_commit=True)
     txn = core.txn
@@ -32,8 +32,8 @@ def started(
     core.wire.take(INIT_TWO_PHASE).answer(
         InitProducerIdResponse(
             error_code=error,
-            producer_id=stamp[0],
-            producer_epoch=stamp[1],
+            producer_id=producer[0],
+            producer_epoch=producer[1],
             ongoing_txn_producer_id=ongoing[0],
             ongoing_txn_producer_epoch=ongoing[1],
         )
@@ -48,15 +48,15 @@ def with_a_record() -> tuple[ProducerCore, TwoPhaseTransactions]:
     return core, txn
 
 
-def ended(core: ProducerCore, commit: bool, stamp: tuple[int, int]) -> None:
+def ended(core: ProducerCore, commit: bool, producer: tuple[int, int]) -> None:
     sent = core.wire.take(END_TXN)
     assert (sent.message.committed, sent.version) == (commit, 5)
-    sent.answer(EndTxnResponse(producer_id=stamp[0], producer_epoch=stamp[1]))
+    sent.answer(EndTxnResponse(producer_id=producer[0], producer_epoch=producer[1]))
 
 
-@pytest.mark.parametrize("stamp", [ProducerIdAndEpoch(0, 0), ProducerIdAndEpoch(2**63 - 1, 32767), NO_PRODUCER])
-def test_a_token_is_kafka_s_prepared_state_as_text(stamp: ProducerIdAndEpoch) -> None:
-    assert stamp_of(token_of(stamp)) == stamp
+@pytest.mark.parametrize("producer", [ProducerIdAndEpoch(0, 0), ProducerIdAndEpoch(2**63 - 1, 32767), NO_PRODUCER])
+def test_a_token_is_kafka_s_prepared_state_as_text(producer: ProducerIdAndEpoch) -> None:
+    assert producer_of(token_of(producer)) == producer
     assert token_of(ProducerIdAndEpoch(42, 100)) == "42:100"
     assert token_of(NO_PRODUCER) == ""
 
@@ -64,9 +64,9 @@ def test_a_token_is_kafka_s_prepared_state_as_text(stamp: ProducerIdAndEpoch) ->
 @pytest.mark.parametrize("text", ["42", "42:", ":1", "42:-1", "42:32768", f"{2**63}:1", " 42:1", "42:1\n", "٤٢:1"])
 def test_what_is_no_token_is_refused(text: str) -> None:
     with pytest.raises(TypeError, match="a token is a text"):
-        stamp_of(text.encode())  # type: ignore[arg-type]
+        producer_of(text.encode())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="is no token of prepare"):
-        stamp_of(text)
+        producer_of(text)
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_a_record_that_fails_fails_prepare() -> None:
     assert txn.state is State.ABORTABLE_ERROR
 
 
-def test_without_contents_there_is_no_token_since_the_next_transaction_has_the_same_stamp() -> None:
+def test_without_contents_there_is_no_token_since_the_next_transaction_has_the_same_epoch() -> None:
     core, txn = started()
     txn.begin()
     assert txn.prepare().value is None
     assert token_of(txn.prepared) == ""
     assert txn.complete("").value is None
-    assert (txn.state, txn.stamp) == (State.READY, (7, 0))
+    assert (txn.state, txn.producer) == (State.READY, (7, 0))
     assert core.wire.count(END_TXN) == 0
 
 
@@ -143,7 +143,7 @@ def test_the_database_s_token_decides(token: str, commit: bool) -> None:
     assert txn.complete(token) is result, "asked again, it is the same end"
     ended(core, commit, (7, 1))
     assert result.value is None
-    assert (txn.state, txn.stamp) == (State.READY, (7, 1))
+    assert (txn.state, txn.producer) == (State.READY, (7, 1))
     assert txn.complete(token).value is None, "nothing is prepared any more"
 
 
@@ -156,7 +156,7 @@ def test_after_a_restart_it_is_found_and_completed(token: str, commit: bool) -> 
             call()
     txn.complete(token)
     ended(core, commit, (42, 104))
-    assert (txn.state, txn.stamp) == (State.READY, (42, 104))
+    assert (txn.state, txn.producer) == (State.READY, (42, 104))
     txn.begin()
     core.send(b"v")
     assert core.wire.count(PRODUCE) == 1

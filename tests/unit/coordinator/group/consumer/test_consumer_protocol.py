@@ -479,13 +479,13 @@ def test_an_older_epoch_may_commit_what_the_member_has_owned_since(g: GroupClien
 
 def test_transactions_know_no_stale_epochs(g: GroupClient) -> None:
     two_members(g)
-    stamp = ProducerIdAndEpoch(1, 0)
+    producer = ProducerIdAndEpoch(1, 0)
     commit = g.commit_in_transaction
-    assert commit(1, stamp, member_id="a", generation=4).value == Error.ILLEGAL_GENERATION
-    assert commit(1, stamp, member_id="a", generation=2, partition=3).value == Error.ILLEGAL_GENERATION
-    assert commit(1, stamp, member_id="x", generation=3).value == Error.UNKNOWN_MEMBER_ID
-    assert commit(1, stamp, member_id="a", generation=3).value == Error.NONE
-    assert commit(1, stamp).value == Error.NONE
+    assert commit(1, producer, member_id="a", generation=4).value == Error.ILLEGAL_GENERATION
+    assert commit(1, producer, member_id="a", generation=2, partition=3).value == Error.ILLEGAL_GENERATION
+    assert commit(1, producer, member_id="x", generation=3).value == Error.UNKNOWN_MEMBER_ID
+    assert commit(1, producer, member_id="a", generation=3).value == Error.NONE
+    assert commit(1, producer).value == Error.NONE
 
 
 def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupClient) -> None:

@@ -1,4 +1,4 @@
-"""Expensive requests: their own client waits, and others have their turns between the pieces."""
+"""Expensive requests: their own client waits, and others have their turns between the chunks."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Client:
             self._out = b"".join(self.request() for _ in range(self.rng.choice([1, 1, 1, 3])))
 
     def go_on(self, *, reads: bool) -> None:
-        """Send and read a piece; an answer out of order, or the end of the connection, is an error."""
+        """Send and read a chunk; an answer out of order, or the end of the connection, is an error."""
         with contextlib.suppress(BlockingIOError):
             self._out = self._out[self.socket.send(self._out[: self.rng.choice([50, 100_000])]) :]
         if not reads:

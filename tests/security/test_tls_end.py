@@ -40,7 +40,8 @@ def test_records_sent_before_the_end_are_stored(
     version: ssl.TLSVersion,
     notified: bool,
 ) -> None:
-    """They took more than one turn; the broker saw the end between two turns and dropped what it had not decrypted."""
+    """They took more than one iteration; the broker saw the end between two iterations and dropped what it had not
+    decrypted."""
     monkeypatch.setattr(loop_thread, "new_event_loop", new_loop)
     authority = Authority(tmp_path)
     settings = {

@@ -222,7 +222,8 @@ def test_a_paused_broker_answers_when_it_goes_on() -> None:
 
 
 def test_a_sync_takes_time_so_that_power_can_fail_before_it() -> None:
-    """The server measures its syncs, and waits for slow ones elsewhere: no answer leaves in the turn of the append."""
+    """The server measures its syncs, and waits for slow ones elsewhere: no answer leaves in the iteration of the
+    append."""
 
     async def main(world: Simulation) -> float:
         world.machine.sync_s = (0.5, 0.5)

@@ -39,7 +39,7 @@ class MemoryTransactionHost:
         """Why appends fail; NONE: they succeed."""
         self.marker_errors: dict[TopicPartition, Error] = {}
         self.between: Callable[[], None] = lambda: None
-        """Called at each pause of work in pieces."""
+        """Called at each pause of work in chunks."""
         self.producer_ids_held: list[Deferred[int]] | None = None
         """A list: allocations wait in it for the test; None: they are answered at once."""
         self._next_producer_id = first_producer_id

@@ -26,7 +26,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 class Ticks:
-    """A clock that advances a millisecond per look: work longer than one piece is not done in one go."""
+    """A clock that advances a millisecond per look: work longer than one chunk is not done in one go."""
 
     def __init__(self) -> None:
         self.now_ns = 0

@@ -81,7 +81,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/server/opening.py:_start": "the order in which a server starts, with what is undone if a step fails",
     "oncelog/server/opening.py:open_server": "the order in which a server starts, with what is undone if a step fails",
     "oncelog/server/connections/sending.py:write": HOT,
-    "oncelog/server/server.py:turn_ends": HOT,
+    "oncelog/server/server.py:iteration_ends": HOT,
     "oncelog/spark/java_regex.py:_escape": EACH_FIELD,
     "oncelog/spark/kafka/lanes.py:send_in_lanes": ONE_LOOP,
     "oncelog/spark/sink/marker.py:_why_unknown": EACH_FIELD,

@@ -73,9 +73,9 @@ def emit_module(message: MessageDef) -> str:
     bindings = [_binding(name) for name in sorted(functions)]
     tables = [*_table("_READERS", "_read", message, layouts), *_table("_WRITERS", "_write", message, layouts)]
     if message.kind == "request":
-        tables += _table("_READERS_IN_PIECES", "_read", message, layouts, in_pieces=True)
+        tables += _table("_READERS_IN_CHUNKS", "_read", message, layouts, in_pieces=True)
     if message.kind == "response":
-        tables += _table("_WRITERS_IN_PIECES", "_write", message, layouts, in_pieces=True)
+        tables += _table("_WRITERS_IN_CHUNKS", "_write", message, layouts, in_pieces=True)
     extra = [f"{message.name}._HAS_RECORDS = True"] if has_records else []
     lines = [
         HEADER,
@@ -194,7 +194,7 @@ def _note(item: Field) -> str:
 
 def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts, *, in_pieces: bool = False) -> list[str]:
     """A function by version; ``in_pieces``: of those versions that have arrays to be taken apart, none if none has."""
-    end = "_in_pieces" if in_pieces else ""
+    end = "_in_chunks" if in_pieces else ""
     rows = [
         f"    {version}: {prefix}_{layout.suffix}{end},"
         for version, layout in layouts.by_version.items()

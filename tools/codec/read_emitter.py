@@ -1,6 +1,6 @@
 """Emits the reader of one layout: straight-line code, one ``Struct`` call for each run of fixed-size fields.
 
-A reader in pieces is the same as a generator, which yields after each element of its arrays, and after all of an array
+A reader in chunks is the same as a generator, which yields after each element of its arrays, and after all of an array
 of numbers, how many these were.
 """
 
@@ -45,8 +45,8 @@ class ReadEmitter:
         body = self._lines
         name, answer = f"_read_{self.layout.suffix}", f"tuple[{struct}, int]"
         if self.in_pieces:
-            self.helpers.add("CountedPieces")
-            name, answer = f"{name}_in_pieces", f"CountedPieces[{answer}]"
+            self.helpers.add("CountedChunks")
+            name, answer = f"{name}_in_chunks", f"CountedChunks[{answer}]"
         arguments = ", ".join(self._argument(slot) for slot in self.layout.slots)
         where = f'"{self.message}"' if struct == self.message else f'"{self.message}.{struct}"'
         if not body:
@@ -245,7 +245,7 @@ class ReadEmitter:
         element = f"{target}_item"
         yields = self.in_pieces and not slot.tagged
         if slot.child and yields and slot.child.has_arrays:
-            self._line(f"{element}, pos = yield from _read_{slot.child.suffix}_in_pieces(data, pos, size)")
+            self._line(f"{element}, pos = yield from _read_{slot.child.suffix}_in_chunks(data, pos, size)")
         elif slot.child:
             self._line(f"{element}, pos = _read_{slot.child.suffix}(data, pos, size)")
         else:

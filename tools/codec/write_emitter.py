@@ -1,6 +1,6 @@
 """Emits the writer of one layout: fixed-size fields are packed in runs, everything goes to one ``append``.
 
-A writer in pieces is the same as a generator, which yields after each element of its arrays.
+A writer in chunks is the same as a generator, which yields after each element of its arrays.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class WriteEmitter:
         struct = self.layout.struct.name
         name, answer = f"_write_{self.layout.suffix}", "None"
         if self.in_pieces:
-            self.helpers.add("Pieces")
-            name, answer = f"{name}_in_pieces", "Pieces[None]"
+            self.helpers.add("Chunks")
+            name, answer = f"{name}_in_chunks", "Chunks[None]"
         return [
             f"def {name}(w: Append, x: {struct}) -> {answer}:",
             *(self._lines or ["    pass"]),
@@ -225,7 +225,7 @@ class WriteEmitter:
             self._line(f"for {element} in {target}:")
             self._indent += 1
             if self._yields and slot.child.has_elements:
-                self._line(f"yield from _write_{slot.child.suffix}_in_pieces(w, {element})")
+                self._line(f"yield from _write_{slot.child.suffix}_in_chunks(w, {element})")
             else:
                 self._line(f"_write_{slot.child.suffix}({self._append}, {element})")
             self._end_piece()

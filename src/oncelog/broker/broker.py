@@ -29,7 +29,7 @@ from oncelog.broker.request_life import Answer, RequestLife
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.interception import Interceptor, MarkerGate
 from oncelog.broker.requests.session import Channel
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
@@ -98,15 +98,15 @@ class Broker:
         self.metadata = metadata
         self.random = random
         self.timers = Timers()
-        self.slices = Slices(work_clock)
-        self.fetches = FetchPurgatory(self.timers, self.slices)
+        self.tasks = Tasks(work_clock)
+        self.fetches = FetchPurgatory(self.timers, self.tasks)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
-        self.long_requests = LongRequests(self.slices, self.request_memory)
+        self.long_requests = LongRequests(self.tasks, self.request_memory)
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
         self.large_writes = LargeWrites(self.request_memory)
         self.answer_memory = AnswerMemory(self.request_memory)
         self.commit_order = CommitOrder(self)
-        self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
+        self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
         self._learners: dict[int, ProduceRuns | RepeatedRequests[Any]] = {}
         """By API key, those that have learned a request: its connection's next ones may be like it."""
         self._coordinators = Coordinators(self)
@@ -134,7 +134,7 @@ class Broker:
         """Inject faults, for as long as the broker runs."""
         self.interceptor = interceptor
         self._coordinators.marker_gate = markers
-        self.forget_routes()
+        self.forget_patterns()
 
     @cached_property
     def fetch_sessions(self) -> FetchSessionCache:
@@ -197,11 +197,11 @@ class Broker:
         self.now_ms = now_ms
         self.answer_memory.stop()
         self.metadata_sync.end()
-        self.slices.finish()
+        self.tasks.finish()
         while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
             self.flushing.done(job, job.sync(), now_ms)
         self.fetches.expire_all()
-        self.slices.finish()
+        self.tasks.finish()
         self._coordinators.stop()
         for partition in self._partitions.values():
             partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
@@ -215,7 +215,7 @@ class Broker:
         self.metadata.close()
 
     def advance(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
-        """Fire timers that are due, until ``is_enough`` for one turn."""
+        """Fire timers that are due, until ``is_enough`` for one iteration."""
         self.now_ms = now_ms
         self.timers.fire(now_ms, is_enough)
 
@@ -284,7 +284,7 @@ class Broker:
             return
         self._request_life.begin(context, request, len(frame))
         if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
-            return  # with several nodes, or with an interceptor, no routes are used: see receive_run
+            return  # with several nodes, or with an interceptor, no patterns are used: see receive_run
         self._learner(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
 
     @cached_property
@@ -343,7 +343,7 @@ class Broker:
             channel.close(f"{name} could not be answered: {error!r:.200}")
             return end
 
-    def forget_routes(self, channel: Channel | None = None) -> None:
+    def forget_patterns(self, channel: Channel | None = None) -> None:
         """What a connection (None: any) may do or write to has changed: check its next requests again."""
         for learner in self._learners.values():
             learner.forget(channel)
@@ -351,9 +351,9 @@ class Broker:
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop what only it waits for. Group membership lasts until its session ends."""
         self.fetches.drop(channel)
-        self.forget_routes(channel)
+        self.forget_patterns(channel)
         self.long_requests.disconnected(channel)
-        self.slices.drop(channel)
+        self.tasks.drop(channel)
         self.answer_memory.end(channel)
 
     def quotas_changed(self) -> None:
@@ -390,7 +390,7 @@ class Broker:
         if self.authorizer is not None:
             self.authorizer.change(added, removed)
             self._coordinators.metadata_changed()
-        self.forget_routes()
+        self.forget_patterns()
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Apply settings that were changed while the broker runs (AlterConfigs of the broker)."""
@@ -400,7 +400,7 @@ class Broker:
         self.timers.intervals_changed()
         if self.listeners is not None:
             self.listeners.follow()
-        self.forget_routes()
+        self.forget_patterns()
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Append the end of a transaction to each of its partitions here; each resolves once its marker is

@@ -27,7 +27,7 @@ from oncelog.protocol.wire import MAX_ELEMENTS
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 BYTES: Final = 2**31
-"""Limits a request only by ``socket.request.max.bytes``: small fields are decoded in pieces and counted
+"""Limits a request only by ``socket.request.max.bytes``: small fields are decoded in chunks and counted
 (``long_requests``), at most ``MAX_ELEMENTS`` of them, which fit into a few MB; batches, subscriptions and assignments
 are bytes on their way to a log."""
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.limits.answer_memory import AnswerTooLong
 from oncelog.broker.limits.long_requests import MAY_WAIT_LONG
-from oncelog.broker.requests.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
+from oncelog.broker.requests.answers import encoded, encoded_in_chunks, giving_back, parts_of, size_of
 from oncelog.broker.requests.context import RequestContext, RequestState
 from oncelog.broker.requests.parking import carry_out
 from oncelog.broker.requests.session import Part
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey
@@ -53,7 +53,7 @@ class RequestPorts(Protocol):
     def requests(self) -> RequestMetrics | None: ...
 
     @property
-    def slices(self) -> Slices: ...
+    def tasks(self) -> Tasks: ...
 
     @property
     def metadata_sync(self) -> MetadataSync: ...
@@ -128,14 +128,14 @@ class RequestLife:
         """Hand the request to its API; its work counts for quotas and metrics."""
         ports = self._ports
         requests = ports.requests
-        begun_ns = ports.slices.begins_for(context) if ports.throttle is not None else None
+        begun_ns = ports.tasks.begins_for(context) if ports.throttle is not None else None
         try:
             result = self._handler(context, request)
             if requests is not None and isinstance(result, Deferred) and not result.succeeded:
                 context.local_ns = requests.clock() - context.begun_ns
                 requests.handled(context.api_key, context.api_version, context.local_ns)
         finally:
-            ports.slices.ends_for(context, begun_ns)
+            ports.tasks.ends_for(context, begun_ns)
         return result
 
     def _answer(self, context: RequestContext, answer: Answer) -> Work[None]:
@@ -155,8 +155,8 @@ class RequestLife:
         if answer is None:
             self._charge(context)
         elif context.is_wide or (context.api_key not in (PRODUCE, FETCH) and answer.is_long()):
-            work = self._encode_in_pieces(context, answer)
-            parts = yield ports.slices.begin(work, context.channel, owner=context, continues=True)
+            work = self._encode_in_chunks(context, answer)
+            parts = yield ports.tasks.begin(work, context.channel, owner=context, continues=True)
         else:
             parts = self._encode(context, answer)
         context.enter(RequestState.ANSWERED)
@@ -172,16 +172,16 @@ class RequestLife:
             parts = encoded(context, answer)
         return parts
 
-    def _encode_in_pieces(self, context: RequestContext, answer: Message) -> Work[Sequence[Part]]:
+    def _encode_in_chunks(self, context: RequestContext, answer: Message) -> Work[Sequence[Part]]:
         """Encode a long answer, with other requests in between."""
-        throttle, slices = self._ports.throttle, self._ports.slices
-        parts = yield from encoded_in_pieces(context, answer)
+        throttle, tasks = self._ports.throttle, self._ports.tasks
+        parts = yield from encoded_in_chunks(context, answer)
         if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
-            parts = yield from encoded_in_pieces(context, answer)
+            parts = yield from encoded_in_chunks(context, answer)
         structures = yield from parts_of(answer)
         del answer
-        slices.begin(giving_back(structures))
+        tasks.begin(giving_back(structures))
         return parts
 
     def _charge(self, context: RequestContext) -> None:

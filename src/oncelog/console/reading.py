@@ -25,7 +25,7 @@ BUDGET_BYTES = 8 * 1024 * 1024
 SEARCH_STEP_BYTES = 1024 * 1024
 SEARCH_SECONDS = 1.5
 LOOK_SECONDS = 0.5
-TURN_SECONDS = 0.02
+YIELD_AFTER_SECONDS = 0.02
 MAX_TRIES = 6
 """Attempts to find a window of offsets that contains records, but not too many bytes."""
 MAX_PARTITIONS = 64
@@ -90,15 +90,15 @@ async def ends_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPa
     return {name: Ends(first[name].offset, end[name].offset, stable[name].offset) for name in wanted}
 
 
-class Turn:
+class Yielding:
     """Lets other tasks run while many records are examined without waiting."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
 
-    async def pass_on(self) -> None:
+    async def after_each(self) -> None:
         """Called after each record."""
-        if time.monotonic() - self._since > TURN_SECONDS:
+        if time.monotonic() - self._since > YIELD_AFTER_SECONDS:
             await asyncio.sleep(0)
             self._since = time.monotonic()
 
@@ -176,13 +176,13 @@ class Reading:
                 stored = await reader.step()
                 found.next[partition] = reader.position if stored else ends[partition].end
                 await self.learn_for(search, stored)
-                turn = Turn()
+                yielding = Yielding()
                 looking_until = max(until, time.monotonic() + LOOK_SECONDS)
                 for one in stored:
                     found.looked_at += 1
                     if self.wants(one) and search.finds(one.record, self.decoding):
                         rows.append((partition, one))
-                    await turn.pass_on()
+                    await yielding.after_each()
                     if len(rows) >= self.limit or time.monotonic() > looking_until:
                         found.next[partition] = one.record.offset + 1
                         break

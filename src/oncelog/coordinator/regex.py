@@ -20,7 +20,7 @@ MAX_BYTES: Final = 256 * 1024
 MAX_WORK: Final = 50_000_000
 """Instructions times characters, for all names together. Each takes 4 ns at worst, when there are too many states to
 keep; usually a character takes a few nanoseconds however long the expression is."""
-WORK_IN_A_PIECE: Final = 500_000
+WORK_IN_A_CHUNK: Final = 500_000
 
 __all__ = ["InvalidRegex", "LinearRegex"]
 
@@ -52,7 +52,7 @@ class LinearRegex:
         self._text = text
         self._size = self._pattern.programsize
         self._work = 0
-        self._pause_at = WORK_IN_A_PIECE
+        self._pause_at = WORK_IN_A_CHUNK
 
     def matches(self, name: str) -> bool:
         """Whether the whole of ``name`` matches."""
@@ -65,7 +65,7 @@ class LinearRegex:
         """As :meth:`matches`, with a pause after a certain amount of work, counted across names."""
         found = self.matches(name)
         if self._work >= self._pause_at:
-            self._pause_at = self._work + WORK_IN_A_PIECE
+            self._pause_at = self._work + WORK_IN_A_CHUNK
             yield
         return found
 

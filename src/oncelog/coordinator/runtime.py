@@ -104,7 +104,7 @@ class CoordinatorHost(Protocol):
         ...
 
     def in_pieces(self, work: Generator[None, None, None]) -> None:
-        """Do work that grows with the amount of state: now if it is little, else with other turns at its pauses."""
+        """Do work that grows with the amount of state: now if it is little, else with other callbacks at its pauses."""
         ...
 
 

@@ -46,7 +46,7 @@ class Home(Protocol):
         ...
 
     def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
-        """As :meth:`on_loop`, for work that takes more than one turn."""
+        """As :meth:`on_loop`, for work that takes more than one iteration."""
         ...
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:

@@ -46,7 +46,7 @@ FORMAT_VERSION = 1
 APPLICATION_ID = 0x6F6E636C
 """Marks the file as ours in SQLite's header ("oncl")."""
 SQLITES_LOG_PAGES = 1000
-"""After this many pages SQLite would move them itself, with three syncs in the turn of the request making the
+"""After this many pages SQLite would move them itself, with three syncs in the iteration of the request making the
 change."""
 PRODUCER_ID_BLOCK_SIZE = 1000
 """Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""

@@ -1,6 +1,6 @@
-"""A broker's series, read from its core and its server on the loop's thread, in pieces between other turns.
+"""A broker's series, read from its core and its server on the loop's thread, in chunks between other callbacks.
 
-Each piece is small; changes in between are seen if their piece is still to come. Nothing is kept between scrapes.
+Each chunk is small; changes in between are seen if their chunk is still to come. Nothing is kept between scrapes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oncelog.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
-PIECE = 20
+CHUNK = 20
 """Partitions, ids or offsets read without a pause: well below a millisecond."""
 QUANTILES = (("0.50", 0.5), ("0.75", 0.75), ("0.95", 0.95), ("0.98", 0.98), ("0.99", 0.99), ("0.999", 0.999))
 """Kafka's percentiles, as the exporter writes them."""
@@ -60,7 +60,7 @@ def rate_counts(shell: Shell) -> Mapping[Hashable, float]:
 
 
 def broker_series(page: Exposition, shell: Shell, watch: LoopWatch, start_s: float, now_ms: int) -> Iterator[None]:
-    """Fill ``page``; each step is a piece of the work.
+    """Fill ``page``; each step is a chunk of the work.
 
     :param start_s: how long the start took.
     """
@@ -69,8 +69,8 @@ def broker_series(page: Exposition, shell: Shell, watch: LoopWatch, start_s: flo
     topics: dict[str, _Topic] = {}
     lag = _Sums()
     partitions = list(broker.partitions().values())
-    for begin in range(0, len(partitions), PIECE):
-        _add_partitions(page, broker, partitions[begin : begin + PIECE], topics, lag)
+    for begin in range(0, len(partitions), CHUNK):
+        _add_partitions(page, broker, partitions[begin : begin + CHUNK], topics, lag)
         yield
     yield from _add_topics(page, broker, topics)
     _add_cluster(page, broker, partitions, lag)
@@ -215,7 +215,7 @@ def _add_topics(page: Exposition, broker: Broker, topics: Mapping[str, _Topic]) 
         page.add("oncelog_markers_total", known.aborts, f'{at},outcome="aborted"')
         for error, count in known.refusals.items():
             page.add("oncelog_refused_batches_total", count, f'{at},error="{error.name}"')
-        if number % PIECE == PIECE - 1:
+        if number % CHUNK == CHUNK - 1:
             yield
     for name, value in zip(names, totals, strict=True):
         page.add(f"{name}_total", value)
@@ -397,7 +397,7 @@ def _add_transactions(
             if entry.txn.state in open_by_state:
                 open_by_state[entry.txn.state] += 1
                 oldest_ms = min(oldest_ms, entry.txn.start_ms)
-            if number % (10 * PIECE) == 0:
+            if number % (10 * CHUNK) == 0:
                 yield
     for state, count in open_by_state.items():
         page.add("oncelog_transactions_open", count, labels(state=state.label))
@@ -462,7 +462,7 @@ def _add_groups(page: Exposition, broker: Broker, coordinator: GroupCoordinator 
                     page.add("kafka_consumergroup_current_offset", offset, at)
                     page.add("kafka_consumergroup_lag", max(log.high_watermark - offset, 0), at)
                     page.add("oncelog_consumergroup_stable_lag", max(log.last_stable_offset - offset, 0), at)
-                    if number % PIECE == PIECE - 1:
+                    if number % CHUNK == CHUNK - 1:
                         yield
             yield
     prefix = "kafka_coordinator_group_groupmetadatamanager_numgroups"

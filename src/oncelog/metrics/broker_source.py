@@ -1,7 +1,7 @@
 """Serves a broker's series and health to an endpoint: its metrics, whether it is alive, and whether it is ready.
 
 Created before the broker, so that a long start can be observed. A scrape of a serving broker runs on the
-broker's loop, for a millisecond at a time between other turns; before it serves, the loop is not used.
+broker's loop, for a millisecond at a time between other callbacks; before it serves, the loop is not used.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from oncelog.metrics.shell import LoopWatch, Shell
 
 T = TypeVar("T")
 
-SLICE_S = 0.001
-"""How long a scrape works at a time between other turns."""
+TASKS_S = 0.001
+"""How long a scrape works at a time between other callbacks."""
 HANGS_S = 5.0
 """A loop that does not respond for this long is considered hung."""
 MAX_NAMED = 20
@@ -84,7 +84,7 @@ class BrokerSource:
             page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
             return page
         work = broker_series(page, self._shell, self._watch, self._start_s, time.time_ns() // 1_000_000)
-        async with self._scraping:  # many at once would take many milliseconds between other turns
+        async with self._scraping:  # many at once would take many milliseconds between other callbacks
             self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
         page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
         return page
@@ -146,7 +146,7 @@ class BrokerSource:
 
     def _work_on(self, work: Iterator[None], done: Future[float], spent_s: float = 0.0) -> None:
         begin = time.perf_counter()
-        end = begin + SLICE_S
+        end = begin + TASKS_S
         try:
             while (now := time.perf_counter()) < end:
                 next(work)

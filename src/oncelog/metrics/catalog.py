@@ -63,7 +63,7 @@ for _name, _text in {
     "totaltimems": "Milliseconds from a request that is whole to its answer.",
     "requestqueuetimems": "Always 0: one thread reads requests and works on them, there is no queue between.",
     "responsequeuetimems": "Always 0: one thread works on requests and sends answers, there is no queue between.",
-    "responsesendtimems": "Always 0: answers of a turn leave together, which is not measured for each.",
+    "responsesendtimems": "Always 0: answers of an iteration leave together, which is not measured for each.",
 }.items():
     _add(BOTH, _SUMMARY, f"kafka_network_requestmetrics_{_name}", _text, "request")
 

@@ -98,7 +98,7 @@ class Endpoint:
             for task in left:
                 task.cancel()
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            self._loop.run_until_complete(asyncio.sleep(0))  # closed transports are released in the next turn
+            self._loop.run_until_complete(asyncio.sleep(0))  # closed transports are released in the next iteration
             self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -161,14 +161,14 @@ def _verdict(verdict: Verdict) -> tuple[int, str, Iterable[str]]:
     return (200 if verdict.well else 503), "application/json", [text, "\n"]
 
 
-async def _send(writer: asyncio.StreamWriter, status: int, media: str, pieces: Iterable[str], *, body: bool) -> None:
-    """Send in pieces, so that this thread releases the interpreter between them."""
+async def _send(writer: asyncio.StreamWriter, status: int, media: str, chunks: Iterable[str], *, body: bool) -> None:
+    """Send in chunks, so that this thread releases the interpreter between them."""
     writer.write(
         f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {media}\r\nTransfer-Encoding: chunked\r\n"
         "Cache-Control: no-store\r\nConnection: close\r\n\r\n".encode()
     )
-    for piece in pieces if body else ():
-        data = piece.encode()
+    for chunk in chunks if body else ():
+        data = chunk.encode()
         writer.write(b"%x\r\n%b\r\n" % (len(data), data))
         await writer.drain()
     if body:

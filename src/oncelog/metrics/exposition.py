@@ -1,7 +1,7 @@
 """Prometheus' text format 0.0.4 and OpenMetrics 1.0, written without a library.
 
-``prometheus_client`` writes all series at once; here lines come in pieces, so that a scrape of 5,000 partitions takes
-the loop a millisecond at a time between other turns (``python -m benchmarks --only metrics`` measures the cost).
+``prometheus_client`` writes all series at once; here lines come in chunks, so that a scrape of 5,000 partitions takes
+the loop a millisecond at a time between other callbacks (``python -m benchmarks --only metrics`` measures the cost).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-PIECE = 1000
-"""Lines of a piece."""
+CHUNK = 1000
+"""Lines of a chunk."""
 
 
 class Kind(Enum):
@@ -76,11 +76,11 @@ class Exposition:
             lines.append(sample(f"{family}_sum", labels, total))
 
     def render(self) -> Iterator[str]:
-        """The page, in pieces."""
+        """The page, in chunks."""
         for name, lines in self._lines.items():
             yield self._head(self._families[name])
-            for begin in range(0, len(lines), PIECE):
-                yield "".join(lines[begin : begin + PIECE])
+            for begin in range(0, len(lines), CHUNK):
+                yield "".join(lines[begin : begin + CHUNK])
         if self._form is Format.OPEN_METRICS:
             yield "# EOF\n"
 

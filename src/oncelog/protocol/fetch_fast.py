@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
-from oncelog.protocol.wire import Buffer, Pieces
+from oncelog.protocol.wire import Buffer, Chunks
 
 _JOIN_BELOW: Final = 4096
 """Buffers shorter than this are joined with their neighbours: copying them costs less than another ``iovec``."""
 
-_PARTS_IN_A_PIECE: Final = 1000
+_PARTS_IN_A_CHUNK: Final = 1000
 
 
 class RecordSlice(Protocol):
@@ -69,13 +69,13 @@ def encode_fetch_response_parts(response: FetchResponse, version: int) -> Respon
             return parts
 
 
-def join_fetch_response(written: list[Buffer]) -> Pieces[ResponseParts]:
+def join_fetch_response(written: list[Buffer]) -> Chunks[ResponseParts]:
     """As :func:`encode_fetch_response_parts`, for a response written by ``encode_parts``, with pauses."""
     parts = ResponseParts()
     small: list[Buffer] = []
     size_bytes = 0
     for number, part in enumerate(cast("list[Buffer | RecordSlices]", written), 1):
-        if not number % _PARTS_IN_A_PIECE:
+        if not number % _PARTS_IN_A_CHUNK:
             yield
         size = len(part)
         size_bytes += size

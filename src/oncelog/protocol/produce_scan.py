@@ -32,7 +32,7 @@ from oncelog.records.errors import CorruptBatch
 from oncelog.records.native import compiled, walk
 
 MAX_REQUESTS: Final = 64
-"""Most requests in one scan, because nothing else gets a turn meanwhile."""
+"""Most requests in one scan, because nothing else runs meanwhile."""
 
 _FRAME: Final = Struct(">i4xi")
 _INT32: Final = Struct(">i")

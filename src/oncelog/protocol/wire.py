@@ -22,19 +22,19 @@ Append: TypeAlias = Callable[[Buffer], None]
 Reader: TypeAlias = Callable[[Any, int, int], tuple[Any, int]]
 Writer: TypeAlias = Callable[[Append, Any], None]
 T = TypeVar("T")
-Pieces: TypeAlias = Generator[None, None, T]
+Chunks: TypeAlias = Generator[None, None, T]
 """Work with pauses that returns a result."""
-CountedPieces: TypeAlias = Generator[int, None, T]
+CountedChunks: TypeAlias = Generator[int, None, T]
 """The same; each pause yields the number of elements read since the last one."""
-ReaderInPieces: TypeAlias = Callable[[Any, int, int], CountedPieces[tuple[Any, int]]]
-WriterInPieces: TypeAlias = Callable[[Append, Any], Pieces[None]]
-ELEMENTS_IN_A_PIECE: Final = 100
+ReaderInChunks: TypeAlias = Callable[[Any, int, int], CountedChunks[tuple[Any, int]]]
+WriterInChunks: TypeAlias = Callable[[Append, Any], Chunks[None]]
+ELEMENTS_IN_A_CHUNK: Final = 100
 MAX_ELEMENTS: Final = 500_000
-"""In a request that is read in pieces: an element of one byte takes about two hundred in memory, and in the answer."""
+"""In a request that is read in chunks: an element of one byte takes about two hundred in memory, and in the answer."""
 MAX_TAGS: Final = 127
 """In one section, which is read in one go; Apache Kafka defines at most five."""
 LONG: Final = 500
-"""A message with at least this many elements is written in pieces if others would have to wait."""
+"""A message with at least this many elements is written in chunks if others would have to wait."""
 
 ZERO_UUID: Final[Uuid] = bytes(16)
 NEVER_FLEXIBLE: Final = 32767
@@ -97,9 +97,9 @@ class Message(Struct):
     _READERS: ClassVar[Mapping[int, Reader]]
     _WRITERS: ClassVar[Mapping[int, Writer]]
     _HAS_RECORDS: ClassVar[bool] = False
-    _READERS_IN_PIECES: ClassVar[Mapping[int, ReaderInPieces]] = {}
+    _READERS_IN_CHUNKS: ClassVar[Mapping[int, ReaderInChunks]] = {}
     """For requests with arrays."""
-    _WRITERS_IN_PIECES: ClassVar[Mapping[int, WriterInPieces]] = {}
+    _WRITERS_IN_CHUNKS: ClassVar[Mapping[int, WriterInChunks]] = {}
     """For responses."""
 
     def encode(self, version: int) -> bytes:
@@ -124,19 +124,19 @@ class Message(Struct):
 
     def is_long(self) -> bool:
         """Whether its arrays, and all those within, have more elements than should be written in one go."""
-        return bool(self._WRITERS_IN_PIECES) and _elements(self, LONG + 1) > LONG
+        return bool(self._WRITERS_IN_CHUNKS) and _elements(self, LONG + 1) > LONG
 
-    def encode_parts_in_pieces(self, version: int) -> Pieces[list[Buffer]]:
+    def encode_parts_in_chunks(self, version: int) -> Chunks[list[Buffer]]:
         """As ``encode_parts``, with a pause after a number of elements of its arrays; only for responses."""
-        writer = self._WRITERS_IN_PIECES.get(version)
+        writer = self._WRITERS_IN_CHUNKS.get(version)
         if writer is None:
             return self.encode_parts(version)
         parts: list[Buffer] = []
         written: list[Buffer] = []
         try:
             for count, _ in enumerate(writer(parts.append, self), 1):
-                if not count % ELEMENTS_IN_A_PIECE:
-                    if not self._HAS_RECORDS:  # joining and freeing all of them at the end would be a long turn
+                if not count % ELEMENTS_IN_A_CHUNK:
+                    if not self._HAS_RECORDS:  # joining and freeing all of them at the end would be a long iteration
                         written.append(b"".join(parts))
                         parts.clear()
                     yield
@@ -169,15 +169,15 @@ class Message(Struct):
         return reader(data, offset, len(data))
 
     @classmethod
-    def decode_prefix_in_pieces(
+    def decode_prefix_in_chunks(
         cls, data: Buffer, version: int, offset: int = 0, most: int = MAX_ELEMENTS
-    ) -> CountedPieces[tuple[Self, int]]:
+    ) -> CountedChunks[tuple[Self, int]]:
         """As ``decode_prefix``, with a pause after a number of elements of its arrays; only for requests, at most
         ``most`` elements.
 
         The contents of ``data`` may change afterwards, unless the message has records.
         """
-        reader = cls._READERS_IN_PIECES.get(version)
+        reader = cls._READERS_IN_CHUNKS.get(version)
         if reader is None:
             return cls.decode_prefix(data, version, offset)
         if not cls._HAS_RECORDS:
@@ -192,7 +192,7 @@ class Message(Struct):
             except StopIteration as end:
                 read: tuple[Self, int] = end.value
                 return read
-            if count >= ELEMENTS_IN_A_PIECE:
+            if count >= ELEMENTS_IN_A_CHUNK:
                 total += count
                 if total > most:
                     raise MalformedMessage(cls.__name__, "elements", offset, f"more than {most}: ask for less at once")

@@ -314,7 +314,7 @@ class Broker:
         return self.run_nodes(act)
 
     def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
-        """As :meth:`on_loop`, for work that takes more than one turn."""
+        """As :meth:`on_loop`, for work that takes more than one iteration."""
         server, thread = self._server, self._thread
         if server is None or thread is None:
             raise OncelogError(NOT_RUNNING)

@@ -50,7 +50,7 @@ class Nodes:
         partition = self._broker.partition(topic_partition)
         if partition is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic_partition}")
-        self._broker.forget_routes()
+        self._broker.forget_patterns()
         return partition.log.writer().forget_producers(producer_id)
 
     @property
@@ -73,7 +73,7 @@ class Nodes:
         member.running = False
         self.cluster.leave(node_id)
         if not kill:
-            self._server.turn_ends()
+            self._server.iteration_ends()
             self._server.leave(node_id, "the node stops")
         self._changed()
 
@@ -152,4 +152,4 @@ class Nodes:
 
     def _changed(self) -> None:
         """Send answers that became ready."""
-        self._server.turn_ends()
+        self._server.iteration_ends()

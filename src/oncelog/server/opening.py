@@ -30,7 +30,7 @@ from oncelog.server.listeners.acceptors import Acceptor
 from oncelog.server.listeners.live_listeners import LiveListeners
 from oncelog.server.process import descriptors
 from oncelog.server.process.clock import WallClock
-from oncelog.server.process.workers import Elsewhere, Worker
+from oncelog.server.process.workers import BackgroundWorker, Worker
 from oncelog.server.server import Server
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def _start(
             acceptors.append(Acceptor(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
         broker.start(clock.now_ms())
-        # With several nodes each turn belongs to one node, so the sync happens within it.
+        # With several nodes each iteration belongs to one node, so the sync happens within it.
         apart = broker.cluster is None and metadata.has_log and config.oncelog_flush_policy != "none"
         store_log = machine.store_log() if apart else None
     except BaseException:
@@ -301,24 +301,24 @@ def _start(
         raise
     server = Server(broker, clock, flushers, background, checker, source)
     if store_log is not None:
-        _sync_metadata_elsewhere(server, machine, store_log)
+        _sync_metadata_in_background(server, machine, store_log)
     if machine.keeps and broker.cluster is None:
-        _write_elsewhere(server, machine)
+        _write_in_background(server, machine)
     return server, acceptors
 
 
-def _sync_metadata_elsewhere(server: Server, machine: Machine, log: StoreLog) -> None:
+def _sync_metadata_in_background(server: Server, machine: Machine, log: StoreLog) -> None:
     worker = machine.worker(server.loop, METADATA_WORKER)
     server.at_end += [worker.stop, log.close]
-    elsewhere = server.broker.logs.elsewhere = Elsewhere(worker, server.done_elsewhere)
-    server.broker.metadata_sync.begin(elsewhere, log.sync, threading.Lock())
+    background = server.broker.logs.background = BackgroundWorker(worker, server.background_done)
+    server.broker.metadata_sync.begin(background, log.sync, threading.Lock())
 
 
-def _write_elsewhere(server: Server, machine: Machine) -> None:
+def _write_in_background(server: Server, machine: Machine) -> None:
     """Have another thread write large batches."""
-    elsewhere = Elsewhere(machine.worker(server.loop, "oncelog-writer"), server.done_elsewhere)
-    server.answered_elsewhere.append(elsewhere)
-    server.broker.large_writes.begin(elsewhere, threading.Lock)
+    worker = BackgroundWorker(machine.worker(server.loop, "oncelog-writer"), server.background_done)
+    server.background_workers.append(worker)
+    server.broker.large_writes.begin(worker, threading.Lock)
 
 
 class _Observed(NamedTuple):

@@ -101,7 +101,7 @@ def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: Se
         logger.error("settings stay as they were: %s", error)
         manager.reloaded("settings could not be reread")
         return
-    server.turn_ends()
+    server.iteration_ends()
     logger.warning("settings reread; changed: %s", ", ".join(changed) or "none")
     if waiting:
         logger.warning("not changed before a restart: %s", ", ".join(waiting))

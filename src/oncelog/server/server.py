@@ -1,8 +1,8 @@
-"""The asyncio server around the broker's core: listeners, connections, turns and timers.
+"""The asyncio server around the broker's core: listeners, connections, iterations and timers.
 
-A turn is one call of the core from outside (bytes arrived, a timer is due, a sync is done). At its end the answers that
-it made ready are sent, with one system call for each connection if possible, and a sync is arranged if answers wait
-for one (``syncing``). Everything runs on the event loop's thread, except background work and
+An iteration is one call of the core from outside (bytes arrived, a timer is due, a sync is done). At its end the
+answers that it made ready are sent, with one system call for each connection if possible, and a sync is arranged if
+answers wait for one (``syncing``). Everything runs on the event loop's thread, except background work and
 ``FlushJob.sync``, unless that is a small one on a fast disk.
 """
 
@@ -26,7 +26,7 @@ from oncelog.server.connections.spare_buffers import SpareBuffers
 from oncelog.server.disk.syncing import Syncing
 from oncelog.server.listeners.acceptors import Acceptor
 from oncelog.server.process.clock import WallClock
-from oncelog.server.process.workers import Elsewhere, Worker
+from oncelog.server.process.workers import BackgroundWorker, Worker
 
 if TYPE_CHECKING:
     from oncelog.metrics.broker_source import BrokerSource
@@ -37,8 +37,8 @@ logger = logging.getLogger(__name__)
 WATCH_S = 1.0
 WATCHED_AT_ONCE = 500
 """Connections checked for idleness at a time: with 10,000 it takes 20 s to check all of them."""
-SLICE_S = 0.00025
-"""How long requests that take long are worked on between others' turns."""
+TASKS_S = 0.00025
+"""How long requests that take long are worked on between other callbacks."""
 CHECKS_S = 5.0
 """How long a stop waits for batches being validated on another thread, and for requests that take long."""
 GOODBYE_S = 1.0
@@ -82,13 +82,13 @@ class Server:
         self._clock = clock
         clock.was_set.append(self._clock_was_set)
         self._slicing = False
-        broker.slices.wanted = self._slice_soon
-        broker.slices.worked_at_once = partial(self.loop.call_soon, broker.slices.new_round)
+        broker.tasks.wanted = self._run_tasks_soon
+        broker.tasks.worked_at_once = partial(self.loop.call_soon, broker.tasks.new_round)
         self._syncing = Syncing(self, flushers)
         self._background = background
-        self._checking = Elsewhere(checker, self.done_elsewhere)
-        self.answered_elsewhere = [self._checking]  # all work on other threads that answers wait for
-        if broker.cluster is None:  # whose turns are each one node's
+        self._checking = BackgroundWorker(checker, self.background_done)
+        self.background_workers = [self._checking]  # all work on other threads that answers wait for
+        if broker.cluster is None:  # whose iterations are each one node's
             broker.validation_thread.worker = self._checking
         self._listeners: dict[Acceptor, asyncio.Server] = {}
         self._acceptors: list[Acceptor] = []
@@ -98,7 +98,7 @@ class Server:
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
-        """Connections whose answers are sent at the end of this turn, the last one first."""
+        """Connections whose answers are sent at the end of this iteration, the last one first."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
         self.is_stopping = self._over = False
@@ -117,7 +117,7 @@ class Server:
         for acceptor in acceptors:
             await self._open(acceptor)
         self._watch()
-        self.turn_ends()
+        self.iteration_ends()
         if self._source is not None:
             self._source.serves(self, self.loop)
 
@@ -148,7 +148,7 @@ class Server:
             if connection.session.listener == acceptor.listener.name:
                 connection.close(reason)
         acceptor.close()
-        self.turn_ends()
+        self.iteration_ends()
 
     # --- several nodes
 
@@ -194,13 +194,13 @@ class Server:
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while self._syncing.under_way or (
             self.loop.time() < deadline
-            and (broker.slices or broker.logs.is_writing or any(work.is_coming for work in self.answered_elsewhere))
+            and (broker.tasks or broker.logs.is_writing or any(work.is_coming for work in self.background_workers))
         ):
             await asyncio.sleep(0.001)
         self._over = True
         broker.large_writes.end()
         if not self._checking.under_way:  # else a batch could overtake one that is under check
-            broker.validation_thread.worker = None  # what the broker still finishes is checked in its turn
+            broker.validation_thread.worker = None  # what the broker still finishes is checked in its iteration
         try:
             self.broker.stop(self.now_ms())
         finally:
@@ -241,7 +241,7 @@ class Server:
             acceptor.close()
         self._syncing.stop()
         self._background.stop()
-        for work in self.answered_elsewhere:
+        for work in self.background_workers:
             work.end()
 
     # --- connections
@@ -287,7 +287,7 @@ class Server:
         return list(self._connections)
 
     def wants_write(self, connection: Sending) -> None:
-        """Send the connection's answers at the end of this turn."""
+        """Send the connection's answers at the end of this iteration."""
         self._writable[connection] = None
 
     def _watch(self) -> None:
@@ -307,7 +307,7 @@ class Server:
             self._take_back(now - STALLED_S)
         if self.memory.is_short:
             self._make_room(now - STALLED_S)
-        self.turn_ends()
+        self.iteration_ends()
 
     def _make_room(self, since: float) -> None:
         """Others wait for memory: close connections without progress in a request since ``since``, the oldest first.
@@ -337,18 +337,18 @@ class Server:
                 missing -= connection.kept_bytes
                 connection.cut_off("it does not take its answer while others wait for memory")
 
-    # --- turns
+    # --- iterations
 
-    def turn_ends(self) -> None:
+    def iteration_ends(self) -> None:
         """Send what is ready, arrange a sync and the next wake-up."""
         writable = self._writable
         while writable:
             connection, _ = writable.popitem()
             connection.write()
         if self.broker.flushing.wanted:
-            self._syncing.turn_ends()
-        if self.broker.slices:
-            self._slice_soon()
+            self._syncing.iteration_ends()
+        if self.broker.tasks:
+            self._run_tasks_soon()
         wakeup = self.broker.next_wakeup_ms()
         if wakeup is not None and (self._timer_ms is None or wakeup < self._timer_ms):
             self._wake_up_later()
@@ -362,23 +362,23 @@ class Server:
         if wakeup is not None and not self._over:
             self._timer = self.loop.call_later(max(0, wakeup - now_ms) / 1000, self._wake)
 
-    def _slice_soon(self) -> None:
+    def _run_tasks_soon(self) -> None:
         if not self._slicing:
             self._slicing = True
-            self.loop.call_soon(self._slice)
+            self.loop.call_soon(self._run_tasks)
 
-    def _slice(self) -> None:
+    def _run_tasks(self) -> None:
         """Continue long requests for a moment; whatever else arrived meanwhile gets its turn before the next."""
         self._slicing = False
         if self._over:
             return
         self.broker.now_ms = self.now_ms()
-        slices, end = self.broker.slices, time.perf_counter() + SLICE_S
-        while slices:
-            slices.step()
+        tasks, end = self.broker.tasks, time.perf_counter() + TASKS_S
+        while tasks:
+            tasks.step()
             if time.perf_counter() >= end:
                 break
-        self.turn_ends()
+        self.iteration_ends()
 
     def pass_time(self, ms: int) -> None:
         """Let time pass at once, for the broker only: everything due within it happens now, in order."""
@@ -392,7 +392,7 @@ class Server:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._timer_ms = None
-        self.turn_ends()
+        self.iteration_ends()
 
     def _clock_was_set(self, step_ms: int) -> None:
         """Keep timers' durations as intended, although the wall clock was set."""
@@ -404,18 +404,18 @@ class Server:
         if self._timer_ms is not None:
             self._timer_ms += step_ms  # the loop's own timer uses the monotonic clock
 
-    def done_elsewhere(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
+    def background_done(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
         """A thread has finished work that an answer waits for; once the broker has stopped, nothing is answered."""
         if self._over:
             return
         self.broker.now_ms = self.now_ms()
         done(error)
-        self.turn_ends()
+        self.iteration_ends()
 
     def _wake(self) -> None:
         if self._over:
             return
         self._timer = self._timer_ms = None
-        end = time.perf_counter() + SLICE_S
+        end = time.perf_counter() + TASKS_S
         self.broker.advance(self.now_ms(), lambda: time.perf_counter() >= end)
-        self.turn_ends()
+        self.iteration_ends()

@@ -24,10 +24,10 @@ def smallest_pieces() -> Iterator[None]:
     """Every request counts as long, and every element is a piece of its own."""
     with (
         patch("oncelog.broker.broker.READ_AT_ONCE_BYTES", 0),
-        patch("oncelog.protocol.wire.ELEMENTS_IN_A_PIECE", 1),
+        patch("oncelog.protocol.wire.ELEMENTS_IN_A_CHUNK", 1),
         patch("oncelog.protocol.wire.LONG", 0),
-        patch("oncelog.broker.requests.slices.AT_ONCE", 1),
-        patch("oncelog.broker.requests.slices.AT_A_TIME", 3),
+        patch("oncelog.broker.requests.tasks.AT_ONCE", 1),
+        patch("oncelog.broker.requests.tasks.AT_A_TIME", 3),
     ):
         yield
 
@@ -70,9 +70,9 @@ class Disturbed(Harness):
 
     def _work(self) -> None:
         for _ in range(100_000):
-            if not len(self.broker.slices):
+            if not len(self.broker.tasks):
                 return
-            self.broker.slices.step()
+            self.broker.tasks.step()
             if not self._calm and self._random.randrange(FREQUENT) == 0:
                 self._disturb()
         raise AssertionError("the work of one request has no end")

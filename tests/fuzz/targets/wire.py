@@ -74,14 +74,14 @@ def run_message(data: bytes) -> None:
     kind = KINDS[data[0] % len(KINDS)]
     version = kind.MIN_VERSION + data[1] % (kind.MAX_VERSION - kind.MIN_VERSION + 1)
     read = _read(lambda: kind.decode_prefix(data, version, 2))
-    again = _read(lambda: finished(kind.decode_prefix_in_pieces(data, version, 2)))
+    again = _read(lambda: finished(kind.decode_prefix_in_chunks(data, version, 2)))
     assert again == read or repr(again) == repr(read)  # a number may be none, which equals nothing
     if isinstance(read, str):
         return
     message, _ = read
     written = message.encode(version)
     assert kind.decode(written, version).encode(version) == written
-    assert b"".join(finished(message.encode_parts_in_pieces(version))) == written
+    assert b"".join(finished(message.encode_parts_in_chunks(version))) == written
 
 
 def _read(decode: Callable[[], tuple[Message, int]]) -> tuple[Message, int] | str:
@@ -219,9 +219,9 @@ class Harness:
 
     def _work(self) -> None:
         for _ in range(MAX_STEPS):
-            if not len(self.broker.slices):
+            if not len(self.broker.tasks):
                 return
-            self.broker.slices.step()
+            self.broker.tasks.step()
         raise AssertionError("the work of one request has no end")
 
     def others_are_served(self) -> None:

@@ -30,7 +30,7 @@ from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.broker.registry import handler_for
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.session import Session
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.transaction import records
 from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, Txn
@@ -239,12 +239,12 @@ class OurSide(Side):
         self.host = MemoryTransactionHost({TOPIC: 3, CONSUMER_OFFSETS_TOPIC: 50})
         topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
         group_partition = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition("group", 50))
-        slices = Slices()
+        tasks = Tasks()
         self._broker: Any = SimpleNamespace(
             authorizer=None,
             transactions=self.host.coordinator(config, now_ms=START_MS),
             metadata=SimpleNamespace(topic=topics.get),
-            slices=slices,
+            tasks=tasks,
             answer_memory=AnswerMemory(RequestMemory(-1, 0)),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: group_partition)),
         )
@@ -261,7 +261,7 @@ class OurSide(Side):
         context = RequestContext(channel, 0, key, version, 0, "interop", self._now)
         received = request_type(key).decode(request.encode(version), version)
         response = handler_for(key)(self._broker, context, received)
-        self._broker.slices.finish()
+        self._broker.tasks.finish()
         if isinstance(response, Deferred):
             response = response.value
         self._broker.answer_memory.end(channel)

@@ -77,7 +77,7 @@ class Side:
         self.may_repeat = may_repeat
         self.repeats = self.asked = 0
         self.broker.topics.ensure_internal("__consumer_offsets", NOW_MS)
-        self.broker.slices.finish()
+        self.broker.tasks.finish()
         self.new_topic()
 
     def new_topic(self) -> None:

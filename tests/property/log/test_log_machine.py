@@ -270,7 +270,7 @@ class LogMachine(RuleBasedStateMachine):
             read = self.log.read(offset, max_bytes, bound, at_least_one_batch=True)
             assert not isinstance(read, Error)
             assert read.size_bytes, f"nothing at {offset}, below {bound}"
-            data = b"".join(piece.read_bytes() for piece in read.slices)
+            data = b"".join(chunk.read_bytes() for chunk in read.slices)
             pending = sorted(
                 (begin, pid) for pid, begin in self.log.aborted_transactions(offset, read.upper_bound_offset)
             )

@@ -1,4 +1,4 @@
-"""Recovery, which reads a log in large pieces, against a naive one that goes batch by batch.
+"""Recovery, which reads a log in large chunks, against a naive one that goes batch by batch.
 
 Logs of every kind of batch, with gaps as compaction leaves them, damaged or cut in places: all files of the folder and
 everything in memory must be the same, with the compiled scanner and with its twin.
@@ -222,7 +222,7 @@ def test_recovery_by_pieces_and_batch_by_batch_leave_the_same(
 def test_both_scanners_tell_the_same_in_the_same_words(
     files: dict[str, bytes], position: int, interval_bytes: int, room: int
 ) -> None:
-    piece = b"".join(files.values())
+    chunk = b"".join(files.values())
     base = min(read_header(data).base_offset if len(data) > 61 and data[16] == 2 else 0 for data in files.values())
     told: list[object] = []
     for make in (native.compiled.BatchScanner, _pure_scan.BatchScanner):
@@ -230,7 +230,7 @@ def test_both_scanners_tell_the_same_in_the_same_words(
         try:
             told.append(
                 (
-                    scanner.scan(piece, position),
+                    scanner.scan(chunk, position),
                     scanner.refusal,
                     scanner.next_offset,
                     scanner.max_timestamp,

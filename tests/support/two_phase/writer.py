@@ -96,7 +96,7 @@ def _run(order: dict[str, Any]) -> None:
 
     program = Program(order["servers"], order["name"], order["database"], point)
     program.start()
-    os.write(sys.stdout.fileno(), f"{STARTED}\n".encode())  # in one piece, or not at all: it may be killed here
+    os.write(sys.stdout.fileno(), f"{STARTED}\n".encode())  # in one chunk, or not at all: it may be killed here
     for _ in range(order["transactions"]):
         program.write()
     program.close()

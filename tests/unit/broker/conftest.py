@@ -91,7 +91,7 @@ class Admin:
             channel.session.node = Node(node_id, "broker.example", 9092)
         sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))
         self.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
-        self.broker.slices.finish()
+        self.broker.tasks.finish()
         assert channel.closed is None, channel.closed
         (answer,) = channel.answers
         _, header = decode_response_header(answer[4:], kind.API_KEY, version)

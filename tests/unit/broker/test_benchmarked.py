@@ -1,4 +1,4 @@
-"""The pieces of the broker's source that a benchmark replaces exist."""
+"""The chunks of the broker's source that a benchmark replaces exist."""
 
 from __future__ import annotations
 

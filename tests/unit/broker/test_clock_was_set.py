@@ -36,7 +36,7 @@ def ask(broker: Broker, request: Message, version: int, meanwhile: Callable[[], 
     sent = bytes(encode_request(request.API_KEY, version, 7, "test", request.encode(version)))[4:]
     broker.receive(peer, 0, memoryview(sent), broker.now_ms)
     meanwhile()
-    broker.slices.finish()
+    broker.tasks.finish()
     broker.advance(broker.now_ms + 1)
     (answer,) = peer.answers
     return answer
@@ -59,19 +59,19 @@ def test_a_member_whose_commit_takes_several_turns_stays_as_long_as_its_session(
         return HeartbeatResponse.decode(ask(broker, HeartbeatRequest("g", 1, member), 3), 3, 8).error_code
 
     steps = 0
-    for pieces in range(40):
+    for chunks in range(40):
 
-        def set_on(pieces: int = pieces) -> None:
+        def set_on(chunks: int = chunks) -> None:
             nonlocal steps
-            for _ in range(pieces):
-                if broker.slices:
-                    broker.slices.step()
-            steps += bool(broker.slices)
+            for _ in range(chunks):
+                if broker.tasks:
+                    broker.tasks.step()
+            steps += bool(broker.tasks)
             broker.clock_was_set(step_ms)
 
         answer = OffsetCommitResponse.decode(ask(broker, commit, 7, set_on), 7, 8)
         assert answer.topics[0].partitions[0].error_code == Error.NONE
-        assert alive() == Error.NONE, pieces
+        assert alive() == Error.NONE, chunks
     assert steps > 3
     ask(broker, commit, 7, lambda: broker.clock_was_set(step_ms))
     broker.advance(broker.now_ms + 60_000)

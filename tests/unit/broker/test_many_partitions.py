@@ -1,4 +1,4 @@
-"""Requests for many partitions are worked on in pieces, with the same result as in one turn."""
+"""Requests for many partitions are worked on in chunks, with the same result as in one iteration."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Asked(RecordingChannel):
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    """A second passes with each look at the clock, so no turn does more than one piece."""
+    """A second passes with each look at the clock, so no iteration does more than one chunk."""
     seconds = count()
     made = Admin(work_clock=lambda: next(seconds) * 10**9).broker
     yield made
@@ -70,8 +70,8 @@ def broker() -> Iterator[Broker]:
 
 
 def finish(broker: Broker) -> None:
-    while len(broker.slices):
-        broker.slices.step()
+    while len(broker.tasks):
+        broker.tasks.step()
 
 
 @pytest.fixture
@@ -130,8 +130,8 @@ def test_a_wide_fetch_answers_what_there_is(wide: Broker) -> None:
 def test_what_comes_while_a_wide_fetch_looks_is_not_missed(wide: Broker, steps: int, index: int) -> None:
     asked = fetch(wide, max_wait_ms=60_000)
     for _ in range(steps):
-        if len(wide.slices):
-            wide.slices.step()
+        if len(wide.tasks):
+            wide.tasks.step()
     produce(wide, range(index, index + 1))
     finish(wide)
     assert with_records(asked) == [index]
@@ -142,8 +142,8 @@ def test_what_comes_while_a_wide_fetch_looks_is_not_missed(wide: Broker, steps: 
 def test_what_a_wide_fetch_was_woken_for_while_it_looked_counts_for_its_least_bytes(wide: Broker, steps: int) -> None:
     asked = fetch(wide, max_wait_ms=60_000, min_bytes=2 * len(BATCH))
     for _ in range(steps):
-        if len(wide.slices):
-            wide.slices.step()
+        if len(wide.tasks):
+            wide.tasks.step()
     produce(wide, range(1))
     finish(wide)
     assert not asked.answers
@@ -156,10 +156,10 @@ def test_what_a_wide_fetch_was_woken_for_while_it_looked_counts_for_its_least_by
 @pytest.mark.parametrize("steps", [1, 3, 5, None])
 def test_a_wide_fetch_that_ends_is_forgotten_wherever_it_was(wide: Broker, steps: int | None, ends: str) -> None:
     asked = fetch(wide, max_wait_ms=1000)
-    while len(wide.slices) if steps is None else steps:
+    while len(wide.tasks) if steps is None else steps:
         steps = steps and steps - 1
-        if len(wide.slices):
-            wide.slices.step()
+        if len(wide.tasks):
+            wide.tasks.step()
     if ends == "its connection ends":
         wide.disconnected(asked)
     elif ends == "the broker stops":
@@ -184,13 +184,13 @@ def test_no_turn_of_a_wide_fetch_that_waits_grows_with_its_partitions(broker: Br
     for _ in range(2):  # the first use imports
         asked = Asked(broker, request, 4)
         turns: list[int] = []
-        while len(broker.slices):
-            turns.append(calls_of(broker.slices.step))
+        while len(broker.tasks):
+            turns.append(calls_of(broker.tasks.step))
         assert len(broker.fetches) == 1
         turns.append(calls_of(partial(produce, broker, range(1))))
         turns.append(calls_of(partial(broker.disconnected, asked)))
-        while len(broker.slices):
-            turns.append(calls_of(broker.slices.step))
+        while len(broker.tasks):
+            turns.append(calls_of(broker.tasks.step))
         assert broker.fetches._watched == 0
     assert max(turns) < partitions, f"a turn of {max(turns)} calls among {turns}"
 
@@ -222,14 +222,14 @@ def test_a_topic_is_made_a_partition_at_a_time(broker: Broker) -> None:
 def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker) -> None:
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
     asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
-    broker.slices.step()
+    broker.tasks.step()
     broker.topics.delete("wide", NOW_MS)
     finish(broker)
     assert len(asked.answers) == 1
     assert not broker.partitions()
 
 
-def test_quotas_of_many_clients_are_set_in_pieces_and_hold(broker: Broker) -> None:
+def test_quotas_of_many_clients_are_set_in_chunks_and_hold(broker: Broker) -> None:
     """Each entry rebuilt all quotas: 5,000 took minutes, in a single turn."""
     entries = [
         EntryData(entity=[EntityData("client-id", f"c{number}")], ops=[OpData("producer_byte_rate", 1000.0, False)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.cluster.node import Node
-from oncelog.broker.requests.slices import AT_ONCE
+from oncelog.broker.requests.tasks import AT_ONCE
 from oncelog.broker.requests.work import Work
 from oncelog.config import BrokerConfig, parse
 from oncelog.errors import Error
@@ -49,7 +49,7 @@ def test_a_clean_stop_commits_what_a_long_request_still_had_to_append() -> None:
         result = partition.append_client(batch(3), NOW_MS)
         partition.when_committed(result.last_offset + 1).then(answers.append)
 
-    made.broker.slices.begin(work())
-    assert made.broker.slices
+    made.broker.tasks.begin(work())
+    assert made.broker.tasks
     made.broker.stop(NOW_MS)
     assert answers == [Error.NONE]

@@ -67,19 +67,19 @@ def in_pieces(work: Generator[object, None, T]) -> tuple[T, int]:
 
 @every_message
 def test_pieces_come_to_the_same(name: str) -> None:
-    """Written and read in pieces, intact or cut off."""
+    """Written and read in chunks, intact or cut off."""
     kind = message_class(name)
     for version in range(kind.MIN_VERSION, kind.MAX_VERSION + 1):
         made = make_message(name, version, RandomSource(f"{name} {version}"))
         encoded = made.encode(version)
-        parts, _ = in_pieces(made.encode_parts_in_pieces(version))
+        parts, _ = in_pieces(made.encode_parts_in_chunks(version))
         assert b"".join(parts) == encoded
-        assert in_pieces(kind.decode_prefix_in_pieces(b"head" + encoded, version, 4))[0] == (made, 4 + len(encoded))
+        assert in_pieces(kind.decode_prefix_in_chunks(b"head" + encoded, version, 4))[0] == (made, 4 + len(encoded))
         for end in {len(encoded) // 2, len(encoded) - 1}:
             outcomes = []
             for read in (
                 partial(kind.decode_prefix, encoded[:end], version),
-                lambda: in_pieces(kind.decode_prefix_in_pieces(encoded[:end], version))[0],  # noqa: B023 - called here
+                lambda: in_pieces(kind.decode_prefix_in_chunks(encoded[:end], version))[0],  # noqa: B023 - called here
             ):
                 try:
                     outcomes.append(repr(read()))
@@ -91,11 +91,11 @@ def test_pieces_come_to_the_same(name: str) -> None:
 def test_a_long_message_pauses() -> None:
     names = [f"n{number}" for number in range(1000)]
     request = DescribeGroupsRequest(groups=names)
-    read, pauses = in_pieces(DescribeGroupsRequest.decode_prefix_in_pieces(request.encode(5), 5))
+    read, pauses = in_pieces(DescribeGroupsRequest.decode_prefix_in_chunks(request.encode(5), 5))
     assert (read[0], pauses) == (request, 10)
     response = DescribeGroupsResponse(groups=[DescribedGroup(group_id=name) for name in names])
     assert response.is_long()
-    assert in_pieces(response.encode_parts_in_pieces(5))[1] == 10
+    assert in_pieces(response.encode_parts_in_chunks(5))[1] == 10
     assert not DescribeGroupsResponse(groups=response.groups[:10]).is_long()
 
 

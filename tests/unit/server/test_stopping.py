@@ -111,7 +111,7 @@ def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tm
         core = nodes.server.broker
         core.topics.create("t", 400, {}, 0)
         core.receive(RecordingChannel(), 0, memoryview(wide)[4:], nodes.server.now_ms())
-        return len(core.slices)
+        return len(core.tasks)
 
     with broker:
         assert broker.on_loop(act)
@@ -135,7 +135,7 @@ def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(
             batch = produce(1, acks=0, value=Random(1).randbytes(200_000), codec=Compression.GZIP)
             server.broker.receive(RecordingChannel(), 0, memoryview(batch)[4:], server.now_ms())
 
-        server.broker.slices.begin(work())
+        server.broker.tasks.begin(work())
 
     with oncelog.Broker(tmp_path) as broker:
         broker.on_loop(act)
@@ -184,8 +184,8 @@ def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_pat
 
 
 async def _begin(server: Server, work: Generator[None, None, None]) -> None:
-    server.broker.slices.begin(work)
-    server.turn_ends()
+    server.broker.tasks.begin(work)
+    server.iteration_ends()
 
 
 def test_no_timer_rings_in_a_broker_that_is_over() -> None:

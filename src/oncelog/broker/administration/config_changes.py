@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from oncelog.broker.cluster.cluster import Cluster
     from oncelog.broker.cluster.node import Node
     from oncelog.broker.requests.context import RequestContext
-    from oncelog.broker.requests.slices import Slices
+    from oncelog.broker.requests.tasks import Tasks
     from oncelog.metadata.store import MetadataStore
 
 
 logger = logging.getLogger(__name__)
 
-RESOURCES_IN_A_PIECE = 10
+RESOURCES_IN_A_CHUNK = 10
 MAX_SETTINGS = 1000
 """Most settings that may be named for one resource: several times as many as exist."""
 
@@ -128,7 +128,7 @@ class ConfigChangePorts(AccessPorts, Protocol):
     def listeners(self) -> ListenersAtWork | None: ...
 
     @property
-    def slices(self) -> Slices: ...
+    def tasks(self) -> Tasks: ...
 
     def reconfigure(self, config: BrokerConfig) -> None: ...
 
@@ -223,7 +223,7 @@ def change_each(
 
     :param response: makes one of error code, message, resource type and resource name.
     """
-    return ports.slices.begin(_changing_each(resources, alter, response), owner=context)
+    return ports.tasks.begin(_changing_each(resources, alter, response), owner=context)
 
 
 def _changing_each(
@@ -243,7 +243,7 @@ def _changing_each(
                 refusal = Refusal(Error.KAFKA_STORAGE_ERROR, str(error))
         error_code, message = refusal or (Error.NONE, None)
         responses.append(response(error_code, message, kind, name))
-        if not len(responses) % RESOURCES_IN_A_PIECE:
+        if not len(responses) % RESOURCES_IN_A_CHUNK:
             yield
     return responses
 

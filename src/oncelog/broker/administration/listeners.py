@@ -14,5 +14,5 @@ class ListenersAtWork(Protocol):
         ...
 
     def follow(self) -> None:
-        """The broker's settings have changed: apply them to the listeners after this turn."""
+        """The broker's settings have changed: apply them to the listeners after this iteration."""
         ...

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oncelog.broker.cluster.cluster import Cluster
     from oncelog.broker.coordination.coordinators import Coordinators
     from oncelog.broker.fetching.purgatory import FetchPurgatory
-    from oncelog.broker.requests.slices import Slices
+    from oncelog.broker.requests.tasks import Tasks
     from oncelog.broker.storage.flushing import Flushing
     from oncelog.broker.storage.log_manager import LogManager
     from oncelog.broker.storage.metadata_sync import MetadataSync
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CLOSED_IN_A_PIECE = 5
+CLOSED_IN_A_CHUNK = 5
 """How many partitions of a deleted topic have their files moved aside at a time."""
-LED_IN_A_PIECE = 5
+LED_IN_A_CHUNK = 5
 """For how many partitions of a new internal topic the coordinator begins at a time."""
 
 COMPLETED_AGAIN_MS = 1000
 """How long until a topic that a full disk has left incomplete is tried again."""
-PARTITIONS_IN_A_PIECE = 1
+PARTITIONS_IN_A_CHUNK = 1
 """How many partitions of a new topic are opened at a time: one takes about 0.3 ms, several times that on a busy
 disk."""
 
@@ -60,7 +60,7 @@ class TopicsPorts(Protocol):
     def timers(self) -> Timers: ...
 
     @property
-    def slices(self) -> Slices: ...
+    def tasks(self) -> Tasks: ...
 
     @property
     def recovery(self) -> RecoveryProgress: ...
@@ -83,7 +83,7 @@ class TopicsPorts(Protocol):
     @property
     def cluster(self) -> Cluster | None: ...
 
-    def forget_routes(self) -> None: ...
+    def forget_patterns(self) -> None: ...
 
 
 class Topics:
@@ -124,7 +124,7 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int = -1,
     ) -> Work[TopicInfo]:
-        """:meth:`create` in pieces; the partitions are led one after another.
+        """:meth:`create` in chunks; the partitions are led one after another.
 
         An internal topic is created once, whether a coordinator or a client asked for it first, and coordinates then.
         """
@@ -136,7 +136,7 @@ class Topics:
         try:
             yield from self._coordinators.importing(name)
             info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
-            for part in in_parts(range(info.partitions), LED_IN_A_PIECE):
+            for part in in_parts(range(info.partitions), LED_IN_A_CHUNK):
                 if self._ports.metadata.topic_by_id(info.topic_id) is None:
                     break  # it was deleted meanwhile
                 self._coordinators.lead(name, now_ms, part)
@@ -202,7 +202,7 @@ class Topics:
     def adding_partitions(
         self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
     ) -> Work[TopicInfo]:
-        """Raise a topic's partition count to ``partitions``, in pieces; ``replicas`` as for :meth:`create`."""
+        """Raise a topic's partition count to ``partitions``, in chunks; ``replicas`` as for :meth:`create`."""
         old = self._ports.metadata.topic(name)
         info = self._ports.metadata.add_partitions(name, partitions)
         self._ports.metadata_sync.topic_changed(info.topic_id)
@@ -216,7 +216,7 @@ class Topics:
         finished(self.deleting(name, now_ms))
 
     def deleting(self, name: str, now_ms: int) -> Work[None]:
-        """:meth:`delete`, and move its files aside in pieces; a new one of the name is not created before that is
+        """:meth:`delete`, and move its files aside in chunks; a new one of the name is not created before that is
         done."""
         ports = self._ports
         info = ports.metadata.topic(name)
@@ -230,7 +230,7 @@ class Topics:
             if partition is not None:
                 gone.append(partition)
                 self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
-        ports.forget_routes()
+        ports.forget_patterns()
         self._coordinators.topic_deleted(name, now_ms)
         closing = self._being_closed[name] = self._close_all(name, gone, now_ms)
         yield from closing
@@ -245,13 +245,13 @@ class Topics:
                 partition.flush_failed(str(error))
             raise
         failure: StorageError | None = None
-        for part in in_parts(gone, CLOSED_IN_A_PIECE):
+        for part in in_parts(gone, CLOSED_IN_A_CHUNK):
             for partition in part:
                 try:
                     self._put_aside(partition, now_ms)
                 except StorageError as error:  # the others are gone all the same
                     failure = failure or error
-            if len(part) == CLOSED_IN_A_PIECE:
+            if len(part) == CLOSED_IN_A_CHUNK:
                 yield
         self._being_closed.pop(name, None)
         if failure is not None:
@@ -274,7 +274,7 @@ class Topics:
                     partition.log.update_config(self._ports.nodes.log_config(info, index))
                     self._ports.flushing.settings_changed(partition)
             self._ports.nodes.elect_unclean(info)
-        self._ports.forget_routes()
+        self._ports.forget_patterns()
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
         """Create ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
@@ -282,10 +282,10 @@ class Topics:
             finished(self._creating_internal(name, now_ms))
 
     def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
-        """:meth:`ensure_internal` in pieces; callers wait for a creation under way. The topic may still be missing."""
+        """:meth:`ensure_internal` in chunks; callers wait for a creation under way. The topic may still be missing."""
         if self._ports.metadata.topic(name) is None and name not in self._being_created:
             # Independently of the connection that needed it first.
-            creating = self._ports.slices.begin(self._creating_internal(name, now_ms))
+            creating = self._ports.tasks.begin(self._creating_internal(name, now_ms))
             creating.then(lambda _: self._internal_created(name), partial(self._internal_failed, name))
         while name in self._being_created and not self._ports.logs.is_stuck:
             yield
@@ -318,7 +318,7 @@ class Topics:
             over.resolve(None)
 
         # Independently of the connection that named it first.
-        making = self._ports.slices.begin(self.creating(name, self._ports.config.num_partitions, {}, now_ms))
+        making = self._ports.tasks.begin(self.creating(name, self._ports.config.num_partitions, {}, now_ms))
         making.then(lambda _: over.resolve(None), failed)
         yield over
         info = self._ports.metadata.topic(name)  # another request may have created it meanwhile
@@ -332,7 +332,7 @@ class Topics:
         return error.error
 
     def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
-        for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
+        for part in in_parts(indexes, PARTITIONS_IN_A_CHUNK):
             if self._ports.metadata.topic_by_id(info.topic_id) is None:
                 return  # it was deleted meanwhile
             self.open(info, self._not_open(info.name, part), now_ms)

@@ -78,10 +78,10 @@ class LargeWrites:
 
     def queue(self, batch: PendingBatch) -> Park[None]:
         """Resolved when it is the batch's turn."""
-        turn: Deferred[None] = Deferred()
+        admitted: Deferred[None] = Deferred()
         self._memory.estimate(batch.size_bytes)
-        self._queues[batch.partition].waiting.append((batch.size_bytes, turn))
-        return Park(batch.context, ParkReason.LARGE_WRITES, turn)
+        self._queues[batch.partition].waiting.append((batch.size_bytes, admitted))
+        return Park(batch.context, ParkReason.LARGE_WRITES, admitted)
 
     def write(self, batch: PendingBatch, append: LongAppend) -> Park[None]:
         """Resolved when the bytes are in the file or the disk has refused them."""
@@ -113,8 +113,8 @@ class LargeWrites:
         """Give those in the queue their turn, up to the next one that is handed over: others are refused."""
         queue.is_writing = False
         while queue.waiting and not queue.is_writing:
-            size_bytes, turn = queue.waiting.popleft()
+            size_bytes, admitted = queue.waiting.popleft()
             self._memory.estimate(-size_bytes)
-            turn.resolve(None)
+            admitted.resolve(None)
         if not queue.is_writing:
             del self._queues[partition]

@@ -1,10 +1,10 @@
 """Runs of produce requests: what a pipelining producer has sent is appended with one write and answered in one message.
 
-Called by :class:`~oncelog.broker.broker.Broker` for complete requests in a connection's buffer. A *route* is what the
+Called by :class:`~oncelog.broker.broker.Broker` for complete requests in a connection's buffer. A *pattern* is what the
 broker remembers of a produce request that took the general path (``pipeline``) and was accepted: the bytes that
 are the same in the next ones, the topic and its limits, and the answer with gaps to fill. A run includes only requests
 that the general path would treat the same; anything special (another form, a refusal, a duplicate, a first batch that
-must be verified, a new segment) is left to that path, which sees the request from its first byte. Routes are forgotten
+must be verified, a new segment) is left to that path, which sees the request from its first byte. They are forgotten
 when anything they were learned from changes.
 """
 
@@ -43,8 +43,8 @@ logger = logging.getLogger(__name__)
 
 FIRST_WITH_LOG_START: Final = 5
 """Older answers have another gap, and their clients are not performance-critical."""
-ROUTES_KEPT: Final = 8
-"""Routes per connection: a producer that writes to more topics in turn takes the general path."""
+PATTERNS_KEPT: Final = 8
+"""RequestPatterns per connection: a producer that writes to more topics in turn takes the general path."""
 SMALL_BATCH_BYTES: Final = 16 * 1024
 """Up to this size, a transaction's first batch is copied out of the buffer of its connection."""
 LIMITS_KEPT_MS: Final = 100
@@ -104,7 +104,7 @@ class RunPorts(AccessPorts, Protocol):
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
 
-class Route:
+class RequestPattern:
     """The target of plain produce requests of one form. ``request`` is the one it was learned from.
 
     ``in_transactions``: its batches may belong to a transaction, which needs permission for the transactional id.
@@ -155,26 +155,26 @@ class _Run(NamedTuple):
 
     channel: Channel
     slot: int
-    route: Route
+    pattern: RequestPattern
     template: AnswerTemplate
     found: Sequence[PlainProduce]
     begun_ns: int
 
 
 class ProduceRuns:
-    """The routes of all connections of one broker."""
+    """The patterns of all connections of one broker."""
 
     def __init__(self, ports: RunPorts) -> None:
         self._ports = ports
         self._large_writes = ports.large_writes
-        self._routes: dict[Channel, list[Route]] = {}
+        self._patterns: dict[Channel, list[RequestPattern]] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
-        """Routes must be learned again: those of ``channel``, or all."""
+        """RequestPatterns must be learned again: those of ``channel``, or all."""
         if channel is None:
-            self._routes.clear()
+            self._patterns.clear()
         else:
-            self._routes.pop(channel, None)
+            self._patterns.pop(channel, None)
 
     def learn(self, context: RequestContext, request: ProduceRequest, frame: memoryview, body: int) -> None:
         """Remember a request that the general path has just accepted, if the next one may be like it."""
@@ -184,8 +184,8 @@ class ProduceRuns:
         shape = ProduceShape.of(frame, body, version)
         if shape is None:
             return
-        routes = self._routes.setdefault(channel, [])
-        if any(route.shape == shape for route in routes):
+        patterns = self._patterns.setdefault(channel, [])
+        if any(pattern.shape == shape for pattern in patterns):
             return
         topic = request.topic_data[0]
         info = self._ports.metadata.topic_by_id(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else None
@@ -206,27 +206,27 @@ class ProduceRuns:
         # The request it is learned from may have had a plain batch, for which this was not checked.
         txn_id = request.transactional_id
         may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
-        del routes[ROUTES_KEPT - 1 :]
-        routes.insert(0, Route(shape, version, request, name, limits, in_transactions=may))
+        del patterns[PATTERNS_KEPT - 1 :]
+        patterns.insert(0, RequestPattern(shape, version, request, name, limits, in_transactions=may))
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
 
         All answers of a run are sent as the one for ``slot``.
         """
-        route = self._route(channel, buffer, start)
-        if route is None or (end - start >= self._large_writes.least_bytes and self._is_large(buffer, start)):
+        pattern = self._pattern(channel, buffer, start)
+        if pattern is None or (end - start >= self._large_writes.least_bytes and self._is_large(buffer, start)):
             return start
         requests = self._ports.requests
         begun_ns = requests.clock() if requests is not None else 0
-        found = scan(buffer, start, end, route.shape, route.limits_at(now_ms))
-        target = route.target(self._ports, found[0].partition) if found else None
+        found = scan(buffer, start, end, pattern.shape, pattern.limits_at(now_ms))
+        target = pattern.target(self._ports, found[0].partition) if found else None
         if target is None:
             return start
-        if not route.in_transactions:
+        if not pattern.in_transactions:
             found = _without_transactions(found)
         partition, template = target
-        run = new_tuple(_Run, (channel, slot, route, template, found, begun_ns))
+        run = new_tuple(_Run, (channel, slot, pattern, template, found, begun_ns))
         view = memoryview(buffer)
         batches = [view[at : at + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found]
         offsets = partition.append_run(batches, [entry.header for entry in found], now_ms)
@@ -244,16 +244,16 @@ class ProduceRuns:
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Send a transaction's first batch, if it is small, down the general path from its verification on."""
-        channel, slot, route, template, found, begun_ns = run
-        if not found or not found[0].header.is_transactional or not route.request.acks:
+        channel, slot, pattern, template, found, begun_ns = run
+        if not found or not found[0].header.is_transactional or not pattern.request.acks:
             return start
         correlation_id, _, at, end, header = found[0]
         if header.size_bytes > SMALL_BATCH_BYTES:
             return start
-        ports, request = self._ports, route.request
-        context = RequestContext(channel, slot, ApiKey.PRODUCE, route.version, correlation_id, "", now_ms)
+        ports, request = self._ports, pattern.request
+        context = RequestContext(channel, slot, ApiKey.PRODUCE, pattern.version, correlation_id, "", now_ms)
         records = buffer[at : at + header.size_bytes]
-        batch = PendingBatch(context, route.version, request, partition, memoryview(records), header)
+        batch = PendingBatch(context, pattern.version, request, partition, memoryview(records), header)
         verified = ports.appends.verify(batch)
         result: AppendResult | None = None
         if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
@@ -270,7 +270,7 @@ class ProduceRuns:
             if part.error_code == NONE and part.log_append_time_ms < 0:  # a duplicate's answer has a time
                 channel.reply(slot, [template.fill(correlation_id, part.base_offset, part.log_start_offset)])
             else:
-                channel.reply(slot, [_encoded(route.version, request, correlation_id, part)])
+                channel.reply(slot, [_encoded(pattern.version, request, correlation_id, part)])
 
         if result is not None:
             answered = ports.appends.answer(batch, result)
@@ -278,37 +278,37 @@ class ProduceRuns:
             answered = ports.appends.append_verified(batch, verified)
         if requests is not None:
             context.local_ns = requests.clock() - begun_ns
-            requests.handled(ApiKey.PRODUCE, route.version, context.local_ns)
+            requests.handled(ApiKey.PRODUCE, pattern.version, context.local_ns)
         answered.then(answer, lambda error: _failed(run, partition, error))
         return end
 
-    def _route(self, channel: Channel, buffer: bytearray, start: int) -> Route | None:
-        routes = self._routes.get(channel)
-        if routes:
-            if len(routes) == 1:
-                return routes[0]  # the scan also checks whether the request fits it
-            for route in routes:
-                if route.shape.fits(buffer, start):
-                    return route
+    def _pattern(self, channel: Channel, buffer: bytearray, start: int) -> RequestPattern | None:
+        patterns = self._patterns.get(channel)
+        if patterns:
+            if len(patterns) == 1:
+                return patterns[0]  # the scan also checks whether the request fits it
+            for pattern in patterns:
+                if pattern.shape.fits(buffer, start):
+                    return pattern
         return None
 
     def _answer(self, partition: Partition, run: _Run, answers: Sequence[bytes], now_ms: int) -> None:
         """Answer now if the batches are committed, else once they are, on a failure, or at the producer's timeout."""
-        channel, slot, route, _, taken, begun_ns = run
+        channel, slot, pattern, _, taken, begun_ns = run
         log = partition.log
         log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
         requests = self._ports.requests
         local_ns = requests.clock() - begun_ns if requests is not None else 0
-        if route.request.acks == 0 or log.high_watermark >= committed_from:
+        if pattern.request.acks == 0 or log.high_watermark >= committed_from:
             if requests is not None:
-                requests.run_answered(route.version, local_ns, len(taken))
-            if route.request.acks == 0:
+                requests.run_answered(pattern.version, local_ns, len(taken))
+            if pattern.request.acks == 0:
                 channel.reply(slot, ())
                 return
             channel.reply(slot, [answers[0] if len(answers) == 1 else b"".join(answers)])
             return
         if requests is not None:
-            requests.handled(ApiKey.PRODUCE, route.version, local_ns, len(taken))
+            requests.handled(ApiKey.PRODUCE, pattern.version, local_ns, len(taken))
 
         def settle(error: Error) -> None:
             if requests is not None:
@@ -323,9 +323,11 @@ class ProduceRuns:
                 log_append_time_ms=-1,
                 log_start_offset=log_start_offset,
             )
-            channel.reply(slot, [_encoded(route.version, route.request, entry.correlation_id, part) for entry in taken])
+            channel.reply(
+                slot, [_encoded(pattern.version, pattern.request, entry.correlation_id, part) for entry in taken]
+            )
 
-        deadline_ms = now_ms + route.request.timeout_ms
+        deadline_ms = now_ms + pattern.request.timeout_ms
         settle_by_deadline(self._ports.timers, deadline_ms, partition.when_committed(committed_from), settle)
 
 

@@ -23,7 +23,7 @@ LONG_GZIP_BYTES: Final = 2 * 1024
 """Least size of a gzip batch that is worth handing over: a smaller one decompresses to 2 MB at most, whatever it
 claims."""
 SHORT_UNPACKED_BYTES: Final = 128 * 1024
-"""A gzip batch that claims to decompress to at most this is believed, and validated in its own turn."""
+"""A gzip batch that claims to decompress to at most this is believed, and validated in its own iteration."""
 LONG_FOR_QUICK_CODECS_BYTES: Final = 128 * 1024
 """Least size of a snappy, lz4 or zstd batch worth handing over; also least decompressed size if it is recompressed."""
 LONG_UNPACKED_BYTES: Final = 1024 * 1024

@@ -1,7 +1,7 @@
 """Carries out a group's commits in the order in which they arrived, however long it takes to read each of them.
 
 Called by ``broker``, and by the handlers of OffsetCommit and TxnOffsetCommit. Commits of many partitions are worked on
-in pieces, and may have to wait for memory first. Meanwhile their consumer may give up, reconnect and continue: if a
+in chunks, and may have to wait for memory first. Meanwhile their consumer may give up, reconnect and continue: if a
 short commit of the new connection were carried out first, its offsets would later be set back.
 
 Only a group with a long commit under way has a queue.
@@ -23,7 +23,7 @@ from oncelog.protocol.wire import READ_ERRORS, read_uvarint
 
 if TYPE_CHECKING:
     from oncelog.broker.requests.context import RequestContext
-    from oncelog.broker.requests.slices import Slices
+    from oncelog.broker.requests.tasks import Tasks
 
 T = TypeVar("T")
 COMMITS: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT})
@@ -34,7 +34,7 @@ class CommitPorts(AccessPorts, Protocol):
     """What commits of groups need of their broker."""
 
     @property
-    def slices(self) -> Slices: ...
+    def tasks(self) -> Tasks: ...
 
 
 class CommitOrder:
@@ -58,17 +58,17 @@ class CommitOrder:
     def carry_out(self, context: RequestContext, group_id: str, work: Work[Deferred[T]], *, few: bool) -> Deferred[T]:
         """Do ``work``, which ends with a commit, after all commits that arrived before; returns its answer.
 
-        :param few: it takes no more than one piece of work.
+        :param few: it takes no more than one chunk of work.
         """
         if context.place is None:
             if few and group_id not in self._lines:
                 return finished(work)
             context.place = Place(self._lines, group_id)
         place, answer = context.place, Deferred[T]()
-        slices = self._ports.slices
+        tasks = self._ports.tasks
 
         def begin() -> None:
-            made = slices.begin(work, owner=context)
+            made = tasks.begin(work, owner=context)
             made.then(lambda answered: answered.then(answer.resolve, answer.fail), answer.fail)
             made.then(lambda _: place.leave(), lambda _: place.leave())
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from oncelog.broker.cluster.cluster import Cluster
     from oncelog.broker.requests.interception import MarkerGate
     from oncelog.broker.requests.request_metrics import RequestMetrics
-    from oncelog.broker.requests.slices import Slices
+    from oncelog.broker.requests.tasks import Tasks
     from oncelog.broker.storage.log_manager import LogManager
     from oncelog.broker.storage.metadata_sync import MetadataSync
     from oncelog.broker.storage.partition import Partition
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MARKERS_IN_A_PIECE = 50
+MARKERS_IN_A_CHUNK = 50
 _AT_ONCE = Deferred.of(None)
 _GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
 IMPORTED_APART: Mapping[str, Sequence[str]] = {
@@ -74,7 +74,7 @@ IMPORTED_APART: Mapping[str, Sequence[str]] = {
         *(f"{_TRANSACTION}.shard", f"{_TRANSACTION}.coordinator"),
     ),
 }
-"""Imports for a coordinator's first use, in pieces: all at once would take as long as 200 produce requests."""
+"""Imports for a coordinator's first use, in chunks: all at once would take as long as 200 produce requests."""
 INTERNAL_REPLICAS = 3
 """Replicas of the internal topics, if there are that many nodes (Kafka's default)."""
 
@@ -92,7 +92,7 @@ class CoordinatorPorts(Protocol):
     def timers(self) -> Timers: ...
 
     @property
-    def slices(self) -> Slices: ...
+    def tasks(self) -> Tasks: ...
 
     @property
     def random(self) -> Random: ...
@@ -193,7 +193,7 @@ class Coordinators:
             self.transactions.disown(transactional_id, now_ms)
 
     def importing(self, topic: str) -> Work[None]:
-        """Import what is needed to coordinate ``topic``, with other turns in between."""
+        """Import what is needed to coordinate ``topic``, with other callbacks in between."""
         for name in IMPORTED_APART[topic]:
             import_module(name)
             yield
@@ -318,7 +318,7 @@ class Coordinators:
         return new_tuple(Appended, (NONE, result.base_offset, target.when_committed(result.last_offset + 1)))
 
     def in_pieces(self, work: Work[None]) -> None:
-        self._ports.slices.begin(work).then(lambda _: None, _broken_off)
+        self._ports.tasks.begin(work).then(lambda _: None, _broken_off)
 
     # --- TransactionHost
 
@@ -345,13 +345,13 @@ class Coordinators:
             (partition,) = marker.partitions
             outcome = _AT_ONCE.flat_map(lambda _: self._bring_marker(marker, partition, now_ms))
             written = outcome.map(lambda error: {partition: error})
-        elif len(marker.partitions) <= MARKERS_IN_A_PIECE:
+        elif len(marker.partitions) <= MARKERS_IN_A_CHUNK:
             bringing = _AT_ONCE.map(
                 lambda _: [self._bring_marker(marker, partition, now_ms) for partition in marker.partitions]
             )
             written = bringing.flat_map(gather).map(by_partition)
         else:
-            bringing = self._ports.slices.begin(self._bring_markers(marker, now_ms))
+            bringing = self._ports.tasks.begin(self._bring_markers(marker, now_ms))
             written = bringing.flat_map(gather).map(by_partition)
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
@@ -359,7 +359,7 @@ class Coordinators:
 
     def _bring_markers(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
         outcomes: list[Deferred[Error]] = []
-        for part in in_parts(marker.partitions, MARKERS_IN_A_PIECE):
+        for part in in_parts(marker.partitions, MARKERS_IN_A_CHUNK):
             outcomes += [self._bring_marker(marker, partition, now_ms) for partition in part]
             if len(outcomes) < len(marker.partitions):
                 yield

@@ -2,7 +2,7 @@
 
 A parked fetch tries again whenever the high watermark or the last stable offset of one of its partitions moves
 or a partition fails; when its ``max_wait_ms`` is over it is answered with what there is. A fetch of many partitions
-registers and unregisters with them piece by piece. Fetches that have been woken in vain are woken again piece by piece
+registers and unregisters with them chunk by chunk. Fetches that have been woken in vain are woken again chunk by chunk
 too: thousands may wait at one partition for more than there will ever be.
 """
 
@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from oncelog.broker.requests.session import Channel
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work, in_parts
 from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
 MAX_WATCHED = 250_000
 """Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it the fetch with most is answered."""
-LEFT_IN_A_PIECE = 200
-LOOKED_AT_IN_A_PIECE = 20
+LEFT_IN_A_CHUNK = 200
+LOOKED_AT_IN_A_CHUNK = 20
 
 
 class ParkedFetch:
@@ -47,9 +47,9 @@ class ParkedFetch:
 class FetchPurgatory:
     """Parked fetches by the partitions they watch, in the order of parking."""
 
-    def __init__(self, timers: Timers, slices: Slices) -> None:
+    def __init__(self, timers: Timers, tasks: Tasks) -> None:
         self._timers = timers
-        self._slices = slices
+        self._tasks = tasks
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         self._patient: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         """Those of the watchers that were woken in vain; a fetch is in one of the two."""
@@ -89,7 +89,7 @@ class FetchPurgatory:
         if self._woken and partition in self._woken:  # most often nobody waits: no key is hashed then
             self._woken[partition] = True
         elif self._patient and partition in self._patient:
-            self._slices.begin(self._wake_patient(partition))
+            self._tasks.begin(self._wake_patient(partition))
         watching = self._watchers.get(partition) if self._watchers else None
         if watching is None:
             return
@@ -108,7 +108,7 @@ class FetchPurgatory:
         try:
             while self._woken[partition]:
                 self._woken[partition] = False
-                for part in in_parts(list(self._patient.get(partition, ())), LOOKED_AT_IN_A_PIECE):
+                for part in in_parts(list(self._patient.get(partition, ())), LOOKED_AT_IN_A_CHUNK):
                     for fetch in part:
                         if not fetch.is_over and fetch.attempt(False, partition):
                             self.forget(fetch)
@@ -146,13 +146,13 @@ class FetchPurgatory:
             if not parked:
                 del self._by_channel[fetch.channel.connection_id]
         self._watched -= len(fetch.partitions)
-        if len(fetch.partitions) <= LEFT_IN_A_PIECE:
+        if len(fetch.partitions) <= LEFT_IN_A_CHUNK:
             self._leave(fetch, fetch.partitions)
         else:
-            self._slices.begin(self._leaving(fetch))
+            self._tasks.begin(self._leaving(fetch))
 
     def _leaving(self, fetch: ParkedFetch) -> Work[None]:
-        for part in in_parts(fetch.partitions, LEFT_IN_A_PIECE):
+        for part in in_parts(fetch.partitions, LEFT_IN_A_CHUNK):
             self._leave(fetch, part)
             yield
 

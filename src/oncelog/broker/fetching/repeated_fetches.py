@@ -184,7 +184,7 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         if known is not None and known[0] is read:
             return known[1]
         try:
-            data = b"".join([piece.read_bytes() for piece in read.slices])
+            data = b"".join([chunk.read_bytes() for chunk in read.slices])
         except StorageError:
             return None
         if len(data) < read.size_bytes:

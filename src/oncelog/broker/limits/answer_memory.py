@@ -50,10 +50,10 @@ class AnswerMemory:
                 "ask for less at once"
             )
         while not self._may_take(connection_id, more, self._memory.taken_bytes):
-            turn = Deferred[None]()
-            self._waiting[connection_id] = more, turn
+            admitted = Deferred[None]()
+            self._waiting[connection_id] = more, admitted
             self._memory.wanted_by_answers += more
-            yield turn
+            yield admitted
             self._held.setdefault(connection_id, 0)  # the connection may have ended meanwhile while the work continues
         self._held[connection_id] += more
         self._memory.estimate(more)
@@ -64,16 +64,16 @@ class AnswerMemory:
     def _wake(self) -> None:
         """Memory was released, or it is another answer's turn to continue anyway: wake those that may."""
         taken = self._memory.taken_bytes
-        for connection_id, (more, turn) in list(self._waiting.items()):
+        for connection_id, (more, admitted) in list(self._waiting.items()):
             if self._may_take(connection_id, more, taken):
                 taken += more
                 self._stop_waiting(connection_id)
-                turn.resolve(None)
+                admitted.resolve(None)
 
     def _stop_waiting(self, connection_id: int) -> Deferred[None] | None:
-        more, turn = self._waiting.pop(connection_id, (0, None))
+        more, admitted = self._waiting.pop(connection_id, (0, None))
         self._memory.wanted_by_answers -= more
-        return turn
+        return admitted
 
     def stop(self) -> None:
         """The broker stops: wake all waiters, some of which would wait for others' syncs, which come last."""
@@ -87,10 +87,10 @@ class AnswerMemory:
         until there is an answer, after which this is called again.
         """
         held = self._held.pop(channel.connection_id, 0)
-        turn = self._stop_waiting(channel.connection_id)
+        admitted = self._stop_waiting(channel.connection_id)
         if held:
             self._memory.estimate(-held)
         elif self._waiting:
             self._wake()
-        if turn is not None:
-            turn.resolve(None)  # to check again, unless the work was dropped
+        if admitted is not None:
+            admitted.resolve(None)  # to check again, unless the work was dropped

@@ -1,4 +1,4 @@
-"""Requests of more than 16 KB: decoded with other turns in between, and only as many at once as memory allows.
+"""Requests of more than 16 KB: decoded with other callbacks in between, and only as many at once as memory allows.
 
 Called only by ``broker``. An element of one byte takes hundreds of bytes as an object and in its answer, so the most
 that a request may become is counted while it is read, and what it did become until it is answered, in addition to the
@@ -24,16 +24,16 @@ from oncelog.broker.registry import ONLY_LOOKS, SERVED
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.parking import Park, ParkReason
 from oncelog.broker.requests.session import Channel
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import request_type
-from oncelog.protocol.wire import ELEMENTS_IN_A_PIECE, Message
+from oncelog.protocol.wire import ELEMENTS_IN_A_CHUNK, Message
 
 READ_AT_ONCE_BYTES = 16 * 1024
-"""Requests larger than this are decoded in pieces, except a batch for one partition, which is not decoded."""
+"""Requests larger than this are decoded in chunks, except a batch for one partition, which is not decoded."""
 MAY_WAIT_LONG = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 """They wait for other members, who may never come: meanwhile their memory is not counted, like that of a group."""
 ELEMENT_BYTES = 500
@@ -68,8 +68,8 @@ class _Long:
 class LongRequests:
     """All long requests of a broker, from the frame to the answer."""
 
-    def __init__(self, slices: Slices, memory: RequestMemory) -> None:
-        self._slices = slices
+    def __init__(self, tasks: Tasks, memory: RequestMemory) -> None:
+        self._tasks = tasks
         self._memory = memory
         self._line: deque[_Long] = deque()
         self._at_work = 0
@@ -146,7 +146,7 @@ class LongRequests:
         self._at_work += 1
         long.phase = _Phase.IS_READ
         channel = long.context.channel if long.only_looks else None
-        self._slices.begin(self._take_apart(long), channel, owner=long.context).then(
+        self._tasks.begin(self._take_apart(long), channel, owner=long.context).then(
             lambda message: self._read(long, partial(long.message.resolve, message)),
             lambda error: self._read(long, partial(self._unreadable, long, error)),
         )
@@ -159,8 +159,8 @@ class LongRequests:
         context = long.context
         most = SERVED[context.api_key].most_elements
         kind = request_type(context.api_key)
-        reading = kind.decode_prefix_in_pieces(long.frame, context.api_version, long.body, most)
-        size_bytes, elements = len(long.frame), ELEMENTS_IN_A_PIECE
+        reading = kind.decode_prefix_in_chunks(long.frame, context.api_version, long.body, most)
+        size_bytes, elements = len(long.frame), ELEMENTS_IN_A_CHUNK
         long.frame = memoryview(b"")
         while long.phase is _Phase.IS_READ:
             try:

@@ -73,7 +73,7 @@ class RequestMemory:
     def count(self, size_bytes: int) -> bool:
         """Count memory already in use, a part of a request or a waiting one; False if that exceeds all limits.
 
-        A quarter above the limit is allowed for such small pieces, so that connections waiting for memory do not block
+        A quarter above the limit is allowed for such small chunks, so that connections waiting for memory do not block
         all others.
         """
         self.held_bytes += size_bytes

@@ -1,4 +1,4 @@
-"""Encodes answers for the wire, at once or in pieces. Called only by ``Broker``."""
+"""Encodes answers for the wire, at once or in chunks. Called only by ``Broker``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
 """Characters of an error message in an answer that would not fit otherwise: it may repeat a client's own text."""
-LOOKED_AT_IN_A_PIECE = 60
-FREED_IN_A_PIECE = 1_000
+LOOKED_AT_IN_A_CHUNK = 60
+FREED_IN_A_CHUNK = 1_000
 
 
 def encoded(context: RequestContext, response: Message) -> list[Part]:
@@ -47,15 +47,15 @@ def _fetch_encoder() -> Callable[[Any, int], ResponseParts]:
     return encode_fetch_response_parts
 
 
-def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[Part]]:
-    """As :func:`encoded`, for a long answer, with other turns in between."""
+def encoded_in_chunks(context: RequestContext, response: Message) -> Work[list[Part]]:
+    """As :func:`encoded`, for a long answer, with other callbacks in between."""
     try:
-        parts = yield from response.encode_parts_in_pieces(context.api_version)
+        parts = yield from response.encode_parts_in_chunks(context.api_version)
     except UnencodableValue:
         for number, _ in enumerate(_shorten(response)):
-            if number % LOOKED_AT_IN_A_PIECE == 0:
+            if number % LOOKED_AT_IN_A_CHUNK == 0:
                 yield
-        parts = yield from response.encode_parts_in_pieces(context.api_version)
+        parts = yield from response.encode_parts_in_chunks(context.api_version)
     if context.api_key == FETCH:
         from oncelog.protocol.fetch_fast import join_fetch_response
 
@@ -74,19 +74,19 @@ def parts_of(response: Message) -> Work[list[Struct]]:
             if array and isinstance(array[0], Struct):
                 holds_others = next(array[0].arrays(), None) is not None
                 (parts if holds_others else leaves).extend(array)
-        if not number % LOOKED_AT_IN_A_PIECE:
+        if not number % LOOKED_AT_IN_A_CHUNK:
             yield
     return leaves + parts[::-1]
 
 
 def giving_back(parts: list[Struct]) -> Work[None]:
-    """Release a written answer piece by piece: freeing all of a long one takes milliseconds.
+    """Release a written answer chunk by chunk: freeing all of a long one takes milliseconds.
 
     Nothing else refers to the parts by now. The last ones are released first, because a part lives as long as the
     structure that contains it.
     """
     while parts:
-        del parts[-FREED_IN_A_PIECE:]
+        del parts[-FREED_IN_A_CHUNK:]
         yield
 
 

@@ -1,4 +1,4 @@
-"""Histograms of durations in nanoseconds, for metrics: of requests, syncs and turns of the loop."""
+"""Histograms of durations in nanoseconds, for metrics: of requests, syncs and iterations of the loop."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The base of :class:`~oncelog.broker.fetching.repeated_fetches.RepeatedFetches` a
 :class:`~oncelog.broker.coordination.repeated_commits.RepeatedCommits`, which ``Broker`` calls for
 complete requests in a connection's buffer. A request accepted on the general path is learned: its bytes and its answer.
 A request like it is compared instead of parsed. Any other request is left to the general path, which sees it from its
-first byte. What was learned is forgotten when anything it was learned from changes (``Broker.forget_routes``).
+first byte. What was learned is forgotten when anything it was learned from changes (``Broker.forget_patterns``).
 """
 
 from __future__ import annotations

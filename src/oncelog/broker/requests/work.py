@@ -2,11 +2,11 @@
 
 A generator of type ``Work`` yields
 
-- ``None`` between two pieces: others may go ahead;
+- ``None`` between two chunks: others may go ahead;
 - a ``Deferred``: it continues with the value, or with the exception, once that is known;
 - a ``Park`` (``parking``): the same with the ``Deferred`` in it, and meanwhile its connection starts no other request.
 
-``Slices.begin`` does work with others in between, ``carry_out`` without; ``finished`` does all of one that never waits.
+``Tasks.begin`` does work with others in between, ``carry_out`` without; ``finished`` does all of one that never waits.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def groups_in_parts(
         yield part
 
 
-def each_in_pieces(
+def each_in_chunks(
     groups: Iterable[T], elements: Callable[[T], Sequence[U]], answer: Callable[[T, U], V], size: int
 ) -> Work[list[tuple[T, list[V]]]]:
-    """Groups with the answers for their elements; ``size`` elements are a piece."""
+    """Groups with the answers for their elements; ``size`` elements are a chunk."""
     found: list[tuple[T, list[V]]] = []
     last: T | None = None
     for part in groups_in_parts(groups, elements, size):
@@ -60,7 +60,7 @@ def each_in_pieces(
 
 
 def finished(work: Work[T]) -> T:
-    """Do all of the work in this turn."""
+    """Do all of the work in this iteration."""
     while True:
         try:
             next(work)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work, finished, in_parts
 from oncelog.broker.storage.cleaner import Cleaner
 from oncelog.config import BrokerConfig, TopicConfig
@@ -44,7 +44,7 @@ FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 FIRST_RETENTION_DELAY_MS = 30_000
 MAX_PRODUCER_IDS_UNKNOWN = 2**32
 """The largest gap allowed between producer ids that logs know and the metadata does not, after it was lost."""
-LOGS_IN_A_PIECE = 100
+LOGS_IN_A_CHUNK = 100
 """For how many logs the lines of checkpoints are made at a time."""
 SMALL_FLUSH_BYTES = 32 * 1024
 SMALL_FLUSH_PARTITIONS = 4
@@ -97,7 +97,7 @@ class LogManager:
         timers: Timers,
         background: Background,
         random: Random,
-        slices: Slices,
+        tasks: Tasks,
     ) -> None:
         self.disk = disk
         self._config = config
@@ -112,9 +112,10 @@ class LogManager:
         self._log_starts: dict[TopicPartition, int] = {}
         self._names_others = False
         """Whether checkpoint files contain logs that are gone, in whose place this start has created others."""
-        self._slices = slices
-        self.elsewhere: Background | None = None
-        """Writes checkpoints, if the server has a thread for that; without one they are written in the current turn."""
+        self._tasks = tasks
+        self.background: Background | None = None
+        """Writes checkpoints, if the server has a thread for that; without one they are written in the current
+        iteration."""
         self._is_writing = False
         self.is_stuck = False
         """Whether the broker stops while checkpoints are being written: waiting for them is useless."""
@@ -190,10 +191,11 @@ class LogManager:
         return end
 
     def nobody_reports(self) -> None:
-        """The broker stops, and no thread can report to it: checkpoints are written in the current turn from now on."""
+        """The broker stops, and no thread can report to it: checkpoints are written in the current iteration from now
+        on."""
         self.is_stuck = self._is_writing
         if not self.is_stuck:
-            self.elsewhere = None
+            self.background = None
 
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
@@ -295,7 +297,7 @@ class LogManager:
     def forgetting(self, topic: str) -> Work[None]:
         """Wait until no checkpoint on disk has deleted partitions of this name, which a new topic must not inherit.
 
-        If this is finished in one turn, checkpoints are written in that turn.
+        If this is finished in one iteration, checkpoints are written in that iteration.
         """
         if topic in self._deleted:
             yield self._write_soon()
@@ -407,26 +409,26 @@ class LogManager:
 
     def _write_soon(self) -> Deferred[None]:
         """Write checkpoints of the current state on another thread; resolves when that is over, successful or not."""
-        if self.elsewhere is None:
+        if self.background is None:
             self._write_checkpoints()
             return Deferred.of(None)
         if self._next_write is None:
             self._next_write = Deferred()
         written = self._next_write
         if not self._is_writing:
-            self._begin_writing(self.elsewhere, written)
+            self._begin_writing(self.background, written)
         return written
 
     def _write_now_and_then(self, _: int) -> None:
         self._write_soon()
 
     def _log_was_cleaned(self) -> None:
-        if self.elsewhere is None:
+        if self.background is None:
             self._cleaner.write_checkpoint()
         else:  # with the others, so that of two writers neither overwrites newer content with older
             self._write_soon()
 
-    def _begin_writing(self, elsewhere: Background, over: Deferred[None]) -> None:
+    def _begin_writing(self, background: Background, over: Deferred[None]) -> None:
         self._is_writing, self._next_write = True, None
         deleted = dict(self._deleted)
 
@@ -435,14 +437,14 @@ class LogManager:
             self._written(deleted, error)
             over.resolve(None)
             if self._next_write is not None and not self._is_writing:
-                self._begin_writing(elsewhere, self._next_write)
+                self._begin_writing(background, self._next_write)
 
-        self._slices.begin(self._content()).then(
-            lambda content: elsewhere.run(partial(self._write, content), done), done
+        self._tasks.begin(self._content()).then(
+            lambda content: background.run(partial(self._write, content), done), done
         )
 
     def _write_checkpoints(self) -> None:
-        """Write checkpoints in this turn."""
+        """Write checkpoints in this iteration."""
         deleted, failure = dict(self._deleted), None
         try:
             self._write(finished(self._content()))
@@ -462,7 +464,7 @@ class LogManager:
         log_starts: list[str] = []
         high_watermarks: list[str] = []
         line = checkpoints.offset_line
-        for part in in_parts(list(self._logs.items()), LOGS_IN_A_PIECE):
+        for part in in_parts(list(self._logs.items()), LOGS_IN_A_CHUNK):
             for topic_partition, log in part:
                 recovery_points.append(line(topic_partition, log.files.recovery_point))
                 if log.log_start_offset > 0:

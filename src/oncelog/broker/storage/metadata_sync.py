@@ -81,12 +81,12 @@ class SyncPorts(Protocol):
 
 
 class MetadataSync:
-    """What waits for one broker's metadata. Until :meth:`begin` the store syncs each change in its own turn."""
+    """What waits for one broker's metadata. Until :meth:`begin` the store syncs each change in its own iteration."""
 
     def __init__(self, ports: SyncPorts) -> None:
         self._ports = ports
         self._store = ports.metadata
-        self._elsewhere: Background | None = None
+        self._background: Background | None = None
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
         self.moving: Deferred[None] | None = None
@@ -106,23 +106,23 @@ class MetadataSync:
         self._failed_ms = 0
 
     def begin(
-        self, elsewhere: Background, sync: Callable[[], None], alone: AbstractContextManager[object] | None = None
+        self, background: Background, sync: Callable[[], None], alone: AbstractContextManager[object] | None = None
     ) -> None:
-        """Sync ``elsewhere`` from now on; ``sync`` puts everything in the store's file on stable storage.
+        """Sync ``background`` from now on; ``sync`` puts everything in the store's file on stable storage.
 
-        :param alone: a lock, if ``elsewhere`` is another thread.
+        :param alone: a lock, if ``background`` is another thread.
         """
-        self._elsewhere, self._sync = elsewhere, sync
+        self._background, self._sync = background, sync
         self._synced = self._store.changes
         self._store.leave_sync_to(self._changed, alone)
         self._store.reserve_next_block()
         self.is_settled = True  # not reported: only answers that contain one of these ids wait for it
 
     def end(self) -> None:
-        """The broker stops: from now on the store syncs each change in its own turn again."""
+        """The broker stops: from now on the store syncs each change in its own iteration again."""
         self._ports.logs.nobody_reports()
-        if self._elsewhere is not None and self.failure is None:
-            self._elsewhere = None
+        if self._background is not None and self.failure is None:
+            self._background = None
             try:
                 self._store.sync_each_change()
                 self.sync_now()
@@ -138,9 +138,9 @@ class MetadataSync:
             self._run()
 
     def _run(self) -> None:
-        if self._elsewhere is not None and self.failure is None:
+        if self._background is not None and self.failure is None:
             self._under_way = True
-            self._elsewhere.run(self._sync, partial(self._done, self._store.changes))
+            self._background.run(self._sync, partial(self._done, self._store.changes))
 
     def _done(self, changes: int, error: Exception | None) -> None:
         self._under_way = False
@@ -157,10 +157,10 @@ class MetadataSync:
 
     def _move(self) -> None:
         """Move the store's log into its file, because it has become long; no changes are made meanwhile."""
-        if self._elsewhere is not None and self.failure is None:
+        if self._background is not None and self.failure is None:
             self._under_way = True
             self.moving = Deferred()
-            self._elsewhere.run(self._store.move_log, self._moved)
+            self._background.run(self._store.move_log, self._moved)
 
     def _moved(self, error: Exception | None) -> None:
         self._under_way = False
@@ -177,7 +177,8 @@ class MetadataSync:
             moving.resolve(None)
 
     def may_change(self) -> Work[None]:
-        """Wait while a change would wait for the disk; if this is finished in one turn, it waits in that turn."""
+        """Wait while a change would wait for the disk; if this is finished in one iteration, it waits in that
+        iteration."""
         if self.moving is not None:
             yield self.moving
 
@@ -190,7 +191,7 @@ class MetadataSync:
             yield self.moving
 
     def sync_now(self) -> None:
-        """Sync everything unsynced in this turn. :raises StorageError: it failed, or an earlier sync has."""
+        """Sync everything unsynced in this iteration. :raises StorageError: it failed, or an earlier sync has."""
         if self.failure is not None:
             raise StorageError(self.failure)
         if self.is_settled:
@@ -238,7 +239,7 @@ class MetadataSync:
         return self._waiting[-1][1]
 
     def settling(self) -> Work[None]:
-        """Wait for :meth:`settled`; if this is finished in one turn, the changes are synced in that turn.
+        """Wait for :meth:`settled`; if this is finished in one iteration, the changes are synced in that iteration.
 
         :raises StorageError: the sync failed.
         """

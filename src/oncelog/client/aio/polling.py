@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Polling:
-    """Merges many requests for a turn into one, in the event loop's next iteration."""
+    """Merges many requests to poll into one, in the event loop's next iteration."""
 
-    def __init__(self, turn: Callable[[], object]) -> None:
-        self._turn = turn
+    def __init__(self, poll: Callable[[], object]) -> None:
+        self._poll = poll
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scheduled = False
         self._pid = 0
@@ -37,13 +37,13 @@ class Polling:
         return self._pid == os.getpid()
 
     def close(self) -> None:
-        """Run no more turns."""
+        """Poll no more."""
         self._loop = None
 
     def soon(self) -> None:
-        """Request a turn because something new can be done. Has no effect before ``start`` and after ``close``."""
+        """Request to poll because something new can be done. Has no effect before ``start`` and after ``close``."""
         if not self._scheduled and self._loop is not None:
-            self._scheduled = True  # set first: if another thread asks, the turn may run before this line's successor
+            self._scheduled = True  # set first: if another thread asks, the poll may run before this line's successor
             try:
                 self._loop.call_soon(self._run)
             except RuntimeError:  # a loop in debug mode refuses calls from other threads
@@ -53,7 +53,7 @@ class Polling:
     def _run(self) -> None:
         self._scheduled = False
         if self._loop is not None:
-            self._turn()
+            self._poll()
 
 
 def weakly(method: Callable[P, T]) -> Callable[P, T | None]:

@@ -2,8 +2,8 @@
 
 Called by the clients' constructors (keyword form), the command line and Spark (properties form). Contradictory settings
 are refused before anything is sent, with the setting's name and what is allowed (``ProducerConfig.java``, KIP-679).
-Defaults are Kafka 4.3's except ``linger.ms``, which is 0 as in aiokafka: records sent in one turn of the event loop
-travel together anyway, and a waiting sender gets its answer 5 ms earlier.
+Defaults are Kafka 4.3's except ``linger.ms``, which is 0 as in aiokafka: records sent in one iteration of the event
+loop travel together anyway, and a waiting sender gets its answer 5 ms earlier.
 """
 
 from __future__ import annotations

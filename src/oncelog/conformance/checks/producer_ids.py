@@ -72,7 +72,7 @@ def the_bounds_of_the_time_out_are_taken(bench: Bench, timeout_ms: int) -> None:
 
 
 @check("KIP-98")
-def an_idempotent_producer_may_name_any_time_out(bench: Bench) -> None:
+def an_idempotent_producer_may_name_any_timeout(bench: Bench) -> None:
     connection = bench.connection
     for timeout_ms in (0, -1, 2**31 - 1):
         same(init(connection, None, timeout_ms=timeout_ms).error_code, 0)

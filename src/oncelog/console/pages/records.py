@@ -22,7 +22,7 @@ from oncelog.console.reading import (
     Found,
     Positions,
     Reading,
-    Turn,
+    Yielding,
     decode_positions,
     encode_positions,
     ends_of,
@@ -290,12 +290,12 @@ async def _news(
             if not stored:
                 break
             await reading.learn_for(search, stored)
-            wanted, turn = [], Turn()
+            wanted, yielding = [], Yielding()
             for one in stored:
                 is_found = one.header.is_control or not search or search.finds(one.record, reading.decoding)
                 if is_found and reading.wants(one):
                     wanted.append((name.partition, one))
-                await turn.pass_on()
+                await yielding.after_each()
             if wanted:
                 rows = await reading.rows(wanted[-LIVE_MOST_ROWS:])
                 text = row_template.render(rows=rows[::-1], fields={n: visit.query(n) for n in ("topic", "kd", "vd")})

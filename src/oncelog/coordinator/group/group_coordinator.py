@@ -45,12 +45,12 @@ from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest
 from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
-from oncelog.protocol.wire import Pieces
+from oncelog.protocol.wire import Chunks
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 R = TypeVar("R")
 
-GROUPS_IN_A_PIECE = 200
+GROUPS_IN_A_CHUNK = 200
 MAX_MEMBERS_BYTES = 256 * 1024 * 1024
 """What the members of all classic groups may take. They are kept from the moment they join, before anything is stored,
 and until their sessions end."""
@@ -233,7 +233,7 @@ class GroupCoordinator:
 
     def commit_offsets(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Pieces[Deferred[OffsetCommitResponse]]:
+    ) -> Chunks[Deferred[OffsetCommitResponse]]:
         """Topics have both name and id, looked up by the handler. With pauses if there are many partitions."""
         return self._offsets.commit(request, caller, now_ms)
 
@@ -247,13 +247,13 @@ class GroupCoordinator:
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Pieces[Deferred[TxnOffsetCommitResponse]]:
+    ) -> Chunks[Deferred[TxnOffsetCommitResponse]]:
         """The offsets stay pending until the transaction's marker; they are verified first (KIP-890)."""
         return self._offsets.commit_in_transaction(request, caller, now_ms)
 
     def fetch_offsets(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None = None
-    ) -> Pieces[FetchedOffsets]:
+    ) -> Chunks[FetchedOffsets]:
         """One group of an OffsetFetch; None as topics means all topics."""
         return self._offsets.fetch(request, require_stable, now_ms, node_id)
 
@@ -310,7 +310,7 @@ class GroupCoordinator:
         for shard in list(self.runtime.shards_of(node_id)):
             for group_id in sorted(shard.groups):
                 looked_at += 1
-                if not looked_at % GROUPS_IN_A_PIECE:
+                if not looked_at % GROUPS_IN_A_CHUNK:
                     yield
                 group = shard.groups.get(group_id)
                 row = describe.listed(group) if group is not None else None

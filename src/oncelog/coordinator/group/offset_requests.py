@@ -56,7 +56,7 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID, Pieces
+from oncelog.protocol.wire import ZERO_UUID, Chunks
 from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
 
 GROUP_ID_NOT_FOUND_FROM = 9
@@ -66,7 +66,7 @@ ADD_PARTITION_FROM = 5
 """Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
 
 NO_OFFSET = -1
-PARTITIONS_IN_A_PIECE = 200
+PARTITIONS_IN_A_CHUNK = 200
 
 
 def _supported_operation(version: int) -> TransactionSupportedOperation:
@@ -96,7 +96,7 @@ class _Decided:
     outcomes: list[list[Error]] = field(default_factory=list)
     committed: list[tuple[Place, CommittedOffset]] = field(default_factory=list)
     paused: bool = False
-    """Others had turns meanwhile."""
+    """Other callbacks ran meanwhile."""
 
 
 class FetchedOffsets(NamedTuple):
@@ -140,8 +140,8 @@ class OffsetRequests:
 
     def commit(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Pieces[Deferred[OffsetCommitResponse]]:
-        """With pauses if there are many partitions; everything is committed with one append in one turn."""
+    ) -> Chunks[Deferred[OffsetCommitResponse]]:
+        """With pauses if there are many partitions; everything is committed with one append in one iteration."""
         topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
         checked = self._checked(request, caller, now_ms)
         if isinstance(checked, Error):
@@ -221,8 +221,8 @@ class OffsetRequests:
 
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Pieces[Deferred[TxnOffsetCommitResponse]]:
-        """With pauses if there are many partitions; everything is committed with one append in one turn."""
+    ) -> Chunks[Deferred[TxnOffsetCommitResponse]]:
+        """With pauses if there are many partitions; everything is committed with one append in one iteration."""
         topics = [
             _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
             for topic in request.topics
@@ -302,7 +302,7 @@ class OffsetRequests:
         now_ms: int,
         expire_ms: int,
         with_topic_id: bool = True,
-    ) -> Pieces[_Decided]:
+    ) -> Chunks[_Decided]:
         """One record for each partition; metadata that is too long fails its partition."""
         decided = _Decided()
         looked_at = 0
@@ -312,7 +312,7 @@ class OffsetRequests:
             topic_id = topic.topic_id if with_topic_id else ZERO_UUID
             for partition in topic.partitions:
                 looked_at += 1
-                if not looked_at % PARTITIONS_IN_A_PIECE:
+                if not looked_at % PARTITIONS_IN_A_CHUNK:
                     decided.paused = True
                     yield
                 metadata = partition.committed_metadata or ""
@@ -332,7 +332,7 @@ class OffsetRequests:
 
     def fetch(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None = None
-    ) -> Pieces[FetchedOffsets]:
+    ) -> Chunks[FetchedOffsets]:
         """The committed offsets; with ``require_stable`` a pending offset hides that of its partition.
 
         All as of one moment, although there are pauses if many are requested.
@@ -356,7 +356,7 @@ class OffsetRequests:
             else [(topic.name, topic.topic_id, topic.partition_indexes) for topic in request.topics]
         )
         count = len(asked) + sum([len(indexes) for _, _, indexes in asked])
-        if count > PARTITIONS_IN_A_PIECE:
+        if count > PARTITIONS_IN_A_CHUNK:
             offsets = shard.offsets.now(request.group_id)
         pending = offsets.pending if require_stable else ()
         topics: list[OffsetFetchResponseTopics] = []
@@ -368,10 +368,10 @@ class OffsetRequests:
             for index in indexes:
                 answers.append(_fetched(index, committed.get(index), (name, index) in pending))
                 looked_at += 1
-                if looked_at >= PARTITIONS_IN_A_PIECE:
+                if looked_at >= PARTITIONS_IN_A_CHUNK:
                     looked_at = 0
                     yield
-            if looked_at >= PARTITIONS_IN_A_PIECE:
+            if looked_at >= PARTITIONS_IN_A_CHUNK:
                 looked_at = 0
                 yield
         return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, topics), settled)
@@ -429,7 +429,7 @@ def _fetched(index: int, committed: CommittedOffset | None, is_pending: bool) ->
 Outcomes = list[list[Error]] | Error
 
 
-def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Pieces[OffsetCommitResponse]:
+def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks[OffsetCommitResponse]:
     response = OffsetCommitResponse(topics=[])
 
     def add(topic: _Commits) -> list[OffsetCommitResponsePartition]:
@@ -440,7 +440,7 @@ def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Pieces[Off
     return response
 
 
-def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Pieces[TxnOffsetCommitResponse]:
+def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks[TxnOffsetCommitResponse]:
     response = TxnOffsetCommitResponse(topics=[])
 
     def add(topic: _Commits) -> list[TxnOffsetCommitResponsePartition]:
@@ -459,7 +459,7 @@ def _tell(
     outcomes: Outcomes,
     add: Callable[[_Commits], list[Told]],
     partition_told: Callable[[int, Error], Told],
-) -> Pieces[None]:
+) -> Chunks[None]:
     """Report each partition's outcome, in the list that ``add`` makes for its topic."""
     looked_at = 0
     for number, topic in enumerate(topics):
@@ -468,7 +468,7 @@ def _tell(
         for partition, error in zip(topic.partitions, errors, strict=False):
             told.append(partition_told(partition.partition_index, error))
             looked_at += 1
-            if not looked_at % PARTITIONS_IN_A_PIECE:
+            if not looked_at % PARTITIONS_IN_A_CHUNK:
                 yield
 
 

@@ -141,7 +141,7 @@ class OffsetStore:
         return GroupOffsets({name: dict(committed[name]) for name in committed}, set(self._open.get(group_id, ())))
 
     def of(self, group_id: str) -> GroupOffsets:
-        """The group's offsets, without a copy; to be used only in this turn."""
+        """The group's offsets, without a copy; to be used only in this iteration."""
         return GroupOffsets(self._committed.get(group_id, {}), self._open.get(group_id, {}))
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:

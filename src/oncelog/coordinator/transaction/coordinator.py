@@ -27,7 +27,7 @@ from oncelog.coordinator.transaction.events import (
 )
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
 from oncelog.coordinator.transaction.orphans import Held, find_orphans
-from oncelog.coordinator.transaction.shard import IDS_IN_A_PIECE, Outcome, TransactionShard
+from oncelog.coordinator.transaction.shard import IDS_IN_A_CHUNK, Outcome, TransactionShard
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
@@ -348,7 +348,7 @@ class TransactionCoordinator:
         for shard in list(self.runtime.shards_of(node_id)):
             for entry in list(shard.entries()):
                 looked_at += 1
-                if not looked_at % IDS_IN_A_PIECE:
+                if not looked_at % IDS_IN_A_CHUNK:
                     yield
                 txn = entry.txn
                 try:

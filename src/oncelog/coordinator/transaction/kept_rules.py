@@ -115,7 +115,7 @@ def _end_open(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
     return _end_and_bump(txn, event.commit, event.fresh_producer_id, now_ms)
 
 
-def _time_out(txn: Txn, event: Timeout, now_ms: int) -> Decision:
+def _timeout(txn: Txn, event: Timeout, now_ms: int) -> Decision:
     if not txn.timed or txn.start_ms + txn.timeout_ms >= now_ms:
         return NOTHING
     return _end_and_bump(txn, False, event.fresh_producer_id, now_ms)
@@ -129,6 +129,6 @@ KEPT: Final[Mapping[type[Event], Rule[Any]]] = {
     VerifyPartitions: owned(refuse(Error.INVALID_TXN_STATE)),
     EndTxn: owned(Rule("prepare; answer; markers", _end)),
     EndTxnAndBump: first_or_retry(Rule("prepare; answer; markers", _end_open), refuse(Error.PRODUCER_FENCED)),
-    Timeout: Rule("past start + timeout, if it has one: fence and abort", _time_out),
+    Timeout: Rule("past start + timeout, if it has one: fence and abort", _timeout),
 }
 """What an event means for an open transaction that is kept, or is to be kept."""

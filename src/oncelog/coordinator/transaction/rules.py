@@ -298,7 +298,7 @@ END_TXN_AND_BUMP: Final[Table[EndTxnAndBump]] = {
 # --- the coordinator's own events
 
 
-def _time_out(txn: Txn, event: Timeout, now_ms: int) -> Decision:
+def _timeout(txn: Txn, event: Timeout, now_ms: int) -> Decision:
     if not txn.timed or txn.start_ms + txn.timeout_ms >= now_ms:
         return NOTHING
     return _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
@@ -306,7 +306,7 @@ def _time_out(txn: Txn, event: Timeout, now_ms: int) -> Decision:
 
 TIMEOUT: Final[Table[Timeout]] = {
     **dict.fromkeys(S, IGNORE),
-    S.ONGOING: Rule("past start + timeout, if it has one: fence and abort", _time_out),
+    S.ONGOING: Rule("past start + timeout, if it has one: fence and abort", _timeout),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
 }
 

@@ -59,8 +59,8 @@ RETRY_MS: Final = 100
 """Pause before markers or a record are tried again."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """Bytes of keys in one batch of tombstones (Kafka's first buffer size for it)."""
-IDS_IN_A_PIECE: Final = 200
-ABORTED_IN_A_PIECE: Final = 5
+IDS_IN_A_CHUNK: Final = 200
+ABORTED_IN_A_CHUNK: Final = 5
 """Transactional ids that are checked, and transactions that are aborted, between two pauses."""
 
 MARKER_DONE: Final = frozenset({NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
@@ -194,11 +194,11 @@ class TransactionShard:
 
     def abort_timed_out(self, now_ms: int) -> Iterator[None]:
         """Abort transactions open for longer than their timeout; their producers are fenced. With pauses."""
-        for txns in self._in_parts(IDS_IN_A_PIECE):
+        for txns in self._in_parts(IDS_IN_A_CHUNK):
             ongoing = [txn.transactional_id for txn in txns if txn.state is TransactionState.ONGOING]
             for number, transactional_id in enumerate(ongoing, 1):
                 self.submit(transactional_id, Timeout(self._host.transaction_version), now_ms)
-                if not number % ABORTED_IN_A_PIECE:
+                if not number % ABORTED_IN_A_CHUNK:
                     yield
                     if not self._leading:
                         return
@@ -215,7 +215,7 @@ class TransactionShard:
         expire = Expire(idle_ms)
         batch: list[CoordinatorRecord] = []
         size = 0
-        for txns in self._in_parts(IDS_IN_A_PIECE):
+        for txns in self._in_parts(IDS_IN_A_CHUNK):
             for txn in txns:
                 if txn.state in EXPIRABLE and decide(txn, expire, now_ms).forget:
                     batch.append(CoordinatorRecord(records.encode_key(txn.transactional_id), None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -109,7 +109,7 @@ def _write_add_partitions_to_txn_topic_v0(w: Append, x: AddPartitionsToTxnTopic)
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_add_partitions_to_txn_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnTopic, int]]:
+def _read_add_partitions_to_txn_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -187,7 +187,7 @@ def _write_add_partitions_to_txn_topic_v3(w: Append, x: AddPartitionsToTxnTopic)
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_topic_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnTopic, int]]:
+def _read_add_partitions_to_txn_topic_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -267,7 +267,7 @@ def _write_add_partitions_to_txn_request_v0(w: Append, x: AddPartitionsToTxnRequ
         _write_add_partitions_to_txn_topic_v0(w, v3_and_below_topics_item)
 
 
-def _read_add_partitions_to_txn_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnRequest, int]]:
+def _read_add_partitions_to_txn_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnRequest, int]]:
     at = "v3_and_below_transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -289,7 +289,7 @@ def _read_add_partitions_to_txn_request_v0_in_pieces(data: bytes, pos: int, size
             raise overrun(count, size - pos)
         v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v0_in_pieces(data, pos, size)
+            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v0_in_chunks(data, pos, size)
             v3_and_below_topics.append(v3_and_below_topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -352,7 +352,7 @@ def _write_add_partitions_to_txn_request_v3(w: Append, x: AddPartitionsToTxnRequ
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnRequest, int]]:
+def _read_add_partitions_to_txn_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnRequest, int]]:
     at = "v3_and_below_transactional_id"
     try:
         count = data[pos]
@@ -379,7 +379,7 @@ def _read_add_partitions_to_txn_request_v3_in_pieces(data: bytes, pos: int, size
             raise overrun(count, size - pos)
         v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_pieces(data, pos, size)
+            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_chunks(data, pos, size)
             v3_and_below_topics.append(v3_and_below_topics_item)
             yield 1
         at = "tagged fields"
@@ -445,7 +445,7 @@ def _write_add_partitions_to_txn_transaction_v4(w: Append, x: AddPartitionsToTxn
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_transaction_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnTransaction, int]]:
+def _read_add_partitions_to_txn_transaction_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnTransaction, int]]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -472,7 +472,7 @@ def _read_add_partitions_to_txn_transaction_v4_in_pieces(data: bytes, pos: int, 
             raise overrun(count, size - pos)
         topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -528,7 +528,7 @@ def _write_add_partitions_to_txn_request_v4(w: Append, x: AddPartitionsToTxnRequ
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnRequest, int]]:
+def _read_add_partitions_to_txn_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnRequest, int]]:
     at = "transactions"
     try:
         count = data[pos]
@@ -542,7 +542,7 @@ def _read_add_partitions_to_txn_request_v4_in_pieces(data: bytes, pos: int, size
             raise overrun(count, size - pos)
         transactions: list[AddPartitionsToTxnTransaction] = []
         for _ in range(count):
-            transactions_item, pos = yield from _read_add_partitions_to_txn_transaction_v4_in_pieces(data, pos, size)
+            transactions_item, pos = yield from _read_add_partitions_to_txn_transaction_v4_in_chunks(data, pos, size)
             transactions.append(transactions_item)
             yield 1
         at = "tagged fields"
@@ -569,11 +569,11 @@ AddPartitionsToTxnRequest._WRITERS = {
     4: _write_add_partitions_to_txn_request_v4,
     5: _write_add_partitions_to_txn_request_v4,
 }
-AddPartitionsToTxnRequest._READERS_IN_PIECES = {
-    0: _read_add_partitions_to_txn_request_v0_in_pieces,
-    1: _read_add_partitions_to_txn_request_v0_in_pieces,
-    2: _read_add_partitions_to_txn_request_v0_in_pieces,
-    3: _read_add_partitions_to_txn_request_v3_in_pieces,
-    4: _read_add_partitions_to_txn_request_v4_in_pieces,
-    5: _read_add_partitions_to_txn_request_v4_in_pieces,
+AddPartitionsToTxnRequest._READERS_IN_CHUNKS = {
+    0: _read_add_partitions_to_txn_request_v0_in_chunks,
+    1: _read_add_partitions_to_txn_request_v0_in_chunks,
+    2: _read_add_partitions_to_txn_request_v0_in_chunks,
+    3: _read_add_partitions_to_txn_request_v3_in_chunks,
+    4: _read_add_partitions_to_txn_request_v4_in_chunks,
+    5: _read_add_partitions_to_txn_request_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -147,7 +147,7 @@ def _write_add_partitions_to_txn_topic_result_v0(w: Append, x: AddPartitionsToTx
         _write_add_partitions_to_txn_partition_result_v0(w, results_by_partition_item)
 
 
-def _write_add_partitions_to_txn_topic_result_v0_in_pieces(w: Append, x: AddPartitionsToTxnTopicResult) -> Pieces[None]:
+def _write_add_partitions_to_txn_topic_result_v0_in_chunks(w: Append, x: AddPartitionsToTxnTopicResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -211,7 +211,7 @@ def _write_add_partitions_to_txn_topic_result_v3(w: Append, x: AddPartitionsToTx
     w(b"\0")
 
 
-def _write_add_partitions_to_txn_topic_result_v3_in_pieces(w: Append, x: AddPartitionsToTxnTopicResult) -> Pieces[None]:
+def _write_add_partitions_to_txn_topic_result_v3_in_chunks(w: Append, x: AddPartitionsToTxnTopicResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -254,13 +254,13 @@ def _write_add_partitions_to_txn_response_v0(w: Append, x: AddPartitionsToTxnRes
         _write_add_partitions_to_txn_topic_result_v0(w, results_by_topic_v3_and_below_item)
 
 
-def _write_add_partitions_to_txn_response_v0_in_pieces(w: Append, x: AddPartitionsToTxnResponse) -> Pieces[None]:
+def _write_add_partitions_to_txn_response_v0_in_chunks(w: Append, x: AddPartitionsToTxnResponse) -> Chunks[None]:
     if x.results_by_transaction:
         raise unsupported_field("AddPartitionsToTxnResponse", "results_by_transaction", "0-2")
     results_by_topic_v3_and_below = x.results_by_topic_v3_and_below
     w(_pack_ii(x.throttle_time_ms, len(results_by_topic_v3_and_below)))
     for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
-        yield from _write_add_partitions_to_txn_topic_result_v0_in_pieces(w, results_by_topic_v3_and_below_item)
+        yield from _write_add_partitions_to_txn_topic_result_v0_in_chunks(w, results_by_topic_v3_and_below_item)
         yield
 
 
@@ -302,14 +302,14 @@ def _write_add_partitions_to_txn_response_v3(w: Append, x: AddPartitionsToTxnRes
     w(b"\0")
 
 
-def _write_add_partitions_to_txn_response_v3_in_pieces(w: Append, x: AddPartitionsToTxnResponse) -> Pieces[None]:
+def _write_add_partitions_to_txn_response_v3_in_chunks(w: Append, x: AddPartitionsToTxnResponse) -> Chunks[None]:
     if x.results_by_transaction:
         raise unsupported_field("AddPartitionsToTxnResponse", "results_by_transaction", "3")
     results_by_topic_v3_and_below = x.results_by_topic_v3_and_below
     count = len(results_by_topic_v3_and_below) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
-        yield from _write_add_partitions_to_txn_topic_result_v3_in_pieces(w, results_by_topic_v3_and_below_item)
+        yield from _write_add_partitions_to_txn_topic_result_v3_in_chunks(w, results_by_topic_v3_and_below_item)
         yield
     w(b"\0")
 
@@ -366,7 +366,7 @@ def _write_add_partitions_to_txn_result_v4(w: Append, x: AddPartitionsToTxnResul
     w(b"\0")
 
 
-def _write_add_partitions_to_txn_result_v4_in_pieces(w: Append, x: AddPartitionsToTxnResult) -> Pieces[None]:
+def _write_add_partitions_to_txn_result_v4_in_chunks(w: Append, x: AddPartitionsToTxnResult) -> Chunks[None]:
     transactional_id = x.transactional_id
     transactional_id_bytes = transactional_id.encode()
     count = len(transactional_id_bytes) + 1
@@ -376,7 +376,7 @@ def _write_add_partitions_to_txn_result_v4_in_pieces(w: Append, x: AddPartitions
     count = len(topic_results) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for topic_results_item in topic_results:
-        yield from _write_add_partitions_to_txn_topic_result_v3_in_pieces(w, topic_results_item)
+        yield from _write_add_partitions_to_txn_topic_result_v3_in_chunks(w, topic_results_item)
         yield
     w(b"\0")
 
@@ -419,14 +419,14 @@ def _write_add_partitions_to_txn_response_v4(w: Append, x: AddPartitionsToTxnRes
     w(b"\0")
 
 
-def _write_add_partitions_to_txn_response_v4_in_pieces(w: Append, x: AddPartitionsToTxnResponse) -> Pieces[None]:
+def _write_add_partitions_to_txn_response_v4_in_chunks(w: Append, x: AddPartitionsToTxnResponse) -> Chunks[None]:
     if x.results_by_topic_v3_and_below:
         raise unsupported_field("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below", "4-5")
     results_by_transaction = x.results_by_transaction
     count = len(results_by_transaction) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
     for results_by_transaction_item in results_by_transaction:
-        yield from _write_add_partitions_to_txn_result_v4_in_pieces(w, results_by_transaction_item)
+        yield from _write_add_partitions_to_txn_result_v4_in_chunks(w, results_by_transaction_item)
         yield
     w(b"\0")
 AddPartitionsToTxnResponse._READERS = {
@@ -445,11 +445,11 @@ AddPartitionsToTxnResponse._WRITERS = {
     4: _write_add_partitions_to_txn_response_v4,
     5: _write_add_partitions_to_txn_response_v4,
 }
-AddPartitionsToTxnResponse._WRITERS_IN_PIECES = {
-    0: _write_add_partitions_to_txn_response_v0_in_pieces,
-    1: _write_add_partitions_to_txn_response_v0_in_pieces,
-    2: _write_add_partitions_to_txn_response_v0_in_pieces,
-    3: _write_add_partitions_to_txn_response_v3_in_pieces,
-    4: _write_add_partitions_to_txn_response_v4_in_pieces,
-    5: _write_add_partitions_to_txn_response_v4_in_pieces,
+AddPartitionsToTxnResponse._WRITERS_IN_CHUNKS = {
+    0: _write_add_partitions_to_txn_response_v0_in_chunks,
+    1: _write_add_partitions_to_txn_response_v0_in_chunks,
+    2: _write_add_partitions_to_txn_response_v0_in_chunks,
+    3: _write_add_partitions_to_txn_response_v3_in_chunks,
+    4: _write_add_partitions_to_txn_response_v4_in_chunks,
+    5: _write_add_partitions_to_txn_response_v4_in_chunks,
 }

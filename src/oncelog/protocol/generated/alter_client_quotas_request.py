@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -267,7 +267,7 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_op_data_v0(w, ops_item)
 
 
-def _read_entry_data_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[EntryData, int]]:
+def _read_entry_data_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[EntryData, int]]:
     at = "entity"
     try:
         count, = _unpack_i(data, pos)
@@ -352,7 +352,7 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
-def _read_entry_data_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[EntryData, int]]:
+def _read_entry_data_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[EntryData, int]]:
     at = "entity"
     try:
         count = data[pos]
@@ -423,7 +423,7 @@ def _write_alter_client_quotas_request_v0(w: Append, x: AlterClientQuotasRequest
     w(_pack_T(x.validate_only))
 
 
-def _read_alter_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterClientQuotasRequest, int]]:
+def _read_alter_client_quotas_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterClientQuotasRequest, int]]:
     at = "entries"
     try:
         count, = _unpack_i(data, pos)
@@ -434,7 +434,7 @@ def _read_alter_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: 
             raise overrun(count, size - pos)
         entries: list[EntryData] = []
         for _ in range(count):
-            entries_item, pos = yield from _read_entry_data_v0_in_pieces(data, pos, size)
+            entries_item, pos = yield from _read_entry_data_v0_in_chunks(data, pos, size)
             entries.append(entries_item)
             yield 1
         at = "validate_only"
@@ -481,7 +481,7 @@ def _write_alter_client_quotas_request_v1(w: Append, x: AlterClientQuotasRequest
     w(_pack_Tx(x.validate_only))
 
 
-def _read_alter_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterClientQuotasRequest, int]]:
+def _read_alter_client_quotas_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterClientQuotasRequest, int]]:
     at = "entries"
     try:
         count = data[pos]
@@ -495,7 +495,7 @@ def _read_alter_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: 
             raise overrun(count, size - pos)
         entries: list[EntryData] = []
         for _ in range(count):
-            entries_item, pos = yield from _read_entry_data_v1_in_pieces(data, pos, size)
+            entries_item, pos = yield from _read_entry_data_v1_in_chunks(data, pos, size)
             entries.append(entries_item)
             yield 1
         at = "validate_only"
@@ -515,7 +515,7 @@ AlterClientQuotasRequest._WRITERS = {
     0: _write_alter_client_quotas_request_v0,
     1: _write_alter_client_quotas_request_v1,
 }
-AlterClientQuotasRequest._READERS_IN_PIECES = {
-    0: _read_alter_client_quotas_request_v0_in_pieces,
-    1: _read_alter_client_quotas_request_v1_in_pieces,
+AlterClientQuotasRequest._READERS_IN_CHUNKS = {
+    0: _read_alter_client_quotas_request_v0_in_chunks,
+    1: _read_alter_client_quotas_request_v1_in_chunks,
 }

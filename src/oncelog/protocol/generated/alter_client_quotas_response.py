@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hh = _Struct(">hh").pack
@@ -192,7 +192,7 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_entity_data_v0(w, entity_item)
 
 
-def _write_entry_data_v0_in_pieces(w: Append, x: EntryData) -> Pieces[None]:
+def _write_entry_data_v0_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
     error_message = x.error_message
     error_message_bytes = b"" if error_message is None else error_message.encode()
     w(_pack_hh(x.error_code, -1 if error_message is None else len(error_message_bytes)))
@@ -261,7 +261,7 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
-def _write_entry_data_v1_in_pieces(w: Append, x: EntryData) -> Pieces[None]:
+def _write_entry_data_v1_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_h(x.error_code))
     if error_message is None:
@@ -306,11 +306,11 @@ def _write_alter_client_quotas_response_v0(w: Append, x: AlterClientQuotasRespon
         _write_entry_data_v0(w, entries_item)
 
 
-def _write_alter_client_quotas_response_v0_in_pieces(w: Append, x: AlterClientQuotasResponse) -> Pieces[None]:
+def _write_alter_client_quotas_response_v0_in_chunks(w: Append, x: AlterClientQuotasResponse) -> Chunks[None]:
     entries = x.entries
     w(_pack_ii(x.throttle_time_ms, len(entries)))
     for entries_item in entries:
-        yield from _write_entry_data_v0_in_pieces(w, entries_item)
+        yield from _write_entry_data_v0_in_chunks(w, entries_item)
         yield
 
 
@@ -350,12 +350,12 @@ def _write_alter_client_quotas_response_v1(w: Append, x: AlterClientQuotasRespon
     w(b"\0")
 
 
-def _write_alter_client_quotas_response_v1_in_pieces(w: Append, x: AlterClientQuotasResponse) -> Pieces[None]:
+def _write_alter_client_quotas_response_v1_in_chunks(w: Append, x: AlterClientQuotasResponse) -> Chunks[None]:
     entries = x.entries
     count = len(entries) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for entries_item in entries:
-        yield from _write_entry_data_v1_in_pieces(w, entries_item)
+        yield from _write_entry_data_v1_in_chunks(w, entries_item)
         yield
     w(b"\0")
 AlterClientQuotasResponse._READERS = {
@@ -366,7 +366,7 @@ AlterClientQuotasResponse._WRITERS = {
     0: _write_alter_client_quotas_response_v0,
     1: _write_alter_client_quotas_response_v1,
 }
-AlterClientQuotasResponse._WRITERS_IN_PIECES = {
-    0: _write_alter_client_quotas_response_v0_in_pieces,
-    1: _write_alter_client_quotas_response_v1_in_pieces,
+AlterClientQuotasResponse._WRITERS_IN_CHUNKS = {
+    0: _write_alter_client_quotas_response_v0_in_chunks,
+    1: _write_alter_client_quotas_response_v1_in_chunks,
 }

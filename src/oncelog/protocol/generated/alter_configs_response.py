@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -176,7 +176,7 @@ def _write_alter_configs_response_v0(w: Append, x: AlterConfigsResponse) -> None
         _write_alter_configs_resource_response_v0(w, responses_item)
 
 
-def _write_alter_configs_response_v0_in_pieces(w: Append, x: AlterConfigsResponse) -> Pieces[None]:
+def _write_alter_configs_response_v0_in_chunks(w: Append, x: AlterConfigsResponse) -> Chunks[None]:
     responses = x.responses
     w(_pack_ii(x.throttle_time_ms, len(responses)))
     for responses_item in responses:
@@ -220,7 +220,7 @@ def _write_alter_configs_response_v2(w: Append, x: AlterConfigsResponse) -> None
     w(b"\0")
 
 
-def _write_alter_configs_response_v2_in_pieces(w: Append, x: AlterConfigsResponse) -> Pieces[None]:
+def _write_alter_configs_response_v2_in_chunks(w: Append, x: AlterConfigsResponse) -> Chunks[None]:
     responses = x.responses
     count = len(responses) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -238,8 +238,8 @@ AlterConfigsResponse._WRITERS = {
     1: _write_alter_configs_response_v0,
     2: _write_alter_configs_response_v2,
 }
-AlterConfigsResponse._WRITERS_IN_PIECES = {
-    0: _write_alter_configs_response_v0_in_pieces,
-    1: _write_alter_configs_response_v0_in_pieces,
-    2: _write_alter_configs_response_v2_in_pieces,
+AlterConfigsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_alter_configs_response_v0_in_chunks,
+    1: _write_alter_configs_response_v0_in_chunks,
+    2: _write_alter_configs_response_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -94,7 +94,7 @@ def _write_reassignable_partition_v0(w: Append, x: ReassignablePartition) -> Non
     w(b"\0")
 
 
-def _read_reassignable_partition_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ReassignablePartition, int]]:
+def _read_reassignable_partition_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ReassignablePartition, int]]:
     at = "partition_index"
     try:
         partition_index, count = _unpack_iB(data, pos)
@@ -173,7 +173,7 @@ def _write_reassignable_topic_v0(w: Append, x: ReassignableTopic) -> None:
     w(b"\0")
 
 
-def _read_reassignable_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ReassignableTopic, int]]:
+def _read_reassignable_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ReassignableTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -199,7 +199,7 @@ def _read_reassignable_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> C
             raise overrun(count, size - pos)
         partitions: list[ReassignablePartition] = []
         for _ in range(count):
-            partitions_item, pos = yield from _read_reassignable_partition_v0_in_pieces(data, pos, size)
+            partitions_item, pos = yield from _read_reassignable_partition_v0_in_chunks(data, pos, size)
             partitions.append(partitions_item)
             yield 1
         at = "tagged fields"
@@ -250,7 +250,7 @@ def _write_alter_partition_reassignments_request_v0(w: Append, x: AlterPartition
     w(b"\0")
 
 
-def _read_alter_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterPartitionReassignmentsRequest, int]]:
+def _read_alter_partition_reassignments_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterPartitionReassignmentsRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -265,7 +265,7 @@ def _read_alter_partition_reassignments_request_v0_in_pieces(data: bytes, pos: i
             raise overrun(count, size - pos)
         topics: list[ReassignableTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_reassignable_topic_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_reassignable_topic_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -314,7 +314,7 @@ def _write_alter_partition_reassignments_request_v1(w: Append, x: AlterPartition
     w(b"\0")
 
 
-def _read_alter_partition_reassignments_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterPartitionReassignmentsRequest, int]]:
+def _read_alter_partition_reassignments_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterPartitionReassignmentsRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, allow_replication_factor_change, count = _unpack_iTB(data, pos)
@@ -329,7 +329,7 @@ def _read_alter_partition_reassignments_request_v1_in_pieces(data: bytes, pos: i
             raise overrun(count, size - pos)
         topics: list[ReassignableTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_reassignable_topic_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_reassignable_topic_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -348,7 +348,7 @@ AlterPartitionReassignmentsRequest._WRITERS = {
     0: _write_alter_partition_reassignments_request_v0,
     1: _write_alter_partition_reassignments_request_v1,
 }
-AlterPartitionReassignmentsRequest._READERS_IN_PIECES = {
-    0: _read_alter_partition_reassignments_request_v0_in_pieces,
-    1: _read_alter_partition_reassignments_request_v1_in_pieces,
+AlterPartitionReassignmentsRequest._READERS_IN_CHUNKS = {
+    0: _read_alter_partition_reassignments_request_v0_in_chunks,
+    1: _read_alter_partition_reassignments_request_v1_in_chunks,
 }

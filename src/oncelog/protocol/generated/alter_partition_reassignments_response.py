@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_iTh = _Struct(">i?h").pack
 _pack_ih = _Struct(">ih").pack
@@ -150,7 +150,7 @@ def _write_reassignable_topic_response_v0(w: Append, x: ReassignableTopicRespons
     w(b"\0")
 
 
-def _write_reassignable_topic_response_v0_in_pieces(w: Append, x: ReassignableTopicResponse) -> Pieces[None]:
+def _write_reassignable_topic_response_v0_in_chunks(w: Append, x: ReassignableTopicResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -222,7 +222,7 @@ def _write_alter_partition_reassignments_response_v0(w: Append, x: AlterPartitio
     w(b"\0")
 
 
-def _write_alter_partition_reassignments_response_v0_in_pieces(w: Append, x: AlterPartitionReassignmentsResponse) -> Pieces[None]:
+def _write_alter_partition_reassignments_response_v0_in_chunks(w: Append, x: AlterPartitionReassignmentsResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.throttle_time_ms, x.error_code))
     if error_message is None:
@@ -236,7 +236,7 @@ def _write_alter_partition_reassignments_response_v0_in_pieces(w: Append, x: Alt
     count = len(responses) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
-        yield from _write_reassignable_topic_response_v0_in_pieces(w, responses_item)
+        yield from _write_reassignable_topic_response_v0_in_chunks(w, responses_item)
         yield
     w(b"\0")
 
@@ -298,7 +298,7 @@ def _write_alter_partition_reassignments_response_v1(w: Append, x: AlterPartitio
     w(b"\0")
 
 
-def _write_alter_partition_reassignments_response_v1_in_pieces(w: Append, x: AlterPartitionReassignmentsResponse) -> Pieces[None]:
+def _write_alter_partition_reassignments_response_v1_in_chunks(w: Append, x: AlterPartitionReassignmentsResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_iTh(x.throttle_time_ms, x.allow_replication_factor_change, x.error_code))
     if error_message is None:
@@ -312,7 +312,7 @@ def _write_alter_partition_reassignments_response_v1_in_pieces(w: Append, x: Alt
     count = len(responses) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
-        yield from _write_reassignable_topic_response_v0_in_pieces(w, responses_item)
+        yield from _write_reassignable_topic_response_v0_in_chunks(w, responses_item)
         yield
     w(b"\0")
 AlterPartitionReassignmentsResponse._READERS = {
@@ -323,7 +323,7 @@ AlterPartitionReassignmentsResponse._WRITERS = {
     0: _write_alter_partition_reassignments_response_v0,
     1: _write_alter_partition_reassignments_response_v1,
 }
-AlterPartitionReassignmentsResponse._WRITERS_IN_PIECES = {
-    0: _write_alter_partition_reassignments_response_v0_in_pieces,
-    1: _write_alter_partition_reassignments_response_v1_in_pieces,
+AlterPartitionReassignmentsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_alter_partition_reassignments_response_v0_in_chunks,
+    1: _write_alter_partition_reassignments_response_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -87,7 +87,7 @@ def _write_alter_replica_log_dir_topic_v1(w: Append, x: AlterReplicaLogDirTopic)
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_alter_replica_log_dir_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirTopic, int]]:
+def _read_alter_replica_log_dir_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -165,7 +165,7 @@ def _write_alter_replica_log_dir_topic_v2(w: Append, x: AlterReplicaLogDirTopic)
     w(b"\0")
 
 
-def _read_alter_replica_log_dir_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirTopic, int]]:
+def _read_alter_replica_log_dir_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -242,7 +242,7 @@ def _write_alter_replica_log_dir_v1(w: Append, x: AlterReplicaLogDir) -> None:
         _write_alter_replica_log_dir_topic_v1(w, topics_item)
 
 
-def _read_alter_replica_log_dir_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDir, int]]:
+def _read_alter_replica_log_dir_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDir, int]]:
     at = "path"
     try:
         count, = _unpack_h(data, pos)
@@ -263,7 +263,7 @@ def _read_alter_replica_log_dir_v1_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[AlterReplicaLogDirTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v1_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v1_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -323,7 +323,7 @@ def _write_alter_replica_log_dir_v2(w: Append, x: AlterReplicaLogDir) -> None:
     w(b"\0")
 
 
-def _read_alter_replica_log_dir_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDir, int]]:
+def _read_alter_replica_log_dir_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDir, int]]:
     at = "path"
     try:
         count = data[pos]
@@ -349,7 +349,7 @@ def _read_alter_replica_log_dir_v2_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[AlterReplicaLogDirTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -387,7 +387,7 @@ def _write_alter_replica_log_dirs_request_v1(w: Append, x: AlterReplicaLogDirsRe
         _write_alter_replica_log_dir_v1(w, dirs_item)
 
 
-def _read_alter_replica_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirsRequest, int]]:
+def _read_alter_replica_log_dirs_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirsRequest, int]]:
     at = "dirs"
     try:
         count, = _unpack_i(data, pos)
@@ -398,7 +398,7 @@ def _read_alter_replica_log_dirs_request_v1_in_pieces(data: bytes, pos: int, siz
             raise overrun(count, size - pos)
         dirs: list[AlterReplicaLogDir] = []
         for _ in range(count):
-            dirs_item, pos = yield from _read_alter_replica_log_dir_v1_in_pieces(data, pos, size)
+            dirs_item, pos = yield from _read_alter_replica_log_dir_v1_in_chunks(data, pos, size)
             dirs.append(dirs_item)
             yield 1
     except READ_ERRORS as error:
@@ -441,7 +441,7 @@ def _write_alter_replica_log_dirs_request_v2(w: Append, x: AlterReplicaLogDirsRe
     w(b"\0")
 
 
-def _read_alter_replica_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirsRequest, int]]:
+def _read_alter_replica_log_dirs_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirsRequest, int]]:
     at = "dirs"
     try:
         count = data[pos]
@@ -455,7 +455,7 @@ def _read_alter_replica_log_dirs_request_v2_in_pieces(data: bytes, pos: int, siz
             raise overrun(count, size - pos)
         dirs: list[AlterReplicaLogDir] = []
         for _ in range(count):
-            dirs_item, pos = yield from _read_alter_replica_log_dir_v2_in_pieces(data, pos, size)
+            dirs_item, pos = yield from _read_alter_replica_log_dir_v2_in_chunks(data, pos, size)
             dirs.append(dirs_item)
             yield 1
         at = "tagged fields"
@@ -474,7 +474,7 @@ AlterReplicaLogDirsRequest._WRITERS = {
     1: _write_alter_replica_log_dirs_request_v1,
     2: _write_alter_replica_log_dirs_request_v2,
 }
-AlterReplicaLogDirsRequest._READERS_IN_PIECES = {
-    1: _read_alter_replica_log_dirs_request_v1_in_pieces,
-    2: _read_alter_replica_log_dirs_request_v2_in_pieces,
+AlterReplicaLogDirsRequest._READERS_IN_CHUNKS = {
+    1: _read_alter_replica_log_dirs_request_v1_in_chunks,
+    2: _read_alter_replica_log_dirs_request_v2_in_chunks,
 }

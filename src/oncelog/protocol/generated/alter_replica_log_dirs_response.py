@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -130,7 +130,7 @@ def _write_alter_replica_log_dir_topic_result_v1(w: Append, x: AlterReplicaLogDi
         _write_alter_replica_log_dir_partition_result_v1(w, partitions_item)
 
 
-def _write_alter_replica_log_dir_topic_result_v1_in_pieces(w: Append, x: AlterReplicaLogDirTopicResult) -> Pieces[None]:
+def _write_alter_replica_log_dir_topic_result_v1_in_chunks(w: Append, x: AlterReplicaLogDirTopicResult) -> Chunks[None]:
     topic_name = x.topic_name
     topic_name_bytes = topic_name.encode()
     w(_pack_h(len(topic_name_bytes)))
@@ -194,7 +194,7 @@ def _write_alter_replica_log_dir_topic_result_v2(w: Append, x: AlterReplicaLogDi
     w(b"\0")
 
 
-def _write_alter_replica_log_dir_topic_result_v2_in_pieces(w: Append, x: AlterReplicaLogDirTopicResult) -> Pieces[None]:
+def _write_alter_replica_log_dir_topic_result_v2_in_chunks(w: Append, x: AlterReplicaLogDirTopicResult) -> Chunks[None]:
     topic_name = x.topic_name
     topic_name_bytes = topic_name.encode()
     count = len(topic_name_bytes) + 1
@@ -235,11 +235,11 @@ def _write_alter_replica_log_dirs_response_v1(w: Append, x: AlterReplicaLogDirsR
         _write_alter_replica_log_dir_topic_result_v1(w, results_item)
 
 
-def _write_alter_replica_log_dirs_response_v1_in_pieces(w: Append, x: AlterReplicaLogDirsResponse) -> Pieces[None]:
+def _write_alter_replica_log_dirs_response_v1_in_chunks(w: Append, x: AlterReplicaLogDirsResponse) -> Chunks[None]:
     results = x.results
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
-        yield from _write_alter_replica_log_dir_topic_result_v1_in_pieces(w, results_item)
+        yield from _write_alter_replica_log_dir_topic_result_v1_in_chunks(w, results_item)
         yield
 
 
@@ -279,12 +279,12 @@ def _write_alter_replica_log_dirs_response_v2(w: Append, x: AlterReplicaLogDirsR
     w(b"\0")
 
 
-def _write_alter_replica_log_dirs_response_v2_in_pieces(w: Append, x: AlterReplicaLogDirsResponse) -> Pieces[None]:
+def _write_alter_replica_log_dirs_response_v2_in_chunks(w: Append, x: AlterReplicaLogDirsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for results_item in results:
-        yield from _write_alter_replica_log_dir_topic_result_v2_in_pieces(w, results_item)
+        yield from _write_alter_replica_log_dir_topic_result_v2_in_chunks(w, results_item)
         yield
     w(b"\0")
 AlterReplicaLogDirsResponse._READERS = {
@@ -295,7 +295,7 @@ AlterReplicaLogDirsResponse._WRITERS = {
     1: _write_alter_replica_log_dirs_response_v1,
     2: _write_alter_replica_log_dirs_response_v2,
 }
-AlterReplicaLogDirsResponse._WRITERS_IN_PIECES = {
-    1: _write_alter_replica_log_dirs_response_v1_in_pieces,
-    2: _write_alter_replica_log_dirs_response_v2_in_pieces,
+AlterReplicaLogDirsResponse._WRITERS_IN_CHUNKS = {
+    1: _write_alter_replica_log_dirs_response_v1_in_chunks,
+    2: _write_alter_replica_log_dirs_response_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_bi = _Struct(">bi").pack
 _pack_biB = _Struct(">biB").pack
@@ -213,7 +213,7 @@ def _write_alter_user_scram_credentials_request_v0(w: Append, x: AlterUserScramC
     w(b"\0")
 
 
-def _read_alter_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterUserScramCredentialsRequest, int]]:
+def _read_alter_user_scram_credentials_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterUserScramCredentialsRequest, int]]:
     at = "deletions"
     try:
         count = data[pos]
@@ -259,6 +259,6 @@ AlterUserScramCredentialsRequest._READERS = {
 AlterUserScramCredentialsRequest._WRITERS = {
     0: _write_alter_user_scram_credentials_request_v0,
 }
-AlterUserScramCredentialsRequest._READERS_IN_PIECES = {
-    0: _read_alter_user_scram_credentials_request_v0_in_pieces,
+AlterUserScramCredentialsRequest._READERS_IN_CHUNKS = {
+    0: _read_alter_user_scram_credentials_request_v0_in_chunks,
 }

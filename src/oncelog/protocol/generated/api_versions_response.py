@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Message, Pieces, Struct, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Chunks, Message, Struct, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_T = _Struct(">?").pack
 _pack_h = _Struct(">h").pack
@@ -219,7 +219,7 @@ def _write_api_versions_response_v0(w: Append, x: ApiVersionsResponse) -> None:
         _write_api_version_v0(w, api_keys_item)
 
 
-def _write_api_versions_response_v0_in_pieces(w: Append, x: ApiVersionsResponse) -> Pieces[None]:
+def _write_api_versions_response_v0_in_chunks(w: Append, x: ApiVersionsResponse) -> Chunks[None]:
     api_keys = x.api_keys
     w(_pack_hi(x.error_code, len(api_keys)))
     for api_keys_item in api_keys:
@@ -257,7 +257,7 @@ def _write_api_versions_response_v1(w: Append, x: ApiVersionsResponse) -> None:
     w(_pack_i(x.throttle_time_ms))
 
 
-def _write_api_versions_response_v1_in_pieces(w: Append, x: ApiVersionsResponse) -> Pieces[None]:
+def _write_api_versions_response_v1_in_chunks(w: Append, x: ApiVersionsResponse) -> Chunks[None]:
     api_keys = x.api_keys
     w(_pack_hi(x.error_code, len(api_keys)))
     for api_keys_item in api_keys:
@@ -386,7 +386,7 @@ def _write_api_versions_response_v3(w: Append, x: ApiVersionsResponse) -> None:
         w(b"\0")
 
 
-def _write_api_versions_response_v3_in_pieces(w: Append, x: ApiVersionsResponse) -> Pieces[None]:
+def _write_api_versions_response_v3_in_chunks(w: Append, x: ApiVersionsResponse) -> Chunks[None]:
     api_keys = x.api_keys
     count = len(api_keys) + 1
     w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
@@ -437,10 +437,10 @@ ApiVersionsResponse._WRITERS = {
     3: _write_api_versions_response_v3,
     4: _write_api_versions_response_v3,
 }
-ApiVersionsResponse._WRITERS_IN_PIECES = {
-    0: _write_api_versions_response_v0_in_pieces,
-    1: _write_api_versions_response_v1_in_pieces,
-    2: _write_api_versions_response_v1_in_pieces,
-    3: _write_api_versions_response_v3_in_pieces,
-    4: _write_api_versions_response_v3_in_pieces,
+ApiVersionsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_api_versions_response_v0_in_chunks,
+    1: _write_api_versions_response_v1_in_chunks,
+    2: _write_api_versions_response_v1_in_chunks,
+    3: _write_api_versions_response_v3_in_chunks,
+    4: _write_api_versions_response_v3_in_chunks,
 }

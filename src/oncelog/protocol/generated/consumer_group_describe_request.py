@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _unpack_TB = _Struct(">?B").unpack_from
@@ -75,7 +75,7 @@ def _write_consumer_group_describe_request_v0(w: Append, x: ConsumerGroupDescrib
     w(_pack_Tx(x.include_authorized_operations))
 
 
-def _read_consumer_group_describe_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ConsumerGroupDescribeRequest, int]]:
+def _read_consumer_group_describe_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ConsumerGroupDescribeRequest, int]]:
     at = "group_ids"
     try:
         count = data[pos]
@@ -119,7 +119,7 @@ ConsumerGroupDescribeRequest._WRITERS = {
     0: _write_consumer_group_describe_request_v0,
     1: _write_consumer_group_describe_request_v0,
 }
-ConsumerGroupDescribeRequest._READERS_IN_PIECES = {
-    0: _read_consumer_group_describe_request_v0_in_pieces,
-    1: _read_consumer_group_describe_request_v0_in_pieces,
+ConsumerGroupDescribeRequest._READERS_IN_CHUNKS = {
+    0: _read_consumer_group_describe_request_v0_in_chunks,
+    1: _read_consumer_group_describe_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -207,7 +207,7 @@ def _write_assignment_v0(w: Append, x: Assignment) -> None:
     w(b"\0")
 
 
-def _write_assignment_v0_in_pieces(w: Append, x: Assignment) -> Pieces[None]:
+def _write_assignment_v0_in_chunks(w: Append, x: Assignment) -> Chunks[None]:
     topic_partitions = x.topic_partitions
     count = len(topic_partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
@@ -385,7 +385,7 @@ def _write_member_v0(w: Append, x: Member) -> None:
     w(b"\0")
 
 
-def _write_member_v0_in_pieces(w: Append, x: Member) -> Pieces[None]:
+def _write_member_v0_in_chunks(w: Append, x: Member) -> Chunks[None]:
     member_id = x.member_id
     member_id_bytes = member_id.encode()
     count = len(member_id_bytes) + 1
@@ -610,7 +610,7 @@ def _write_member_v1(w: Append, x: Member) -> None:
     w(_pack_bx(x.member_type))
 
 
-def _write_member_v1_in_pieces(w: Append, x: Member) -> Pieces[None]:
+def _write_member_v1_in_chunks(w: Append, x: Member) -> Chunks[None]:
     member_id = x.member_id
     member_id_bytes = member_id.encode()
     count = len(member_id_bytes) + 1
@@ -776,7 +776,7 @@ def _write_described_group_v0(w: Append, x: DescribedGroup) -> None:
     w(_pack_ix(x.authorized_operations))
 
 
-def _write_described_group_v0_in_pieces(w: Append, x: DescribedGroup) -> Pieces[None]:
+def _write_described_group_v0_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_h(x.error_code))
     if error_message is None:
@@ -805,7 +805,7 @@ def _write_described_group_v0_in_pieces(w: Append, x: DescribedGroup) -> Pieces[
     count = len(members) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for members_item in members:
-        yield from _write_member_v0_in_pieces(w, members_item)
+        yield from _write_member_v0_in_chunks(w, members_item)
         yield
     w(_pack_ix(x.authorized_operations))
 
@@ -920,7 +920,7 @@ def _write_described_group_v1(w: Append, x: DescribedGroup) -> None:
     w(_pack_ix(x.authorized_operations))
 
 
-def _write_described_group_v1_in_pieces(w: Append, x: DescribedGroup) -> Pieces[None]:
+def _write_described_group_v1_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_h(x.error_code))
     if error_message is None:
@@ -949,7 +949,7 @@ def _write_described_group_v1_in_pieces(w: Append, x: DescribedGroup) -> Pieces[
     count = len(members) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for members_item in members:
-        yield from _write_member_v1_in_pieces(w, members_item)
+        yield from _write_member_v1_in_chunks(w, members_item)
         yield
     w(_pack_ix(x.authorized_operations))
 
@@ -990,12 +990,12 @@ def _write_consumer_group_describe_response_v0(w: Append, x: ConsumerGroupDescri
     w(b"\0")
 
 
-def _write_consumer_group_describe_response_v0_in_pieces(w: Append, x: ConsumerGroupDescribeResponse) -> Pieces[None]:
+def _write_consumer_group_describe_response_v0_in_chunks(w: Append, x: ConsumerGroupDescribeResponse) -> Chunks[None]:
     groups = x.groups
     count = len(groups) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
-        yield from _write_described_group_v0_in_pieces(w, groups_item)
+        yield from _write_described_group_v0_in_chunks(w, groups_item)
         yield
     w(b"\0")
 
@@ -1036,12 +1036,12 @@ def _write_consumer_group_describe_response_v1(w: Append, x: ConsumerGroupDescri
     w(b"\0")
 
 
-def _write_consumer_group_describe_response_v1_in_pieces(w: Append, x: ConsumerGroupDescribeResponse) -> Pieces[None]:
+def _write_consumer_group_describe_response_v1_in_chunks(w: Append, x: ConsumerGroupDescribeResponse) -> Chunks[None]:
     groups = x.groups
     count = len(groups) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
-        yield from _write_described_group_v1_in_pieces(w, groups_item)
+        yield from _write_described_group_v1_in_chunks(w, groups_item)
         yield
     w(b"\0")
 ConsumerGroupDescribeResponse._READERS = {
@@ -1052,7 +1052,7 @@ ConsumerGroupDescribeResponse._WRITERS = {
     0: _write_consumer_group_describe_response_v0,
     1: _write_consumer_group_describe_response_v1,
 }
-ConsumerGroupDescribeResponse._WRITERS_IN_PIECES = {
-    0: _write_consumer_group_describe_response_v0_in_pieces,
-    1: _write_consumer_group_describe_response_v1_in_pieces,
+ConsumerGroupDescribeResponse._WRITERS_IN_CHUNKS = {
+    0: _write_consumer_group_describe_response_v0_in_chunks,
+    1: _write_consumer_group_describe_response_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -94,7 +94,7 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(b"\0")
 
 
-def _read_topic_partitions_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicPartitions, int]]:
+def _read_topic_partitions_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicPartitions, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -294,7 +294,7 @@ def _write_consumer_group_heartbeat_request_v0(w: Append, x: ConsumerGroupHeartb
     w(b"\0")
 
 
-def _read_consumer_group_heartbeat_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
+def _read_consumer_group_heartbeat_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ConsumerGroupHeartbeatRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -395,7 +395,7 @@ def _read_consumer_group_heartbeat_request_v0_in_pieces(data: bytes, pos: int, s
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
                 yield 1
         at = "tagged fields"
@@ -599,7 +599,7 @@ def _write_consumer_group_heartbeat_request_v1(w: Append, x: ConsumerGroupHeartb
     w(b"\0")
 
 
-def _read_consumer_group_heartbeat_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
+def _read_consumer_group_heartbeat_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ConsumerGroupHeartbeatRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -712,7 +712,7 @@ def _read_consumer_group_heartbeat_request_v1_in_pieces(data: bytes, pos: int, s
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
                 yield 1
         at = "tagged fields"
@@ -731,7 +731,7 @@ ConsumerGroupHeartbeatRequest._WRITERS = {
     0: _write_consumer_group_heartbeat_request_v0,
     1: _write_consumer_group_heartbeat_request_v1,
 }
-ConsumerGroupHeartbeatRequest._READERS_IN_PIECES = {
-    0: _read_consumer_group_heartbeat_request_v0_in_pieces,
-    1: _read_consumer_group_heartbeat_request_v1_in_pieces,
+ConsumerGroupHeartbeatRequest._READERS_IN_CHUNKS = {
+    0: _read_consumer_group_heartbeat_request_v0_in_chunks,
+    1: _read_consumer_group_heartbeat_request_v1_in_chunks,
 }

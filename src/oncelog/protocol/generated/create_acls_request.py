@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -210,7 +210,7 @@ def _write_create_acls_request_v1(w: Append, x: CreateAclsRequest) -> None:
         _write_acl_creation_v1(w, creations_item)
 
 
-def _read_create_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateAclsRequest, int]]:
+def _read_create_acls_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateAclsRequest, int]]:
     at = "creations"
     try:
         count, = _unpack_i(data, pos)
@@ -264,7 +264,7 @@ def _write_create_acls_request_v2(w: Append, x: CreateAclsRequest) -> None:
     w(b"\0")
 
 
-def _read_create_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateAclsRequest, int]]:
+def _read_create_acls_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateAclsRequest, int]]:
     at = "creations"
     try:
         count = data[pos]
@@ -299,8 +299,8 @@ CreateAclsRequest._WRITERS = {
     2: _write_create_acls_request_v2,
     3: _write_create_acls_request_v2,
 }
-CreateAclsRequest._READERS_IN_PIECES = {
-    1: _read_create_acls_request_v1_in_pieces,
-    2: _read_create_acls_request_v2_in_pieces,
-    3: _read_create_acls_request_v2_in_pieces,
+CreateAclsRequest._READERS_IN_CHUNKS = {
+    1: _read_create_acls_request_v1_in_chunks,
+    2: _read_create_acls_request_v2_in_chunks,
+    3: _read_create_acls_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -169,7 +169,7 @@ def _write_create_delegation_token_request_v1(w: Append, x: CreateDelegationToke
     w(_pack_q(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateDelegationTokenRequest, int]]:
+def _read_create_delegation_token_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateDelegationTokenRequest, int]]:
     at = "renewers"
     try:
         count, = _unpack_i(data, pos)
@@ -231,7 +231,7 @@ def _write_create_delegation_token_request_v2(w: Append, x: CreateDelegationToke
     w(_pack_qx(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateDelegationTokenRequest, int]]:
+def _read_create_delegation_token_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateDelegationTokenRequest, int]]:
     at = "renewers"
     try:
         count = data[pos]
@@ -335,7 +335,7 @@ def _write_create_delegation_token_request_v3(w: Append, x: CreateDelegationToke
     w(_pack_qx(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateDelegationTokenRequest, int]]:
+def _read_create_delegation_token_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateDelegationTokenRequest, int]]:
     at = "owner_principal_type"
     try:
         count = data[pos]
@@ -395,8 +395,8 @@ CreateDelegationTokenRequest._WRITERS = {
     2: _write_create_delegation_token_request_v2,
     3: _write_create_delegation_token_request_v3,
 }
-CreateDelegationTokenRequest._READERS_IN_PIECES = {
-    1: _read_create_delegation_token_request_v1_in_pieces,
-    2: _read_create_delegation_token_request_v2_in_pieces,
-    3: _read_create_delegation_token_request_v3_in_pieces,
+CreateDelegationTokenRequest._READERS_IN_CHUNKS = {
+    1: _read_create_delegation_token_request_v1_in_chunks,
+    2: _read_create_delegation_token_request_v2_in_chunks,
+    3: _read_create_delegation_token_request_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -84,7 +84,7 @@ def _write_create_partitions_assignment_v0(w: Append, x: CreatePartitionsAssignm
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
 
 
-def _read_create_partitions_assignment_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsAssignment, int]]:
+def _read_create_partitions_assignment_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsAssignment, int]]:
     at = "broker_ids"
     try:
         count, = _unpack_i(data, pos)
@@ -135,7 +135,7 @@ def _write_create_partitions_assignment_v2(w: Append, x: CreatePartitionsAssignm
     w(b"\0")
 
 
-def _read_create_partitions_assignment_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsAssignment, int]]:
+def _read_create_partitions_assignment_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsAssignment, int]]:
     at = "broker_ids"
     try:
         count = data[pos]
@@ -202,7 +202,7 @@ def _write_create_partitions_topic_v0(w: Append, x: CreatePartitionsTopic) -> No
             _write_create_partitions_assignment_v0(w, assignments_item)
 
 
-def _read_create_partitions_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsTopic, int]]:
+def _read_create_partitions_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -224,7 +224,7 @@ def _read_create_partitions_topic_v0_in_pieces(data: bytes, pos: int, size: int)
                 raise overrun(count, size - pos)
             assignments = []
             for _ in range(count):
-                assignments_item, pos = yield from _read_create_partitions_assignment_v0_in_pieces(data, pos, size)
+                assignments_item, pos = yield from _read_create_partitions_assignment_v0_in_chunks(data, pos, size)
                 assignments.append(assignments_item)
                 yield 1
     except READ_ERRORS as error:
@@ -289,7 +289,7 @@ def _write_create_partitions_topic_v2(w: Append, x: CreatePartitionsTopic) -> No
     w(b"\0")
 
 
-def _read_create_partitions_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsTopic, int]]:
+def _read_create_partitions_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -316,7 +316,7 @@ def _read_create_partitions_topic_v2_in_pieces(data: bytes, pos: int, size: int)
                 raise overrun(count, size - pos)
             assignments = []
             for _ in range(count):
-                assignments_item, pos = yield from _read_create_partitions_assignment_v2_in_pieces(data, pos, size)
+                assignments_item, pos = yield from _read_create_partitions_assignment_v2_in_chunks(data, pos, size)
                 assignments.append(assignments_item)
                 yield 1
         at = "tagged fields"
@@ -358,7 +358,7 @@ def _write_create_partitions_request_v0(w: Append, x: CreatePartitionsRequest) -
     w(_pack_iT(x.timeout_ms, x.validate_only))
 
 
-def _read_create_partitions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsRequest, int]]:
+def _read_create_partitions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -369,7 +369,7 @@ def _read_create_partitions_request_v0_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count, size - pos)
         topics: list[CreatePartitionsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_create_partitions_topic_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_create_partitions_topic_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "timeout_ms"
@@ -416,7 +416,7 @@ def _write_create_partitions_request_v2(w: Append, x: CreatePartitionsRequest) -
     w(_pack_iTx(x.timeout_ms, x.validate_only))
 
 
-def _read_create_partitions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsRequest, int]]:
+def _read_create_partitions_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -430,7 +430,7 @@ def _read_create_partitions_request_v2_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count, size - pos)
         topics: list[CreatePartitionsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_create_partitions_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_create_partitions_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "timeout_ms"
@@ -454,9 +454,9 @@ CreatePartitionsRequest._WRITERS = {
     2: _write_create_partitions_request_v2,
     3: _write_create_partitions_request_v2,
 }
-CreatePartitionsRequest._READERS_IN_PIECES = {
-    0: _read_create_partitions_request_v0_in_pieces,
-    1: _read_create_partitions_request_v0_in_pieces,
-    2: _read_create_partitions_request_v2_in_pieces,
-    3: _read_create_partitions_request_v2_in_pieces,
+CreatePartitionsRequest._READERS_IN_CHUNKS = {
+    0: _read_create_partitions_request_v0_in_chunks,
+    1: _read_create_partitions_request_v0_in_chunks,
+    2: _read_create_partitions_request_v2_in_chunks,
+    3: _read_create_partitions_request_v2_in_chunks,
 }

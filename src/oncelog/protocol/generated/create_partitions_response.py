@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hh = _Struct(">hh").pack
@@ -168,7 +168,7 @@ def _write_create_partitions_response_v0(w: Append, x: CreatePartitionsResponse)
         _write_create_partitions_topic_result_v0(w, results_item)
 
 
-def _write_create_partitions_response_v0_in_pieces(w: Append, x: CreatePartitionsResponse) -> Pieces[None]:
+def _write_create_partitions_response_v0_in_chunks(w: Append, x: CreatePartitionsResponse) -> Chunks[None]:
     results = x.results
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
@@ -212,7 +212,7 @@ def _write_create_partitions_response_v2(w: Append, x: CreatePartitionsResponse)
     w(b"\0")
 
 
-def _write_create_partitions_response_v2_in_pieces(w: Append, x: CreatePartitionsResponse) -> Pieces[None]:
+def _write_create_partitions_response_v2_in_chunks(w: Append, x: CreatePartitionsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -232,9 +232,9 @@ CreatePartitionsResponse._WRITERS = {
     2: _write_create_partitions_response_v2,
     3: _write_create_partitions_response_v2,
 }
-CreatePartitionsResponse._WRITERS_IN_PIECES = {
-    0: _write_create_partitions_response_v0_in_pieces,
-    1: _write_create_partitions_response_v0_in_pieces,
-    2: _write_create_partitions_response_v2_in_pieces,
-    3: _write_create_partitions_response_v2_in_pieces,
+CreatePartitionsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_create_partitions_response_v0_in_chunks,
+    1: _write_create_partitions_response_v0_in_chunks,
+    2: _write_create_partitions_response_v2_in_chunks,
+    3: _write_create_partitions_response_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -109,7 +109,7 @@ def _write_creatable_replica_assignment_v2(w: Append, x: CreatableReplicaAssignm
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
 
 
-def _read_creatable_replica_assignment_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableReplicaAssignment, int]]:
+def _read_creatable_replica_assignment_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableReplicaAssignment, int]]:
     at = "partition_index"
     try:
         partition_index, count = _unpack_ii(data, pos)
@@ -200,7 +200,7 @@ def _write_creatable_replica_assignment_v5(w: Append, x: CreatableReplicaAssignm
     w(b"\0")
 
 
-def _read_creatable_replica_assignment_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableReplicaAssignment, int]]:
+def _read_creatable_replica_assignment_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableReplicaAssignment, int]]:
     at = "partition_index"
     try:
         partition_index, count = _unpack_iB(data, pos)
@@ -335,7 +335,7 @@ def _write_creatable_topic_v2(w: Append, x: CreatableTopic) -> None:
         _write_creatable_topic_config_v2(w, configs_item)
 
 
-def _read_creatable_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableTopic, int]]:
+def _read_creatable_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -357,7 +357,7 @@ def _read_creatable_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Coun
             raise overrun(count, size - pos)
         assignments: list[CreatableReplicaAssignment] = []
         for _ in range(count):
-            assignments_item, pos = yield from _read_creatable_replica_assignment_v2_in_pieces(data, pos, size)
+            assignments_item, pos = yield from _read_creatable_replica_assignment_v2_in_chunks(data, pos, size)
             assignments.append(assignments_item)
             yield 1
         at = "configs"
@@ -449,7 +449,7 @@ def _write_creatable_topic_v5(w: Append, x: CreatableTopic) -> None:
     w(b"\0")
 
 
-def _read_creatable_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableTopic, int]]:
+def _read_creatable_topic_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -476,7 +476,7 @@ def _read_creatable_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Coun
             raise overrun(count, size - pos)
         assignments: list[CreatableReplicaAssignment] = []
         for _ in range(count):
-            assignments_item, pos = yield from _read_creatable_replica_assignment_v5_in_pieces(data, pos, size)
+            assignments_item, pos = yield from _read_creatable_replica_assignment_v5_in_chunks(data, pos, size)
             assignments.append(assignments_item)
             yield 1
         at = "configs"
@@ -533,7 +533,7 @@ def _write_create_topics_request_v2(w: Append, x: CreateTopicsRequest) -> None:
     w(_pack_iT(x.timeout_ms, x.validate_only))
 
 
-def _read_create_topics_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateTopicsRequest, int]]:
+def _read_create_topics_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateTopicsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -544,7 +544,7 @@ def _read_create_topics_request_v2_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[CreatableTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_creatable_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_creatable_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "timeout_ms"
@@ -591,7 +591,7 @@ def _write_create_topics_request_v5(w: Append, x: CreateTopicsRequest) -> None:
     w(_pack_iTx(x.timeout_ms, x.validate_only))
 
 
-def _read_create_topics_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateTopicsRequest, int]]:
+def _read_create_topics_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateTopicsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -605,7 +605,7 @@ def _read_create_topics_request_v5_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[CreatableTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_creatable_topic_v5_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_creatable_topic_v5_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "timeout_ms"
@@ -633,11 +633,11 @@ CreateTopicsRequest._WRITERS = {
     6: _write_create_topics_request_v5,
     7: _write_create_topics_request_v5,
 }
-CreateTopicsRequest._READERS_IN_PIECES = {
-    2: _read_create_topics_request_v2_in_pieces,
-    3: _read_create_topics_request_v2_in_pieces,
-    4: _read_create_topics_request_v2_in_pieces,
-    5: _read_create_topics_request_v5_in_pieces,
-    6: _read_create_topics_request_v5_in_pieces,
-    7: _read_create_topics_request_v5_in_pieces,
+CreateTopicsRequest._READERS_IN_CHUNKS = {
+    2: _read_create_topics_request_v2_in_chunks,
+    3: _read_create_topics_request_v2_in_chunks,
+    4: _read_create_topics_request_v2_in_chunks,
+    5: _read_create_topics_request_v5_in_chunks,
+    6: _read_create_topics_request_v5_in_chunks,
+    7: _read_create_topics_request_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Chunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_TbTx = _Struct(">?b?x").pack
 _pack_Uh = _Struct(">16sh").pack
@@ -201,7 +201,7 @@ def _write_create_topics_response_v2(w: Append, x: CreateTopicsResponse) -> None
         _write_creatable_topic_result_v2(w, topics_item)
 
 
-def _write_create_topics_response_v2_in_pieces(w: Append, x: CreateTopicsResponse) -> Pieces[None]:
+def _write_create_topics_response_v2_in_chunks(w: Append, x: CreateTopicsResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
@@ -313,7 +313,7 @@ def _write_creatable_topic_result_v5(w: Append, x: CreatableTopicResult) -> None
         w(b"\0")
 
 
-def _write_creatable_topic_result_v5_in_pieces(w: Append, x: CreatableTopicResult) -> Pieces[None]:
+def _write_creatable_topic_result_v5_in_chunks(w: Append, x: CreatableTopicResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -456,7 +456,7 @@ def _write_creatable_topic_result_v7(w: Append, x: CreatableTopicResult) -> None
         w(b"\0")
 
 
-def _write_creatable_topic_result_v7_in_pieces(w: Append, x: CreatableTopicResult) -> Pieces[None]:
+def _write_creatable_topic_result_v7_in_chunks(w: Append, x: CreatableTopicResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -531,12 +531,12 @@ def _write_create_topics_response_v5(w: Append, x: CreateTopicsResponse) -> None
     w(b"\0")
 
 
-def _write_create_topics_response_v5_in_pieces(w: Append, x: CreateTopicsResponse) -> Pieces[None]:
+def _write_create_topics_response_v5_in_chunks(w: Append, x: CreateTopicsResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_creatable_topic_result_v5_in_pieces(w, topics_item)
+        yield from _write_creatable_topic_result_v5_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -577,12 +577,12 @@ def _write_create_topics_response_v7(w: Append, x: CreateTopicsResponse) -> None
     w(b"\0")
 
 
-def _write_create_topics_response_v7_in_pieces(w: Append, x: CreateTopicsResponse) -> Pieces[None]:
+def _write_create_topics_response_v7_in_chunks(w: Append, x: CreateTopicsResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_creatable_topic_result_v7_in_pieces(w, topics_item)
+        yield from _write_creatable_topic_result_v7_in_chunks(w, topics_item)
         yield
     w(b"\0")
 CreateTopicsResponse._READERS = {
@@ -601,11 +601,11 @@ CreateTopicsResponse._WRITERS = {
     6: _write_create_topics_response_v5,
     7: _write_create_topics_response_v7,
 }
-CreateTopicsResponse._WRITERS_IN_PIECES = {
-    2: _write_create_topics_response_v2_in_pieces,
-    3: _write_create_topics_response_v2_in_pieces,
-    4: _write_create_topics_response_v2_in_pieces,
-    5: _write_create_topics_response_v5_in_pieces,
-    6: _write_create_topics_response_v5_in_pieces,
-    7: _write_create_topics_response_v7_in_pieces,
+CreateTopicsResponse._WRITERS_IN_CHUNKS = {
+    2: _write_create_topics_response_v2_in_chunks,
+    3: _write_create_topics_response_v2_in_chunks,
+    4: _write_create_topics_response_v2_in_chunks,
+    5: _write_create_topics_response_v5_in_chunks,
+    6: _write_create_topics_response_v5_in_chunks,
+    7: _write_create_topics_response_v7_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bb = _Struct(">bb").pack
@@ -220,7 +220,7 @@ def _write_delete_acls_request_v1(w: Append, x: DeleteAclsRequest) -> None:
         _write_delete_acls_filter_v1(w, filters_item)
 
 
-def _read_delete_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteAclsRequest, int]]:
+def _read_delete_acls_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteAclsRequest, int]]:
     at = "filters"
     try:
         count, = _unpack_i(data, pos)
@@ -274,7 +274,7 @@ def _write_delete_acls_request_v2(w: Append, x: DeleteAclsRequest) -> None:
     w(b"\0")
 
 
-def _read_delete_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteAclsRequest, int]]:
+def _read_delete_acls_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteAclsRequest, int]]:
     at = "filters"
     try:
         count = data[pos]
@@ -309,8 +309,8 @@ DeleteAclsRequest._WRITERS = {
     2: _write_delete_acls_request_v2,
     3: _write_delete_acls_request_v2,
 }
-DeleteAclsRequest._READERS_IN_PIECES = {
-    1: _read_delete_acls_request_v1_in_pieces,
-    2: _read_delete_acls_request_v2_in_pieces,
-    3: _read_delete_acls_request_v2_in_pieces,
+DeleteAclsRequest._READERS_IN_CHUNKS = {
+    1: _read_delete_acls_request_v1_in_chunks,
+    2: _read_delete_acls_request_v2_in_chunks,
+    3: _read_delete_acls_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -61,7 +61,7 @@ def _write_delete_groups_request_v0(w: Append, x: DeleteGroupsRequest) -> None:
         w(groups_names_item_bytes)
 
 
-def _read_delete_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteGroupsRequest, int]]:
+def _read_delete_groups_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteGroupsRequest, int]]:
     at = "groups_names"
     try:
         count, = _unpack_i(data, pos)
@@ -136,7 +136,7 @@ def _write_delete_groups_request_v2(w: Append, x: DeleteGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_delete_groups_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteGroupsRequest, int]]:
+def _read_delete_groups_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteGroupsRequest, int]]:
     at = "groups_names"
     try:
         count = data[pos]
@@ -181,8 +181,8 @@ DeleteGroupsRequest._WRITERS = {
     1: _write_delete_groups_request_v0,
     2: _write_delete_groups_request_v2,
 }
-DeleteGroupsRequest._READERS_IN_PIECES = {
-    0: _read_delete_groups_request_v0_in_pieces,
-    1: _read_delete_groups_request_v0_in_pieces,
-    2: _read_delete_groups_request_v2_in_pieces,
+DeleteGroupsRequest._READERS_IN_CHUNKS = {
+    0: _read_delete_groups_request_v0_in_chunks,
+    1: _read_delete_groups_request_v0_in_chunks,
+    2: _read_delete_groups_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hx = _Struct(">hx").pack
@@ -133,7 +133,7 @@ def _write_delete_groups_response_v0(w: Append, x: DeleteGroupsResponse) -> None
         _write_deletable_group_result_v0(w, results_item)
 
 
-def _write_delete_groups_response_v0_in_pieces(w: Append, x: DeleteGroupsResponse) -> Pieces[None]:
+def _write_delete_groups_response_v0_in_chunks(w: Append, x: DeleteGroupsResponse) -> Chunks[None]:
     results = x.results
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
@@ -177,7 +177,7 @@ def _write_delete_groups_response_v2(w: Append, x: DeleteGroupsResponse) -> None
     w(b"\0")
 
 
-def _write_delete_groups_response_v2_in_pieces(w: Append, x: DeleteGroupsResponse) -> Pieces[None]:
+def _write_delete_groups_response_v2_in_chunks(w: Append, x: DeleteGroupsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -195,8 +195,8 @@ DeleteGroupsResponse._WRITERS = {
     1: _write_delete_groups_response_v0,
     2: _write_delete_groups_response_v2,
 }
-DeleteGroupsResponse._WRITERS_IN_PIECES = {
-    0: _write_delete_groups_response_v0_in_pieces,
-    1: _write_delete_groups_response_v0_in_pieces,
-    2: _write_delete_groups_response_v2_in_pieces,
+DeleteGroupsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_delete_groups_response_v0_in_chunks,
+    1: _write_delete_groups_response_v0_in_chunks,
+    2: _write_delete_groups_response_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -128,7 +128,7 @@ def _write_delete_records_topic_v0(w: Append, x: DeleteRecordsTopic) -> None:
         _write_delete_records_partition_v0(w, partitions_item)
 
 
-def _read_delete_records_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsTopic, int]]:
+def _read_delete_records_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -209,7 +209,7 @@ def _write_delete_records_topic_v2(w: Append, x: DeleteRecordsTopic) -> None:
     w(b"\0")
 
 
-def _read_delete_records_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsTopic, int]]:
+def _read_delete_records_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -277,7 +277,7 @@ def _write_delete_records_request_v0(w: Append, x: DeleteRecordsRequest) -> None
     w(_pack_i(x.timeout_ms))
 
 
-def _read_delete_records_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsRequest, int]]:
+def _read_delete_records_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -288,7 +288,7 @@ def _read_delete_records_request_v0_in_pieces(data: bytes, pos: int, size: int) 
             raise overrun(count, size - pos)
         topics: list[DeleteRecordsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_delete_records_topic_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_delete_records_topic_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "timeout_ms"
@@ -335,7 +335,7 @@ def _write_delete_records_request_v2(w: Append, x: DeleteRecordsRequest) -> None
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_delete_records_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsRequest, int]]:
+def _read_delete_records_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -349,7 +349,7 @@ def _read_delete_records_request_v2_in_pieces(data: bytes, pos: int, size: int) 
             raise overrun(count, size - pos)
         topics: list[DeleteRecordsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_delete_records_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_delete_records_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "timeout_ms"
@@ -371,8 +371,8 @@ DeleteRecordsRequest._WRITERS = {
     1: _write_delete_records_request_v0,
     2: _write_delete_records_request_v2,
 }
-DeleteRecordsRequest._READERS_IN_PIECES = {
-    0: _read_delete_records_request_v0_in_pieces,
-    1: _read_delete_records_request_v0_in_pieces,
-    2: _read_delete_records_request_v2_in_pieces,
+DeleteRecordsRequest._READERS_IN_CHUNKS = {
+    0: _read_delete_records_request_v0_in_chunks,
+    1: _read_delete_records_request_v0_in_chunks,
+    2: _read_delete_records_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Ux = _Struct(">16sx").pack
 _pack_h = _Struct(">h").pack
@@ -87,7 +87,7 @@ def _write_delete_topics_request_v1(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_delete_topics_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteTopicsRequest, int]]:
+def _read_delete_topics_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteTopicsRequest, int]]:
     at = "topic_names"
     try:
         count, = _unpack_i(data, pos)
@@ -168,7 +168,7 @@ def _write_delete_topics_request_v4(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_delete_topics_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteTopicsRequest, int]]:
+def _read_delete_topics_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteTopicsRequest, int]]:
     at = "topic_names"
     try:
         count = data[pos]
@@ -282,7 +282,7 @@ def _write_delete_topics_request_v6(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_delete_topics_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteTopicsRequest, int]]:
+def _read_delete_topics_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteTopicsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -324,11 +324,11 @@ DeleteTopicsRequest._WRITERS = {
     5: _write_delete_topics_request_v4,
     6: _write_delete_topics_request_v6,
 }
-DeleteTopicsRequest._READERS_IN_PIECES = {
-    1: _read_delete_topics_request_v1_in_pieces,
-    2: _read_delete_topics_request_v1_in_pieces,
-    3: _read_delete_topics_request_v1_in_pieces,
-    4: _read_delete_topics_request_v4_in_pieces,
-    5: _read_delete_topics_request_v4_in_pieces,
-    6: _read_delete_topics_request_v6_in_pieces,
+DeleteTopicsRequest._READERS_IN_CHUNKS = {
+    1: _read_delete_topics_request_v1_in_chunks,
+    2: _read_delete_topics_request_v1_in_chunks,
+    3: _read_delete_topics_request_v1_in_chunks,
+    4: _read_delete_topics_request_v4_in_chunks,
+    5: _read_delete_topics_request_v4_in_chunks,
+    6: _read_delete_topics_request_v6_in_chunks,
 }

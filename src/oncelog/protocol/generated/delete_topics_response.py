@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_Uh = _Struct(">16sh").pack
 _pack_h = _Struct(">h").pack
@@ -261,7 +261,7 @@ def _write_delete_topics_response_v1(w: Append, x: DeleteTopicsResponse) -> None
         _write_deletable_topic_result_v1(w, responses_item)
 
 
-def _write_delete_topics_response_v1_in_pieces(w: Append, x: DeleteTopicsResponse) -> Pieces[None]:
+def _write_delete_topics_response_v1_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
     responses = x.responses
     w(_pack_ii(x.throttle_time_ms, len(responses)))
     for responses_item in responses:
@@ -305,7 +305,7 @@ def _write_delete_topics_response_v4(w: Append, x: DeleteTopicsResponse) -> None
     w(b"\0")
 
 
-def _write_delete_topics_response_v4_in_pieces(w: Append, x: DeleteTopicsResponse) -> Pieces[None]:
+def _write_delete_topics_response_v4_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
     responses = x.responses
     count = len(responses) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -351,7 +351,7 @@ def _write_delete_topics_response_v5(w: Append, x: DeleteTopicsResponse) -> None
     w(b"\0")
 
 
-def _write_delete_topics_response_v5_in_pieces(w: Append, x: DeleteTopicsResponse) -> Pieces[None]:
+def _write_delete_topics_response_v5_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
     responses = x.responses
     count = len(responses) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -397,7 +397,7 @@ def _write_delete_topics_response_v6(w: Append, x: DeleteTopicsResponse) -> None
     w(b"\0")
 
 
-def _write_delete_topics_response_v6_in_pieces(w: Append, x: DeleteTopicsResponse) -> Pieces[None]:
+def _write_delete_topics_response_v6_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
     responses = x.responses
     count = len(responses) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -421,11 +421,11 @@ DeleteTopicsResponse._WRITERS = {
     5: _write_delete_topics_response_v5,
     6: _write_delete_topics_response_v6,
 }
-DeleteTopicsResponse._WRITERS_IN_PIECES = {
-    1: _write_delete_topics_response_v1_in_pieces,
-    2: _write_delete_topics_response_v1_in_pieces,
-    3: _write_delete_topics_response_v1_in_pieces,
-    4: _write_delete_topics_response_v4_in_pieces,
-    5: _write_delete_topics_response_v5_in_pieces,
-    6: _write_delete_topics_response_v6_in_pieces,
+DeleteTopicsResponse._WRITERS_IN_CHUNKS = {
+    1: _write_delete_topics_response_v1_in_chunks,
+    2: _write_delete_topics_response_v1_in_chunks,
+    3: _write_delete_topics_response_v1_in_chunks,
+    4: _write_delete_topics_response_v4_in_chunks,
+    5: _write_delete_topics_response_v5_in_chunks,
+    6: _write_delete_topics_response_v6_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -213,7 +213,7 @@ def _write_describe_acls_resource_v1(w: Append, x: DescribeAclsResource) -> None
         _write_acl_description_v1(w, acls_item)
 
 
-def _write_describe_acls_resource_v1_in_pieces(w: Append, x: DescribeAclsResource) -> Pieces[None]:
+def _write_describe_acls_resource_v1_in_chunks(w: Append, x: DescribeAclsResource) -> Chunks[None]:
     resource_name = x.resource_name
     resource_name_bytes = resource_name.encode()
     w(_pack_bh(x.resource_type, len(resource_name_bytes)))
@@ -279,7 +279,7 @@ def _write_describe_acls_resource_v2(w: Append, x: DescribeAclsResource) -> None
     w(b"\0")
 
 
-def _write_describe_acls_resource_v2_in_pieces(w: Append, x: DescribeAclsResource) -> Pieces[None]:
+def _write_describe_acls_resource_v2_in_chunks(w: Append, x: DescribeAclsResource) -> Chunks[None]:
     resource_name = x.resource_name
     resource_name_bytes = resource_name.encode()
     count = len(resource_name_bytes) + 1
@@ -334,7 +334,7 @@ def _write_describe_acls_response_v1(w: Append, x: DescribeAclsResponse) -> None
         _write_describe_acls_resource_v1(w, resources_item)
 
 
-def _write_describe_acls_response_v1_in_pieces(w: Append, x: DescribeAclsResponse) -> Pieces[None]:
+def _write_describe_acls_response_v1_in_chunks(w: Append, x: DescribeAclsResponse) -> Chunks[None]:
     error_message = x.error_message
     error_message_bytes = b"" if error_message is None else error_message.encode()
     w(_pack_ihh(x.throttle_time_ms, x.error_code, -1 if error_message is None else len(error_message_bytes)))
@@ -342,7 +342,7 @@ def _write_describe_acls_response_v1_in_pieces(w: Append, x: DescribeAclsRespons
     resources = x.resources
     w(_pack_i(len(resources)))
     for resources_item in resources:
-        yield from _write_describe_acls_resource_v1_in_pieces(w, resources_item)
+        yield from _write_describe_acls_resource_v1_in_chunks(w, resources_item)
         yield
 
 
@@ -403,7 +403,7 @@ def _write_describe_acls_response_v2(w: Append, x: DescribeAclsResponse) -> None
     w(b"\0")
 
 
-def _write_describe_acls_response_v2_in_pieces(w: Append, x: DescribeAclsResponse) -> Pieces[None]:
+def _write_describe_acls_response_v2_in_chunks(w: Append, x: DescribeAclsResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.throttle_time_ms, x.error_code))
     if error_message is None:
@@ -417,7 +417,7 @@ def _write_describe_acls_response_v2_in_pieces(w: Append, x: DescribeAclsRespons
     count = len(resources) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for resources_item in resources:
-        yield from _write_describe_acls_resource_v2_in_pieces(w, resources_item)
+        yield from _write_describe_acls_resource_v2_in_chunks(w, resources_item)
         yield
     w(b"\0")
 DescribeAclsResponse._READERS = {
@@ -430,8 +430,8 @@ DescribeAclsResponse._WRITERS = {
     2: _write_describe_acls_response_v2,
     3: _write_describe_acls_response_v2,
 }
-DescribeAclsResponse._WRITERS_IN_PIECES = {
-    1: _write_describe_acls_response_v1_in_pieces,
-    2: _write_describe_acls_response_v2_in_pieces,
-    3: _write_describe_acls_response_v2_in_pieces,
+DescribeAclsResponse._WRITERS_IN_CHUNKS = {
+    1: _write_describe_acls_response_v1_in_chunks,
+    2: _write_describe_acls_response_v2_in_chunks,
+    3: _write_describe_acls_response_v2_in_chunks,
 }

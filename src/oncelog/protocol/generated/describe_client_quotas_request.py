@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -173,7 +173,7 @@ def _write_describe_client_quotas_request_v0(w: Append, x: DescribeClientQuotasR
     w(_pack_T(x.strict))
 
 
-def _read_describe_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeClientQuotasRequest, int]]:
+def _read_describe_client_quotas_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeClientQuotasRequest, int]]:
     at = "components"
     try:
         count, = _unpack_i(data, pos)
@@ -231,7 +231,7 @@ def _write_describe_client_quotas_request_v1(w: Append, x: DescribeClientQuotasR
     w(_pack_Tx(x.strict))
 
 
-def _read_describe_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeClientQuotasRequest, int]]:
+def _read_describe_client_quotas_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeClientQuotasRequest, int]]:
     at = "components"
     try:
         count = data[pos]
@@ -265,7 +265,7 @@ DescribeClientQuotasRequest._WRITERS = {
     0: _write_describe_client_quotas_request_v0,
     1: _write_describe_client_quotas_request_v1,
 }
-DescribeClientQuotasRequest._READERS_IN_PIECES = {
-    0: _read_describe_client_quotas_request_v0_in_pieces,
-    1: _read_describe_client_quotas_request_v1_in_pieces,
+DescribeClientQuotasRequest._READERS_IN_CHUNKS = {
+    0: _read_describe_client_quotas_request_v0_in_chunks,
+    1: _read_describe_client_quotas_request_v1_in_chunks,
 }

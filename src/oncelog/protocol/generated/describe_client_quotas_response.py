@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_d = _Struct(">d").pack
 _pack_dx = _Struct(">dx").pack
@@ -269,7 +269,7 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_value_data_v0(w, values_item)
 
 
-def _write_entry_data_v0_in_pieces(w: Append, x: EntryData) -> Pieces[None]:
+def _write_entry_data_v0_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
     entity = x.entity
     w(_pack_i(len(entity)))
     for entity_item in entity:
@@ -336,7 +336,7 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
-def _write_entry_data_v1_in_pieces(w: Append, x: EntryData) -> Pieces[None]:
+def _write_entry_data_v1_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
     entity = x.entity
     count = len(entity) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
@@ -393,7 +393,7 @@ def _write_describe_client_quotas_response_v0(w: Append, x: DescribeClientQuotas
             _write_entry_data_v0(w, entries_item)
 
 
-def _write_describe_client_quotas_response_v0_in_pieces(w: Append, x: DescribeClientQuotasResponse) -> Pieces[None]:
+def _write_describe_client_quotas_response_v0_in_chunks(w: Append, x: DescribeClientQuotasResponse) -> Chunks[None]:
     error_message = x.error_message
     error_message_bytes = b"" if error_message is None else error_message.encode()
     w(_pack_ihh(x.throttle_time_ms, x.error_code, -1 if error_message is None else len(error_message_bytes)))
@@ -402,7 +402,7 @@ def _write_describe_client_quotas_response_v0_in_pieces(w: Append, x: DescribeCl
     w(_pack_i(-1 if entries is None else len(entries)))
     if entries is not None:
         for entries_item in entries:
-            yield from _write_entry_data_v0_in_pieces(w, entries_item)
+            yield from _write_entry_data_v0_in_chunks(w, entries_item)
             yield
 
 
@@ -466,7 +466,7 @@ def _write_describe_client_quotas_response_v1(w: Append, x: DescribeClientQuotas
     w(b"\0")
 
 
-def _write_describe_client_quotas_response_v1_in_pieces(w: Append, x: DescribeClientQuotasResponse) -> Pieces[None]:
+def _write_describe_client_quotas_response_v1_in_chunks(w: Append, x: DescribeClientQuotasResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.throttle_time_ms, x.error_code))
     if error_message is None:
@@ -483,7 +483,7 @@ def _write_describe_client_quotas_response_v1_in_pieces(w: Append, x: DescribeCl
         count = len(entries) + 1
         w(VARINT[count] if count < 128 else uvarint(count))
         for entries_item in entries:
-            yield from _write_entry_data_v1_in_pieces(w, entries_item)
+            yield from _write_entry_data_v1_in_chunks(w, entries_item)
             yield
     w(b"\0")
 DescribeClientQuotasResponse._READERS = {
@@ -494,7 +494,7 @@ DescribeClientQuotasResponse._WRITERS = {
     0: _write_describe_client_quotas_response_v0,
     1: _write_describe_client_quotas_response_v1,
 }
-DescribeClientQuotasResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_client_quotas_response_v0_in_pieces,
-    1: _write_describe_client_quotas_response_v1_in_pieces,
+DescribeClientQuotasResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_client_quotas_response_v0_in_chunks,
+    1: _write_describe_client_quotas_response_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_b = _Struct(">b").pack
@@ -258,7 +258,7 @@ def _write_describe_cluster_response_v0(w: Append, x: DescribeClusterResponse) -
     w(_pack_ix(x.cluster_authorized_operations))
 
 
-def _write_describe_cluster_response_v0_in_pieces(w: Append, x: DescribeClusterResponse) -> Pieces[None]:
+def _write_describe_cluster_response_v0_in_chunks(w: Append, x: DescribeClusterResponse) -> Chunks[None]:
     if x.endpoint_type != 1:
         raise unsupported_field("DescribeClusterResponse", "endpoint_type", "0")
     error_message = x.error_message
@@ -361,7 +361,7 @@ def _write_describe_cluster_response_v1(w: Append, x: DescribeClusterResponse) -
     w(_pack_ix(x.cluster_authorized_operations))
 
 
-def _write_describe_cluster_response_v1_in_pieces(w: Append, x: DescribeClusterResponse) -> Pieces[None]:
+def _write_describe_cluster_response_v1_in_chunks(w: Append, x: DescribeClusterResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.throttle_time_ms, x.error_code))
     if error_message is None:
@@ -462,7 +462,7 @@ def _write_describe_cluster_response_v2(w: Append, x: DescribeClusterResponse) -
     w(_pack_ix(x.cluster_authorized_operations))
 
 
-def _write_describe_cluster_response_v2_in_pieces(w: Append, x: DescribeClusterResponse) -> Pieces[None]:
+def _write_describe_cluster_response_v2_in_chunks(w: Append, x: DescribeClusterResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.throttle_time_ms, x.error_code))
     if error_message is None:
@@ -494,8 +494,8 @@ DescribeClusterResponse._WRITERS = {
     1: _write_describe_cluster_response_v1,
     2: _write_describe_cluster_response_v2,
 }
-DescribeClusterResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_cluster_response_v0_in_pieces,
-    1: _write_describe_cluster_response_v1_in_pieces,
-    2: _write_describe_cluster_response_v2_in_pieces,
+DescribeClusterResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_cluster_response_v0_in_chunks,
+    1: _write_describe_cluster_response_v1_in_chunks,
+    2: _write_describe_cluster_response_v2_in_chunks,
 }

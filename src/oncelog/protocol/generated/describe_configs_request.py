@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TT = _Struct(">??").pack
@@ -106,7 +106,7 @@ def _write_describe_configs_resource_v1(w: Append, x: DescribeConfigsResource) -
             w(configuration_keys_item_bytes)
 
 
-def _read_describe_configs_resource_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsResource, int]]:
+def _read_describe_configs_resource_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bh(data, pos)
@@ -213,7 +213,7 @@ def _write_describe_configs_resource_v4(w: Append, x: DescribeConfigsResource) -
     w(b"\0")
 
 
-def _read_describe_configs_resource_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsResource, int]]:
+def _read_describe_configs_resource_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bB(data, pos)
@@ -294,7 +294,7 @@ def _write_describe_configs_request_v1(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_T(x.include_synonyms))
 
 
-def _read_describe_configs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsRequest, int]]:
+def _read_describe_configs_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsRequest, int]]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -305,7 +305,7 @@ def _read_describe_configs_request_v1_in_pieces(data: bytes, pos: int, size: int
             raise overrun(count, size - pos)
         resources: list[DescribeConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = yield from _read_describe_configs_resource_v1_in_pieces(data, pos, size)
+            resources_item, pos = yield from _read_describe_configs_resource_v1_in_chunks(data, pos, size)
             resources.append(resources_item)
             yield 1
         at = "include_synonyms"
@@ -345,7 +345,7 @@ def _write_describe_configs_request_v3(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_TT(x.include_synonyms, x.include_documentation))
 
 
-def _read_describe_configs_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsRequest, int]]:
+def _read_describe_configs_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsRequest, int]]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -356,7 +356,7 @@ def _read_describe_configs_request_v3_in_pieces(data: bytes, pos: int, size: int
             raise overrun(count, size - pos)
         resources: list[DescribeConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = yield from _read_describe_configs_resource_v1_in_pieces(data, pos, size)
+            resources_item, pos = yield from _read_describe_configs_resource_v1_in_chunks(data, pos, size)
             resources.append(resources_item)
             yield 1
         at = "include_synonyms"
@@ -403,7 +403,7 @@ def _write_describe_configs_request_v4(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_TTx(x.include_synonyms, x.include_documentation))
 
 
-def _read_describe_configs_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsRequest, int]]:
+def _read_describe_configs_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsRequest, int]]:
     at = "resources"
     try:
         count = data[pos]
@@ -417,7 +417,7 @@ def _read_describe_configs_request_v4_in_pieces(data: bytes, pos: int, size: int
             raise overrun(count, size - pos)
         resources: list[DescribeConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = yield from _read_describe_configs_resource_v4_in_pieces(data, pos, size)
+            resources_item, pos = yield from _read_describe_configs_resource_v4_in_chunks(data, pos, size)
             resources.append(resources_item)
             yield 1
         at = "include_synonyms"
@@ -441,9 +441,9 @@ DescribeConfigsRequest._WRITERS = {
     3: _write_describe_configs_request_v3,
     4: _write_describe_configs_request_v4,
 }
-DescribeConfigsRequest._READERS_IN_PIECES = {
-    1: _read_describe_configs_request_v1_in_pieces,
-    2: _read_describe_configs_request_v1_in_pieces,
-    3: _read_describe_configs_request_v3_in_pieces,
-    4: _read_describe_configs_request_v4_in_pieces,
+DescribeConfigsRequest._READERS_IN_CHUNKS = {
+    1: _read_describe_configs_request_v1_in_chunks,
+    2: _read_describe_configs_request_v1_in_chunks,
+    3: _read_describe_configs_request_v3_in_chunks,
+    4: _read_describe_configs_request_v4_in_chunks,
 }

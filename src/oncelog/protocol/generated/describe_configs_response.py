@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_TbT = _Struct(">?b?").pack
 _pack_TbTB = _Struct(">?b?B").pack
@@ -253,7 +253,7 @@ def _write_describe_configs_resource_result_v1(w: Append, x: DescribeConfigsReso
         _write_describe_configs_synonym_v1(w, synonyms_item)
 
 
-def _write_describe_configs_resource_result_v1_in_pieces(w: Append, x: DescribeConfigsResourceResult) -> Pieces[None]:
+def _write_describe_configs_resource_result_v1_in_chunks(w: Append, x: DescribeConfigsResourceResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -338,7 +338,7 @@ def _write_describe_configs_resource_result_v3(w: Append, x: DescribeConfigsReso
     w(documentation_bytes)
 
 
-def _write_describe_configs_resource_result_v3_in_pieces(w: Append, x: DescribeConfigsResourceResult) -> Pieces[None]:
+def _write_describe_configs_resource_result_v3_in_chunks(w: Append, x: DescribeConfigsResourceResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -453,7 +453,7 @@ def _write_describe_configs_resource_result_v4(w: Append, x: DescribeConfigsReso
     w(b"\0")
 
 
-def _write_describe_configs_resource_result_v4_in_pieces(w: Append, x: DescribeConfigsResourceResult) -> Pieces[None]:
+def _write_describe_configs_resource_result_v4_in_chunks(w: Append, x: DescribeConfigsResourceResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -540,7 +540,7 @@ def _write_describe_configs_result_v1(w: Append, x: DescribeConfigsResult) -> No
         _write_describe_configs_resource_result_v1(w, configs_item)
 
 
-def _write_describe_configs_result_v1_in_pieces(w: Append, x: DescribeConfigsResult) -> Pieces[None]:
+def _write_describe_configs_result_v1_in_chunks(w: Append, x: DescribeConfigsResult) -> Chunks[None]:
     error_message = x.error_message
     error_message_bytes = b"" if error_message is None else error_message.encode()
     w(_pack_hh(x.error_code, -1 if error_message is None else len(error_message_bytes)))
@@ -552,7 +552,7 @@ def _write_describe_configs_result_v1_in_pieces(w: Append, x: DescribeConfigsRes
     configs = x.configs
     w(_pack_i(len(configs)))
     for configs_item in configs:
-        yield from _write_describe_configs_resource_result_v1_in_pieces(w, configs_item)
+        yield from _write_describe_configs_resource_result_v1_in_chunks(w, configs_item)
         yield
 
 
@@ -611,7 +611,7 @@ def _write_describe_configs_result_v3(w: Append, x: DescribeConfigsResult) -> No
         _write_describe_configs_resource_result_v3(w, configs_item)
 
 
-def _write_describe_configs_result_v3_in_pieces(w: Append, x: DescribeConfigsResult) -> Pieces[None]:
+def _write_describe_configs_result_v3_in_chunks(w: Append, x: DescribeConfigsResult) -> Chunks[None]:
     error_message = x.error_message
     error_message_bytes = b"" if error_message is None else error_message.encode()
     w(_pack_hh(x.error_code, -1 if error_message is None else len(error_message_bytes)))
@@ -623,7 +623,7 @@ def _write_describe_configs_result_v3_in_pieces(w: Append, x: DescribeConfigsRes
     configs = x.configs
     w(_pack_i(len(configs)))
     for configs_item in configs:
-        yield from _write_describe_configs_resource_result_v3_in_pieces(w, configs_item)
+        yield from _write_describe_configs_resource_result_v3_in_chunks(w, configs_item)
         yield
 
 
@@ -702,7 +702,7 @@ def _write_describe_configs_result_v4(w: Append, x: DescribeConfigsResult) -> No
     w(b"\0")
 
 
-def _write_describe_configs_result_v4_in_pieces(w: Append, x: DescribeConfigsResult) -> Pieces[None]:
+def _write_describe_configs_result_v4_in_chunks(w: Append, x: DescribeConfigsResult) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_h(x.error_code))
     if error_message is None:
@@ -721,7 +721,7 @@ def _write_describe_configs_result_v4_in_pieces(w: Append, x: DescribeConfigsRes
     count = len(configs) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for configs_item in configs:
-        yield from _write_describe_configs_resource_result_v4_in_pieces(w, configs_item)
+        yield from _write_describe_configs_resource_result_v4_in_chunks(w, configs_item)
         yield
     w(b"\0")
 
@@ -752,11 +752,11 @@ def _write_describe_configs_response_v1(w: Append, x: DescribeConfigsResponse) -
         _write_describe_configs_result_v1(w, results_item)
 
 
-def _write_describe_configs_response_v1_in_pieces(w: Append, x: DescribeConfigsResponse) -> Pieces[None]:
+def _write_describe_configs_response_v1_in_chunks(w: Append, x: DescribeConfigsResponse) -> Chunks[None]:
     results = x.results
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
-        yield from _write_describe_configs_result_v1_in_pieces(w, results_item)
+        yield from _write_describe_configs_result_v1_in_chunks(w, results_item)
         yield
 
 
@@ -786,11 +786,11 @@ def _write_describe_configs_response_v3(w: Append, x: DescribeConfigsResponse) -
         _write_describe_configs_result_v3(w, results_item)
 
 
-def _write_describe_configs_response_v3_in_pieces(w: Append, x: DescribeConfigsResponse) -> Pieces[None]:
+def _write_describe_configs_response_v3_in_chunks(w: Append, x: DescribeConfigsResponse) -> Chunks[None]:
     results = x.results
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
-        yield from _write_describe_configs_result_v3_in_pieces(w, results_item)
+        yield from _write_describe_configs_result_v3_in_chunks(w, results_item)
         yield
 
 
@@ -830,12 +830,12 @@ def _write_describe_configs_response_v4(w: Append, x: DescribeConfigsResponse) -
     w(b"\0")
 
 
-def _write_describe_configs_response_v4_in_pieces(w: Append, x: DescribeConfigsResponse) -> Pieces[None]:
+def _write_describe_configs_response_v4_in_chunks(w: Append, x: DescribeConfigsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for results_item in results:
-        yield from _write_describe_configs_result_v4_in_pieces(w, results_item)
+        yield from _write_describe_configs_result_v4_in_chunks(w, results_item)
         yield
     w(b"\0")
 DescribeConfigsResponse._READERS = {
@@ -850,9 +850,9 @@ DescribeConfigsResponse._WRITERS = {
     3: _write_describe_configs_response_v3,
     4: _write_describe_configs_response_v4,
 }
-DescribeConfigsResponse._WRITERS_IN_PIECES = {
-    1: _write_describe_configs_response_v1_in_pieces,
-    2: _write_describe_configs_response_v1_in_pieces,
-    3: _write_describe_configs_response_v3_in_pieces,
-    4: _write_describe_configs_response_v4_in_pieces,
+DescribeConfigsResponse._WRITERS_IN_CHUNKS = {
+    1: _write_describe_configs_response_v1_in_chunks,
+    2: _write_describe_configs_response_v1_in_chunks,
+    3: _write_describe_configs_response_v3_in_chunks,
+    4: _write_describe_configs_response_v4_in_chunks,
 }

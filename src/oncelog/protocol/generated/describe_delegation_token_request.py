@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -152,7 +152,7 @@ def _write_describe_delegation_token_request_v1(w: Append, x: DescribeDelegation
             _write_describe_delegation_token_owner_v1(w, owners_item)
 
 
-def _read_describe_delegation_token_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeDelegationTokenRequest, int]]:
+def _read_describe_delegation_token_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeDelegationTokenRequest, int]]:
     at = "owners"
     try:
         count, = _unpack_i(data, pos)
@@ -209,7 +209,7 @@ def _write_describe_delegation_token_request_v2(w: Append, x: DescribeDelegation
     w(b"\0")
 
 
-def _read_describe_delegation_token_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeDelegationTokenRequest, int]]:
+def _read_describe_delegation_token_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeDelegationTokenRequest, int]]:
     at = "owners"
     try:
         count = data[pos]
@@ -244,8 +244,8 @@ DescribeDelegationTokenRequest._WRITERS = {
     2: _write_describe_delegation_token_request_v2,
     3: _write_describe_delegation_token_request_v2,
 }
-DescribeDelegationTokenRequest._READERS_IN_PIECES = {
-    1: _read_describe_delegation_token_request_v1_in_pieces,
-    2: _read_describe_delegation_token_request_v2_in_pieces,
-    3: _read_describe_delegation_token_request_v2_in_pieces,
+DescribeDelegationTokenRequest._READERS_IN_CHUNKS = {
+    1: _read_describe_delegation_token_request_v1_in_chunks,
+    2: _read_describe_delegation_token_request_v2_in_chunks,
+    3: _read_describe_delegation_token_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -254,7 +254,7 @@ def _write_described_delegation_token_v1(w: Append, x: DescribedDelegationToken)
         _write_described_delegation_token_renewer_v1(w, renewers_item)
 
 
-def _write_described_delegation_token_v1_in_pieces(w: Append, x: DescribedDelegationToken) -> Pieces[None]:
+def _write_described_delegation_token_v1_in_chunks(w: Append, x: DescribedDelegationToken) -> Chunks[None]:
     if x.token_requester_principal_type != "":
         raise unsupported_field("DescribeDelegationTokenResponse.DescribedDelegationToken", "token_requester_principal_type", "1")
     if x.token_requester_principal_name != "":
@@ -388,7 +388,7 @@ def _write_described_delegation_token_v2(w: Append, x: DescribedDelegationToken)
     w(b"\0")
 
 
-def _write_described_delegation_token_v2_in_pieces(w: Append, x: DescribedDelegationToken) -> Pieces[None]:
+def _write_described_delegation_token_v2_in_chunks(w: Append, x: DescribedDelegationToken) -> Chunks[None]:
     if x.token_requester_principal_type != "":
         raise unsupported_field("DescribeDelegationTokenResponse.DescribedDelegationToken", "token_requester_principal_type", "2")
     if x.token_requester_principal_name != "":
@@ -558,7 +558,7 @@ def _write_described_delegation_token_v3(w: Append, x: DescribedDelegationToken)
     w(b"\0")
 
 
-def _write_described_delegation_token_v3_in_pieces(w: Append, x: DescribedDelegationToken) -> Pieces[None]:
+def _write_described_delegation_token_v3_in_chunks(w: Append, x: DescribedDelegationToken) -> Chunks[None]:
     principal_type = x.principal_type
     principal_type_bytes = principal_type.encode()
     count = len(principal_type_bytes) + 1
@@ -627,11 +627,11 @@ def _write_describe_delegation_token_response_v1(w: Append, x: DescribeDelegatio
     w(_pack_i(x.throttle_time_ms))
 
 
-def _write_describe_delegation_token_response_v1_in_pieces(w: Append, x: DescribeDelegationTokenResponse) -> Pieces[None]:
+def _write_describe_delegation_token_response_v1_in_chunks(w: Append, x: DescribeDelegationTokenResponse) -> Chunks[None]:
     tokens = x.tokens
     w(_pack_hi(x.error_code, len(tokens)))
     for tokens_item in tokens:
-        yield from _write_described_delegation_token_v1_in_pieces(w, tokens_item)
+        yield from _write_described_delegation_token_v1_in_chunks(w, tokens_item)
         yield
     w(_pack_i(x.throttle_time_ms))
 
@@ -673,12 +673,12 @@ def _write_describe_delegation_token_response_v2(w: Append, x: DescribeDelegatio
     w(_pack_ix(x.throttle_time_ms))
 
 
-def _write_describe_delegation_token_response_v2_in_pieces(w: Append, x: DescribeDelegationTokenResponse) -> Pieces[None]:
+def _write_describe_delegation_token_response_v2_in_chunks(w: Append, x: DescribeDelegationTokenResponse) -> Chunks[None]:
     tokens = x.tokens
     count = len(tokens) + 1
     w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
     for tokens_item in tokens:
-        yield from _write_described_delegation_token_v2_in_pieces(w, tokens_item)
+        yield from _write_described_delegation_token_v2_in_chunks(w, tokens_item)
         yield
     w(_pack_ix(x.throttle_time_ms))
 
@@ -720,12 +720,12 @@ def _write_describe_delegation_token_response_v3(w: Append, x: DescribeDelegatio
     w(_pack_ix(x.throttle_time_ms))
 
 
-def _write_describe_delegation_token_response_v3_in_pieces(w: Append, x: DescribeDelegationTokenResponse) -> Pieces[None]:
+def _write_describe_delegation_token_response_v3_in_chunks(w: Append, x: DescribeDelegationTokenResponse) -> Chunks[None]:
     tokens = x.tokens
     count = len(tokens) + 1
     w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
     for tokens_item in tokens:
-        yield from _write_described_delegation_token_v3_in_pieces(w, tokens_item)
+        yield from _write_described_delegation_token_v3_in_chunks(w, tokens_item)
         yield
     w(_pack_ix(x.throttle_time_ms))
 DescribeDelegationTokenResponse._READERS = {
@@ -738,8 +738,8 @@ DescribeDelegationTokenResponse._WRITERS = {
     2: _write_describe_delegation_token_response_v2,
     3: _write_describe_delegation_token_response_v3,
 }
-DescribeDelegationTokenResponse._WRITERS_IN_PIECES = {
-    1: _write_describe_delegation_token_response_v1_in_pieces,
-    2: _write_describe_delegation_token_response_v2_in_pieces,
-    3: _write_describe_delegation_token_response_v3_in_pieces,
+DescribeDelegationTokenResponse._WRITERS_IN_CHUNKS = {
+    1: _write_describe_delegation_token_response_v1_in_chunks,
+    2: _write_describe_delegation_token_response_v2_in_chunks,
+    3: _write_describe_delegation_token_response_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -69,7 +69,7 @@ def _write_describe_groups_request_v0(w: Append, x: DescribeGroupsRequest) -> No
         w(groups_item_bytes)
 
 
-def _read_describe_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeGroupsRequest, int]]:
+def _read_describe_groups_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeGroupsRequest, int]]:
     at = "groups"
     try:
         count, = _unpack_i(data, pos)
@@ -135,7 +135,7 @@ def _write_describe_groups_request_v3(w: Append, x: DescribeGroupsRequest) -> No
     w(_pack_T(x.include_authorized_operations))
 
 
-def _read_describe_groups_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeGroupsRequest, int]]:
+def _read_describe_groups_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeGroupsRequest, int]]:
     at = "groups"
     try:
         count, = _unpack_i(data, pos)
@@ -214,7 +214,7 @@ def _write_describe_groups_request_v5(w: Append, x: DescribeGroupsRequest) -> No
     w(_pack_Tx(x.include_authorized_operations))
 
 
-def _read_describe_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeGroupsRequest, int]]:
+def _read_describe_groups_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeGroupsRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -268,12 +268,12 @@ DescribeGroupsRequest._WRITERS = {
     5: _write_describe_groups_request_v5,
     6: _write_describe_groups_request_v5,
 }
-DescribeGroupsRequest._READERS_IN_PIECES = {
-    0: _read_describe_groups_request_v0_in_pieces,
-    1: _read_describe_groups_request_v0_in_pieces,
-    2: _read_describe_groups_request_v0_in_pieces,
-    3: _read_describe_groups_request_v3_in_pieces,
-    4: _read_describe_groups_request_v3_in_pieces,
-    5: _read_describe_groups_request_v5_in_pieces,
-    6: _read_describe_groups_request_v5_in_pieces,
+DescribeGroupsRequest._READERS_IN_CHUNKS = {
+    0: _read_describe_groups_request_v0_in_chunks,
+    1: _read_describe_groups_request_v0_in_chunks,
+    2: _read_describe_groups_request_v0_in_chunks,
+    3: _read_describe_groups_request_v3_in_chunks,
+    4: _read_describe_groups_request_v3_in_chunks,
+    5: _read_describe_groups_request_v5_in_chunks,
+    6: _read_describe_groups_request_v5_in_chunks,
 }

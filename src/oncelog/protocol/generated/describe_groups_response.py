@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -456,7 +456,7 @@ def _write_described_group_v0(w: Append, x: DescribedGroup) -> None:
         _write_described_group_member_v0(w, members_item)
 
 
-def _write_described_group_v0_in_pieces(w: Append, x: DescribedGroup) -> Pieces[None]:
+def _write_described_group_v0_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
     if x.error_message is not None:
         raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "0-2")
     if x.authorized_operations != -2147483648:
@@ -572,7 +572,7 @@ def _write_described_group_v3(w: Append, x: DescribedGroup) -> None:
     w(_pack_i(x.authorized_operations))
 
 
-def _write_described_group_v3_in_pieces(w: Append, x: DescribedGroup) -> Pieces[None]:
+def _write_described_group_v3_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
     if x.error_message is not None:
         raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "3")
     group_id = x.group_id
@@ -687,7 +687,7 @@ def _write_described_group_v4(w: Append, x: DescribedGroup) -> None:
     w(_pack_i(x.authorized_operations))
 
 
-def _write_described_group_v4_in_pieces(w: Append, x: DescribedGroup) -> Pieces[None]:
+def _write_described_group_v4_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
     if x.error_message is not None:
         raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "4")
     group_id = x.group_id
@@ -821,7 +821,7 @@ def _write_described_group_v5(w: Append, x: DescribedGroup) -> None:
     w(_pack_ix(x.authorized_operations))
 
 
-def _write_described_group_v5_in_pieces(w: Append, x: DescribedGroup) -> Pieces[None]:
+def _write_described_group_v5_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
     if x.error_message is not None:
         raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "5")
     group_id = x.group_id
@@ -979,7 +979,7 @@ def _write_described_group_v6(w: Append, x: DescribedGroup) -> None:
     w(_pack_ix(x.authorized_operations))
 
 
-def _write_described_group_v6_in_pieces(w: Append, x: DescribedGroup) -> Pieces[None]:
+def _write_described_group_v6_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_h(x.error_code))
     if error_message is None:
@@ -1043,11 +1043,11 @@ def _write_describe_groups_response_v0(w: Append, x: DescribeGroupsResponse) -> 
         _write_described_group_v0(w, groups_item)
 
 
-def _write_describe_groups_response_v0_in_pieces(w: Append, x: DescribeGroupsResponse) -> Pieces[None]:
+def _write_describe_groups_response_v0_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
     groups = x.groups
     w(_pack_i(len(groups)))
     for groups_item in groups:
-        yield from _write_described_group_v0_in_pieces(w, groups_item)
+        yield from _write_described_group_v0_in_chunks(w, groups_item)
         yield
 
 
@@ -1077,11 +1077,11 @@ def _write_describe_groups_response_v1(w: Append, x: DescribeGroupsResponse) -> 
         _write_described_group_v0(w, groups_item)
 
 
-def _write_describe_groups_response_v1_in_pieces(w: Append, x: DescribeGroupsResponse) -> Pieces[None]:
+def _write_describe_groups_response_v1_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
     groups = x.groups
     w(_pack_ii(x.throttle_time_ms, len(groups)))
     for groups_item in groups:
-        yield from _write_described_group_v0_in_pieces(w, groups_item)
+        yield from _write_described_group_v0_in_chunks(w, groups_item)
         yield
 
 
@@ -1111,11 +1111,11 @@ def _write_describe_groups_response_v3(w: Append, x: DescribeGroupsResponse) -> 
         _write_described_group_v3(w, groups_item)
 
 
-def _write_describe_groups_response_v3_in_pieces(w: Append, x: DescribeGroupsResponse) -> Pieces[None]:
+def _write_describe_groups_response_v3_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
     groups = x.groups
     w(_pack_ii(x.throttle_time_ms, len(groups)))
     for groups_item in groups:
-        yield from _write_described_group_v3_in_pieces(w, groups_item)
+        yield from _write_described_group_v3_in_chunks(w, groups_item)
         yield
 
 
@@ -1145,11 +1145,11 @@ def _write_describe_groups_response_v4(w: Append, x: DescribeGroupsResponse) -> 
         _write_described_group_v4(w, groups_item)
 
 
-def _write_describe_groups_response_v4_in_pieces(w: Append, x: DescribeGroupsResponse) -> Pieces[None]:
+def _write_describe_groups_response_v4_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
     groups = x.groups
     w(_pack_ii(x.throttle_time_ms, len(groups)))
     for groups_item in groups:
-        yield from _write_described_group_v4_in_pieces(w, groups_item)
+        yield from _write_described_group_v4_in_chunks(w, groups_item)
         yield
 
 
@@ -1189,12 +1189,12 @@ def _write_describe_groups_response_v5(w: Append, x: DescribeGroupsResponse) -> 
     w(b"\0")
 
 
-def _write_describe_groups_response_v5_in_pieces(w: Append, x: DescribeGroupsResponse) -> Pieces[None]:
+def _write_describe_groups_response_v5_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
     groups = x.groups
     count = len(groups) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
-        yield from _write_described_group_v5_in_pieces(w, groups_item)
+        yield from _write_described_group_v5_in_chunks(w, groups_item)
         yield
     w(b"\0")
 
@@ -1235,12 +1235,12 @@ def _write_describe_groups_response_v6(w: Append, x: DescribeGroupsResponse) -> 
     w(b"\0")
 
 
-def _write_describe_groups_response_v6_in_pieces(w: Append, x: DescribeGroupsResponse) -> Pieces[None]:
+def _write_describe_groups_response_v6_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
     groups = x.groups
     count = len(groups) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
-        yield from _write_described_group_v6_in_pieces(w, groups_item)
+        yield from _write_described_group_v6_in_chunks(w, groups_item)
         yield
     w(b"\0")
 DescribeGroupsResponse._READERS = {
@@ -1261,12 +1261,12 @@ DescribeGroupsResponse._WRITERS = {
     5: _write_describe_groups_response_v5,
     6: _write_describe_groups_response_v6,
 }
-DescribeGroupsResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_groups_response_v0_in_pieces,
-    1: _write_describe_groups_response_v1_in_pieces,
-    2: _write_describe_groups_response_v1_in_pieces,
-    3: _write_describe_groups_response_v3_in_pieces,
-    4: _write_describe_groups_response_v4_in_pieces,
-    5: _write_describe_groups_response_v5_in_pieces,
-    6: _write_describe_groups_response_v6_in_pieces,
+DescribeGroupsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_groups_response_v0_in_chunks,
+    1: _write_describe_groups_response_v1_in_chunks,
+    2: _write_describe_groups_response_v1_in_chunks,
+    3: _write_describe_groups_response_v3_in_chunks,
+    4: _write_describe_groups_response_v4_in_chunks,
+    5: _write_describe_groups_response_v5_in_chunks,
+    6: _write_describe_groups_response_v6_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -75,7 +75,7 @@ def _write_describable_log_dir_topic_v1(w: Append, x: DescribableLogDirTopic) ->
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_describable_log_dir_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribableLogDirTopic, int]]:
+def _read_describable_log_dir_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribableLogDirTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -153,7 +153,7 @@ def _write_describable_log_dir_topic_v2(w: Append, x: DescribableLogDirTopic) ->
     w(b"\0")
 
 
-def _read_describable_log_dir_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribableLogDirTopic, int]]:
+def _read_describable_log_dir_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribableLogDirTopic, int]]:
     at = "topic"
     try:
         count = data[pos]
@@ -217,7 +217,7 @@ def _write_describe_log_dirs_request_v1(w: Append, x: DescribeLogDirsRequest) ->
             _write_describable_log_dir_topic_v1(w, topics_item)
 
 
-def _read_describe_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeLogDirsRequest, int]]:
+def _read_describe_log_dirs_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeLogDirsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -228,7 +228,7 @@ def _read_describe_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: in
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_describable_log_dir_topic_v1_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_describable_log_dir_topic_v1_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
     except READ_ERRORS as error:
@@ -274,7 +274,7 @@ def _write_describe_log_dirs_request_v2(w: Append, x: DescribeLogDirsRequest) ->
     w(b"\0")
 
 
-def _read_describe_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeLogDirsRequest, int]]:
+def _read_describe_log_dirs_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeLogDirsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -288,7 +288,7 @@ def _read_describe_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: in
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_describable_log_dir_topic_v2_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_describable_log_dir_topic_v2_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
         at = "tagged fields"
@@ -313,10 +313,10 @@ DescribeLogDirsRequest._WRITERS = {
     4: _write_describe_log_dirs_request_v2,
     5: _write_describe_log_dirs_request_v2,
 }
-DescribeLogDirsRequest._READERS_IN_PIECES = {
-    1: _read_describe_log_dirs_request_v1_in_pieces,
-    2: _read_describe_log_dirs_request_v2_in_pieces,
-    3: _read_describe_log_dirs_request_v2_in_pieces,
-    4: _read_describe_log_dirs_request_v2_in_pieces,
-    5: _read_describe_log_dirs_request_v2_in_pieces,
+DescribeLogDirsRequest._READERS_IN_CHUNKS = {
+    1: _read_describe_log_dirs_request_v1_in_chunks,
+    2: _read_describe_log_dirs_request_v2_in_chunks,
+    3: _read_describe_log_dirs_request_v2_in_chunks,
+    4: _read_describe_log_dirs_request_v2_in_chunks,
+    5: _read_describe_log_dirs_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -167,7 +167,7 @@ def _write_describe_log_dirs_topic_v1(w: Append, x: DescribeLogDirsTopic) -> Non
         _write_describe_log_dirs_partition_v1(w, partitions_item)
 
 
-def _write_describe_log_dirs_topic_v1_in_pieces(w: Append, x: DescribeLogDirsTopic) -> Pieces[None]:
+def _write_describe_log_dirs_topic_v1_in_chunks(w: Append, x: DescribeLogDirsTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -231,7 +231,7 @@ def _write_describe_log_dirs_topic_v2(w: Append, x: DescribeLogDirsTopic) -> Non
     w(b"\0")
 
 
-def _write_describe_log_dirs_topic_v2_in_pieces(w: Append, x: DescribeLogDirsTopic) -> Pieces[None]:
+def _write_describe_log_dirs_topic_v2_in_chunks(w: Append, x: DescribeLogDirsTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -286,7 +286,7 @@ def _write_describe_log_dirs_result_v1(w: Append, x: DescribeLogDirsResult) -> N
         _write_describe_log_dirs_topic_v1(w, topics_item)
 
 
-def _write_describe_log_dirs_result_v1_in_pieces(w: Append, x: DescribeLogDirsResult) -> Pieces[None]:
+def _write_describe_log_dirs_result_v1_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
     log_dir = x.log_dir
     log_dir_bytes = log_dir.encode()
     w(_pack_hh(x.error_code, len(log_dir_bytes)))
@@ -294,7 +294,7 @@ def _write_describe_log_dirs_result_v1_in_pieces(w: Append, x: DescribeLogDirsRe
     topics = x.topics
     w(_pack_i(len(topics)))
     for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v1_in_pieces(w, topics_item)
+        yield from _write_describe_log_dirs_topic_v1_in_chunks(w, topics_item)
         yield
 
 
@@ -351,7 +351,7 @@ def _write_describe_log_dirs_result_v2(w: Append, x: DescribeLogDirsResult) -> N
     w(b"\0")
 
 
-def _write_describe_log_dirs_result_v2_in_pieces(w: Append, x: DescribeLogDirsResult) -> Pieces[None]:
+def _write_describe_log_dirs_result_v2_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
     log_dir = x.log_dir
     log_dir_bytes = log_dir.encode()
     count = len(log_dir_bytes) + 1
@@ -361,7 +361,7 @@ def _write_describe_log_dirs_result_v2_in_pieces(w: Append, x: DescribeLogDirsRe
     count = len(topics) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v2_in_pieces(w, topics_item)
+        yield from _write_describe_log_dirs_topic_v2_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -420,7 +420,7 @@ def _write_describe_log_dirs_result_v4(w: Append, x: DescribeLogDirsResult) -> N
     w(_pack_qqx(x.total_bytes, x.usable_bytes))
 
 
-def _write_describe_log_dirs_result_v4_in_pieces(w: Append, x: DescribeLogDirsResult) -> Pieces[None]:
+def _write_describe_log_dirs_result_v4_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
     log_dir = x.log_dir
     log_dir_bytes = log_dir.encode()
     count = len(log_dir_bytes) + 1
@@ -430,7 +430,7 @@ def _write_describe_log_dirs_result_v4_in_pieces(w: Append, x: DescribeLogDirsRe
     count = len(topics) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v2_in_pieces(w, topics_item)
+        yield from _write_describe_log_dirs_topic_v2_in_chunks(w, topics_item)
         yield
     w(_pack_qqx(x.total_bytes, x.usable_bytes))
 
@@ -489,7 +489,7 @@ def _write_describe_log_dirs_result_v5(w: Append, x: DescribeLogDirsResult) -> N
     w(_pack_qqTx(x.total_bytes, x.usable_bytes, x.is_cordoned))
 
 
-def _write_describe_log_dirs_result_v5_in_pieces(w: Append, x: DescribeLogDirsResult) -> Pieces[None]:
+def _write_describe_log_dirs_result_v5_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
     log_dir = x.log_dir
     log_dir_bytes = log_dir.encode()
     count = len(log_dir_bytes) + 1
@@ -499,7 +499,7 @@ def _write_describe_log_dirs_result_v5_in_pieces(w: Append, x: DescribeLogDirsRe
     count = len(topics) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v2_in_pieces(w, topics_item)
+        yield from _write_describe_log_dirs_topic_v2_in_chunks(w, topics_item)
         yield
     w(_pack_qqTx(x.total_bytes, x.usable_bytes, x.is_cordoned))
 
@@ -530,11 +530,11 @@ def _write_describe_log_dirs_response_v1(w: Append, x: DescribeLogDirsResponse) 
         _write_describe_log_dirs_result_v1(w, results_item)
 
 
-def _write_describe_log_dirs_response_v1_in_pieces(w: Append, x: DescribeLogDirsResponse) -> Pieces[None]:
+def _write_describe_log_dirs_response_v1_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
     results = x.results
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
-        yield from _write_describe_log_dirs_result_v1_in_pieces(w, results_item)
+        yield from _write_describe_log_dirs_result_v1_in_chunks(w, results_item)
         yield
 
 
@@ -574,12 +574,12 @@ def _write_describe_log_dirs_response_v2(w: Append, x: DescribeLogDirsResponse) 
     w(b"\0")
 
 
-def _write_describe_log_dirs_response_v2_in_pieces(w: Append, x: DescribeLogDirsResponse) -> Pieces[None]:
+def _write_describe_log_dirs_response_v2_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for results_item in results:
-        yield from _write_describe_log_dirs_result_v2_in_pieces(w, results_item)
+        yield from _write_describe_log_dirs_result_v2_in_chunks(w, results_item)
         yield
     w(b"\0")
 
@@ -620,12 +620,12 @@ def _write_describe_log_dirs_response_v3(w: Append, x: DescribeLogDirsResponse) 
     w(b"\0")
 
 
-def _write_describe_log_dirs_response_v3_in_pieces(w: Append, x: DescribeLogDirsResponse) -> Pieces[None]:
+def _write_describe_log_dirs_response_v3_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
     for results_item in results:
-        yield from _write_describe_log_dirs_result_v2_in_pieces(w, results_item)
+        yield from _write_describe_log_dirs_result_v2_in_chunks(w, results_item)
         yield
     w(b"\0")
 
@@ -666,12 +666,12 @@ def _write_describe_log_dirs_response_v4(w: Append, x: DescribeLogDirsResponse) 
     w(b"\0")
 
 
-def _write_describe_log_dirs_response_v4_in_pieces(w: Append, x: DescribeLogDirsResponse) -> Pieces[None]:
+def _write_describe_log_dirs_response_v4_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
     for results_item in results:
-        yield from _write_describe_log_dirs_result_v4_in_pieces(w, results_item)
+        yield from _write_describe_log_dirs_result_v4_in_chunks(w, results_item)
         yield
     w(b"\0")
 
@@ -712,12 +712,12 @@ def _write_describe_log_dirs_response_v5(w: Append, x: DescribeLogDirsResponse) 
     w(b"\0")
 
 
-def _write_describe_log_dirs_response_v5_in_pieces(w: Append, x: DescribeLogDirsResponse) -> Pieces[None]:
+def _write_describe_log_dirs_response_v5_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
     results = x.results
     count = len(results) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
     for results_item in results:
-        yield from _write_describe_log_dirs_result_v5_in_pieces(w, results_item)
+        yield from _write_describe_log_dirs_result_v5_in_chunks(w, results_item)
         yield
     w(b"\0")
 DescribeLogDirsResponse._READERS = {
@@ -734,10 +734,10 @@ DescribeLogDirsResponse._WRITERS = {
     4: _write_describe_log_dirs_response_v4,
     5: _write_describe_log_dirs_response_v5,
 }
-DescribeLogDirsResponse._WRITERS_IN_PIECES = {
-    1: _write_describe_log_dirs_response_v1_in_pieces,
-    2: _write_describe_log_dirs_response_v2_in_pieces,
-    3: _write_describe_log_dirs_response_v3_in_pieces,
-    4: _write_describe_log_dirs_response_v4_in_pieces,
-    5: _write_describe_log_dirs_response_v5_in_pieces,
+DescribeLogDirsResponse._WRITERS_IN_CHUNKS = {
+    1: _write_describe_log_dirs_response_v1_in_chunks,
+    2: _write_describe_log_dirs_response_v2_in_chunks,
+    3: _write_describe_log_dirs_response_v3_in_chunks,
+    4: _write_describe_log_dirs_response_v4_in_chunks,
+    5: _write_describe_log_dirs_response_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -84,7 +84,7 @@ def _write_topic_request_v0(w: Append, x: TopicRequest) -> None:
     w(b"\0")
 
 
-def _read_topic_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicRequest, int]]:
+def _read_topic_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicRequest, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -157,7 +157,7 @@ def _write_describe_producers_request_v0(w: Append, x: DescribeProducersRequest)
     w(b"\0")
 
 
-def _read_describe_producers_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeProducersRequest, int]]:
+def _read_describe_producers_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeProducersRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -171,7 +171,7 @@ def _read_describe_producers_request_v0_in_pieces(data: bytes, pos: int, size: i
             raise overrun(count, size - pos)
         topics: list[TopicRequest] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_topic_request_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_topic_request_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -188,6 +188,6 @@ DescribeProducersRequest._READERS = {
 DescribeProducersRequest._WRITERS = {
     0: _write_describe_producers_request_v0,
 }
-DescribeProducersRequest._READERS_IN_PIECES = {
-    0: _read_describe_producers_request_v0_in_pieces,
+DescribeProducersRequest._READERS_IN_CHUNKS = {
+    0: _read_describe_producers_request_v0_in_chunks,
 }

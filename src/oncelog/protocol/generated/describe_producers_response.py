@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -153,7 +153,7 @@ def _write_partition_response_v0(w: Append, x: PartitionResponse) -> None:
     w(b"\0")
 
 
-def _write_partition_response_v0_in_pieces(w: Append, x: PartitionResponse) -> Pieces[None]:
+def _write_partition_response_v0_in_chunks(w: Append, x: PartitionResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.partition_index, x.error_code))
     if error_message is None:
@@ -224,7 +224,7 @@ def _write_topic_response_v0(w: Append, x: TopicResponse) -> None:
     w(b"\0")
 
 
-def _write_topic_response_v0_in_pieces(w: Append, x: TopicResponse) -> Pieces[None]:
+def _write_topic_response_v0_in_chunks(w: Append, x: TopicResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -234,7 +234,7 @@ def _write_topic_response_v0_in_pieces(w: Append, x: TopicResponse) -> Pieces[No
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for partitions_item in partitions:
-        yield from _write_partition_response_v0_in_pieces(w, partitions_item)
+        yield from _write_partition_response_v0_in_chunks(w, partitions_item)
         yield
     w(b"\0")
 
@@ -275,12 +275,12 @@ def _write_describe_producers_response_v0(w: Append, x: DescribeProducersRespons
     w(b"\0")
 
 
-def _write_describe_producers_response_v0_in_pieces(w: Append, x: DescribeProducersResponse) -> Pieces[None]:
+def _write_describe_producers_response_v0_in_chunks(w: Append, x: DescribeProducersResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_topic_response_v0_in_pieces(w, topics_item)
+        yield from _write_topic_response_v0_in_chunks(w, topics_item)
         yield
     w(b"\0")
 DescribeProducersResponse._READERS = {
@@ -289,6 +289,6 @@ DescribeProducersResponse._READERS = {
 DescribeProducersResponse._WRITERS = {
     0: _write_describe_producers_response_v0,
 }
-DescribeProducersResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_producers_response_v0_in_pieces,
+DescribeProducersResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_producers_response_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ix = _Struct(">ix").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -115,7 +115,7 @@ def _write_topic_data_v0(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _read_topic_data_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicData, int]]:
+def _read_topic_data_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicData, int]]:
     at = "topic_name"
     try:
         count = data[pos]
@@ -189,7 +189,7 @@ def _write_describe_quorum_request_v0(w: Append, x: DescribeQuorumRequest) -> No
     w(b"\0")
 
 
-def _read_describe_quorum_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeQuorumRequest, int]]:
+def _read_describe_quorum_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeQuorumRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -203,7 +203,7 @@ def _read_describe_quorum_request_v0_in_pieces(data: bytes, pos: int, size: int)
             raise overrun(count, size - pos)
         topics: list[TopicData] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_topic_data_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_topic_data_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -224,8 +224,8 @@ DescribeQuorumRequest._WRITERS = {
     1: _write_describe_quorum_request_v0,
     2: _write_describe_quorum_request_v0,
 }
-DescribeQuorumRequest._READERS_IN_PIECES = {
-    0: _read_describe_quorum_request_v0_in_pieces,
-    1: _read_describe_quorum_request_v0_in_pieces,
-    2: _read_describe_quorum_request_v0_in_pieces,
+DescribeQuorumRequest._READERS_IN_CHUNKS = {
+    0: _read_describe_quorum_request_v0_in_chunks,
+    1: _read_describe_quorum_request_v0_in_chunks,
+    2: _read_describe_quorum_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Hx = _Struct(">Hx").pack
 _pack_h = _Struct(">h").pack
@@ -294,7 +294,7 @@ def _write_partition_data_v0(w: Append, x: PartitionData) -> None:
     w(b"\0")
 
 
-def _write_partition_data_v0_in_pieces(w: Append, x: PartitionData) -> Pieces[None]:
+def _write_partition_data_v0_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
     current_voters = x.current_voters
     count = len(current_voters) + 1
     w(_pack_ihiiqB(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark, count) if count < 128 else _pack_ihiiq(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark) + uvarint(count))
@@ -365,7 +365,7 @@ def _write_partition_data_v1(w: Append, x: PartitionData) -> None:
     w(b"\0")
 
 
-def _write_partition_data_v1_in_pieces(w: Append, x: PartitionData) -> Pieces[None]:
+def _write_partition_data_v1_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
     current_voters = x.current_voters
     count = len(current_voters) + 1
     w(_pack_ihiiqB(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark, count) if count < 128 else _pack_ihiiq(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark) + uvarint(count))
@@ -458,7 +458,7 @@ def _write_partition_data_v2(w: Append, x: PartitionData) -> None:
     w(b"\0")
 
 
-def _write_partition_data_v2_in_pieces(w: Append, x: PartitionData) -> Pieces[None]:
+def _write_partition_data_v2_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.partition_index, x.error_code))
     if error_message is None:
@@ -519,7 +519,7 @@ def _write_node_v2(w: Append, x: Node) -> None:
     w(b"\0")
 
 
-def _write_node_v2_in_pieces(w: Append, x: Node) -> Pieces[None]:
+def _write_node_v2_in_chunks(w: Append, x: Node) -> Chunks[None]:
     listeners = x.listeners
     count = len(listeners) + 1
     w(_pack_iB(x.node_id, count) if count < 128 else _pack_i(x.node_id) + uvarint(count))
@@ -581,7 +581,7 @@ def _write_topic_data_v0(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _write_topic_data_v0_in_pieces(w: Append, x: TopicData) -> Pieces[None]:
+def _write_topic_data_v0_in_chunks(w: Append, x: TopicData) -> Chunks[None]:
     topic_name = x.topic_name
     topic_name_bytes = topic_name.encode()
     count = len(topic_name_bytes) + 1
@@ -591,7 +591,7 @@ def _write_topic_data_v0_in_pieces(w: Append, x: TopicData) -> Pieces[None]:
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for partitions_item in partitions:
-        yield from _write_partition_data_v0_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v0_in_chunks(w, partitions_item)
         yield
     w(b"\0")
 
@@ -648,7 +648,7 @@ def _write_topic_data_v1(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _write_topic_data_v1_in_pieces(w: Append, x: TopicData) -> Pieces[None]:
+def _write_topic_data_v1_in_chunks(w: Append, x: TopicData) -> Chunks[None]:
     topic_name = x.topic_name
     topic_name_bytes = topic_name.encode()
     count = len(topic_name_bytes) + 1
@@ -658,7 +658,7 @@ def _write_topic_data_v1_in_pieces(w: Append, x: TopicData) -> Pieces[None]:
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for partitions_item in partitions:
-        yield from _write_partition_data_v1_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v1_in_chunks(w, partitions_item)
         yield
     w(b"\0")
 
@@ -715,7 +715,7 @@ def _write_topic_data_v2(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _write_topic_data_v2_in_pieces(w: Append, x: TopicData) -> Pieces[None]:
+def _write_topic_data_v2_in_chunks(w: Append, x: TopicData) -> Chunks[None]:
     topic_name = x.topic_name
     topic_name_bytes = topic_name.encode()
     count = len(topic_name_bytes) + 1
@@ -725,7 +725,7 @@ def _write_topic_data_v2_in_pieces(w: Append, x: TopicData) -> Pieces[None]:
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for partitions_item in partitions:
-        yield from _write_partition_data_v2_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v2_in_chunks(w, partitions_item)
         yield
     w(b"\0")
 
@@ -768,14 +768,14 @@ def _write_describe_quorum_response_v0(w: Append, x: DescribeQuorumResponse) -> 
     w(b"\0")
 
 
-def _write_describe_quorum_response_v0_in_pieces(w: Append, x: DescribeQuorumResponse) -> Pieces[None]:
+def _write_describe_quorum_response_v0_in_chunks(w: Append, x: DescribeQuorumResponse) -> Chunks[None]:
     if x.nodes:
         raise unsupported_field("DescribeQuorumResponse", "nodes", "0")
     topics = x.topics
     count = len(topics) + 1
     w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
     for topics_item in topics:
-        yield from _write_topic_data_v0_in_pieces(w, topics_item)
+        yield from _write_topic_data_v0_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -818,14 +818,14 @@ def _write_describe_quorum_response_v1(w: Append, x: DescribeQuorumResponse) -> 
     w(b"\0")
 
 
-def _write_describe_quorum_response_v1_in_pieces(w: Append, x: DescribeQuorumResponse) -> Pieces[None]:
+def _write_describe_quorum_response_v1_in_chunks(w: Append, x: DescribeQuorumResponse) -> Chunks[None]:
     if x.nodes:
         raise unsupported_field("DescribeQuorumResponse", "nodes", "1")
     topics = x.topics
     count = len(topics) + 1
     w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
     for topics_item in topics:
-        yield from _write_topic_data_v1_in_pieces(w, topics_item)
+        yield from _write_topic_data_v1_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -906,7 +906,7 @@ def _write_describe_quorum_response_v2(w: Append, x: DescribeQuorumResponse) -> 
     w(b"\0")
 
 
-def _write_describe_quorum_response_v2_in_pieces(w: Append, x: DescribeQuorumResponse) -> Pieces[None]:
+def _write_describe_quorum_response_v2_in_chunks(w: Append, x: DescribeQuorumResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_h(x.error_code))
     if error_message is None:
@@ -920,13 +920,13 @@ def _write_describe_quorum_response_v2_in_pieces(w: Append, x: DescribeQuorumRes
     count = len(topics) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for topics_item in topics:
-        yield from _write_topic_data_v2_in_pieces(w, topics_item)
+        yield from _write_topic_data_v2_in_chunks(w, topics_item)
         yield
     nodes = x.nodes
     count = len(nodes) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for nodes_item in nodes:
-        yield from _write_node_v2_in_pieces(w, nodes_item)
+        yield from _write_node_v2_in_chunks(w, nodes_item)
         yield
     w(b"\0")
 DescribeQuorumResponse._READERS = {
@@ -939,8 +939,8 @@ DescribeQuorumResponse._WRITERS = {
     1: _write_describe_quorum_response_v1,
     2: _write_describe_quorum_response_v2,
 }
-DescribeQuorumResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_quorum_response_v0_in_pieces,
-    1: _write_describe_quorum_response_v1_in_pieces,
-    2: _write_describe_quorum_response_v2_in_pieces,
+DescribeQuorumResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_quorum_response_v0_in_chunks,
+    1: _write_describe_quorum_response_v1_in_chunks,
+    2: _write_describe_quorum_response_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_ix = _Struct(">ix").pack
@@ -167,7 +167,7 @@ def _write_describe_topic_partitions_request_v0(w: Append, x: DescribeTopicParti
     w(b"\0")
 
 
-def _read_describe_topic_partitions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeTopicPartitionsRequest, int]]:
+def _read_describe_topic_partitions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeTopicPartitionsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -204,6 +204,6 @@ DescribeTopicPartitionsRequest._READERS = {
 DescribeTopicPartitionsRequest._WRITERS = {
     0: _write_describe_topic_partitions_request_v0,
 }
-DescribeTopicPartitionsRequest._READERS_IN_PIECES = {
-    0: _read_describe_topic_partitions_request_v0_in_pieces,
+DescribeTopicPartitionsRequest._READERS_IN_CHUNKS = {
+    0: _read_describe_topic_partitions_request_v0_in_chunks,
 }

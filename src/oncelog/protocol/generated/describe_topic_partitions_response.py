@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_UT = _Struct(">16s?").pack
 _pack_UTB = _Struct(">16s?B").pack
@@ -301,7 +301,7 @@ def _write_describe_topic_partitions_response_topic_v0(w: Append, x: DescribeTop
     w(_pack_ix(x.topic_authorized_operations))
 
 
-def _write_describe_topic_partitions_response_topic_v0_in_pieces(w: Append, x: DescribeTopicPartitionsResponseTopic) -> Pieces[None]:
+def _write_describe_topic_partitions_response_topic_v0_in_chunks(w: Append, x: DescribeTopicPartitionsResponseTopic) -> Chunks[None]:
     name = x.name
     w(_pack_h(x.error_code))
     if name is None:
@@ -371,12 +371,12 @@ def _write_describe_topic_partitions_response_v0(w: Append, x: DescribeTopicPart
     w(b"\0")
 
 
-def _write_describe_topic_partitions_response_v0_in_pieces(w: Append, x: DescribeTopicPartitionsResponse) -> Pieces[None]:
+def _write_describe_topic_partitions_response_v0_in_chunks(w: Append, x: DescribeTopicPartitionsResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_describe_topic_partitions_response_topic_v0_in_pieces(w, topics_item)
+        yield from _write_describe_topic_partitions_response_topic_v0_in_chunks(w, topics_item)
         yield
     next_cursor = x.next_cursor
     if next_cursor is None:
@@ -391,6 +391,6 @@ DescribeTopicPartitionsResponse._READERS = {
 DescribeTopicPartitionsResponse._WRITERS = {
     0: _write_describe_topic_partitions_response_v0,
 }
-DescribeTopicPartitionsResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_topic_partitions_response_v0_in_pieces,
+DescribeTopicPartitionsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_topic_partitions_response_v0_in_chunks,
 }

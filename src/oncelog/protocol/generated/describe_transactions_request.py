@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -69,7 +69,7 @@ def _write_describe_transactions_request_v0(w: Append, x: DescribeTransactionsRe
     w(b"\0")
 
 
-def _read_describe_transactions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeTransactionsRequest, int]]:
+def _read_describe_transactions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeTransactionsRequest, int]]:
     at = "transactional_ids"
     try:
         count = data[pos]
@@ -110,6 +110,6 @@ DescribeTransactionsRequest._READERS = {
 DescribeTransactionsRequest._WRITERS = {
     0: _write_describe_transactions_request_v0,
 }
-DescribeTransactionsRequest._READERS_IN_PIECES = {
-    0: _read_describe_transactions_request_v0_in_pieces,
+DescribeTransactionsRequest._READERS_IN_CHUNKS = {
+    0: _read_describe_transactions_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -190,7 +190,7 @@ def _write_transaction_state_v0(w: Append, x: TransactionState) -> None:
     w(b"\0")
 
 
-def _write_transaction_state_v0_in_pieces(w: Append, x: TransactionState) -> Pieces[None]:
+def _write_transaction_state_v0_in_chunks(w: Append, x: TransactionState) -> Chunks[None]:
     transactional_id = x.transactional_id
     transactional_id_bytes = transactional_id.encode()
     count = len(transactional_id_bytes) + 1
@@ -246,12 +246,12 @@ def _write_describe_transactions_response_v0(w: Append, x: DescribeTransactionsR
     w(b"\0")
 
 
-def _write_describe_transactions_response_v0_in_pieces(w: Append, x: DescribeTransactionsResponse) -> Pieces[None]:
+def _write_describe_transactions_response_v0_in_chunks(w: Append, x: DescribeTransactionsResponse) -> Chunks[None]:
     transaction_states = x.transaction_states
     count = len(transaction_states) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for transaction_states_item in transaction_states:
-        yield from _write_transaction_state_v0_in_pieces(w, transaction_states_item)
+        yield from _write_transaction_state_v0_in_chunks(w, transaction_states_item)
         yield
     w(b"\0")
 DescribeTransactionsResponse._READERS = {
@@ -260,6 +260,6 @@ DescribeTransactionsResponse._READERS = {
 DescribeTransactionsResponse._WRITERS = {
     0: _write_describe_transactions_response_v0,
 }
-DescribeTransactionsResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_transactions_response_v0_in_pieces,
+DescribeTransactionsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_transactions_response_v0_in_chunks,
 }

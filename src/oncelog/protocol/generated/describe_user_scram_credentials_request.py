@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -102,7 +102,7 @@ def _write_describe_user_scram_credentials_request_v0(w: Append, x: DescribeUser
     w(b"\0")
 
 
-def _read_describe_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeUserScramCredentialsRequest, int]]:
+def _read_describe_user_scram_credentials_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeUserScramCredentialsRequest, int]]:
     at = "users"
     try:
         count = data[pos]
@@ -133,6 +133,6 @@ DescribeUserScramCredentialsRequest._READERS = {
 DescribeUserScramCredentialsRequest._WRITERS = {
     0: _write_describe_user_scram_credentials_request_v0,
 }
-DescribeUserScramCredentialsRequest._READERS_IN_PIECES = {
-    0: _read_describe_user_scram_credentials_request_v0_in_pieces,
+DescribeUserScramCredentialsRequest._READERS_IN_CHUNKS = {
+    0: _read_describe_user_scram_credentials_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_bix = _Struct(">bix").pack
 _pack_h = _Struct(">h").pack
@@ -153,7 +153,7 @@ def _write_describe_user_scram_credentials_result_v0(w: Append, x: DescribeUserS
     w(b"\0")
 
 
-def _write_describe_user_scram_credentials_result_v0_in_pieces(w: Append, x: DescribeUserScramCredentialsResult) -> Pieces[None]:
+def _write_describe_user_scram_credentials_result_v0_in_chunks(w: Append, x: DescribeUserScramCredentialsResult) -> Chunks[None]:
     user = x.user
     user_bytes = user.encode()
     count = len(user_bytes) + 1
@@ -234,7 +234,7 @@ def _write_describe_user_scram_credentials_response_v0(w: Append, x: DescribeUse
     w(b"\0")
 
 
-def _write_describe_user_scram_credentials_response_v0_in_pieces(w: Append, x: DescribeUserScramCredentialsResponse) -> Pieces[None]:
+def _write_describe_user_scram_credentials_response_v0_in_chunks(w: Append, x: DescribeUserScramCredentialsResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.throttle_time_ms, x.error_code))
     if error_message is None:
@@ -248,7 +248,7 @@ def _write_describe_user_scram_credentials_response_v0_in_pieces(w: Append, x: D
     count = len(results) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for results_item in results:
-        yield from _write_describe_user_scram_credentials_result_v0_in_pieces(w, results_item)
+        yield from _write_describe_user_scram_credentials_result_v0_in_chunks(w, results_item)
         yield
     w(b"\0")
 DescribeUserScramCredentialsResponse._READERS = {
@@ -257,6 +257,6 @@ DescribeUserScramCredentialsResponse._READERS = {
 DescribeUserScramCredentialsResponse._WRITERS = {
     0: _write_describe_user_scram_credentials_response_v0,
 }
-DescribeUserScramCredentialsResponse._WRITERS_IN_PIECES = {
-    0: _write_describe_user_scram_credentials_response_v0_in_pieces,
+DescribeUserScramCredentialsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_describe_user_scram_credentials_response_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bi = _Struct(">bi").pack
@@ -85,7 +85,7 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_topic_partitions_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicPartitions, int]]:
+def _read_topic_partitions_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicPartitions, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -163,7 +163,7 @@ def _write_topic_partitions_v2(w: Append, x: TopicPartitions) -> None:
     w(b"\0")
 
 
-def _read_topic_partitions_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicPartitions, int]]:
+def _read_topic_partitions_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicPartitions, int]]:
     at = "topic"
     try:
         count = data[pos]
@@ -233,7 +233,7 @@ def _write_elect_leaders_request_v0(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ElectLeadersRequest, int]]:
+def _read_elect_leaders_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ElectLeadersRequest, int]]:
     at = "topic_partitions"
     try:
         count, = _unpack_i(data, pos)
@@ -244,7 +244,7 @@ def _read_elect_leaders_request_v0_in_pieces(data: bytes, pos: int, size: int) -
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
                 yield 1
         at = "timeout_ms"
@@ -286,7 +286,7 @@ def _write_elect_leaders_request_v1(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ElectLeadersRequest, int]]:
+def _read_elect_leaders_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ElectLeadersRequest, int]]:
     at = "election_type"
     try:
         election_type, count = _unpack_bi(data, pos)
@@ -298,7 +298,7 @@ def _read_elect_leaders_request_v1_in_pieces(data: bytes, pos: int, size: int) -
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
                 yield 1
         at = "timeout_ms"
@@ -350,7 +350,7 @@ def _write_elect_leaders_request_v2(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ElectLeadersRequest, int]]:
+def _read_elect_leaders_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ElectLeadersRequest, int]]:
     at = "election_type"
     try:
         election_type, count = _unpack_bB(data, pos)
@@ -365,7 +365,7 @@ def _read_elect_leaders_request_v2_in_pieces(data: bytes, pos: int, size: int) -
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v2_in_pieces(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v2_in_chunks(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
                 yield 1
         at = "timeout_ms"
@@ -387,8 +387,8 @@ ElectLeadersRequest._WRITERS = {
     1: _write_elect_leaders_request_v1,
     2: _write_elect_leaders_request_v2,
 }
-ElectLeadersRequest._READERS_IN_PIECES = {
-    0: _read_elect_leaders_request_v0_in_pieces,
-    1: _read_elect_leaders_request_v1_in_pieces,
-    2: _read_elect_leaders_request_v2_in_pieces,
+ElectLeadersRequest._READERS_IN_CHUNKS = {
+    0: _read_elect_leaders_request_v0_in_chunks,
+    1: _read_elect_leaders_request_v1_in_chunks,
+    2: _read_elect_leaders_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -208,7 +208,7 @@ def _write_forgotten_topic_v7(w: Append, x: ForgottenTopic) -> None:
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_forgotten_topic_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ForgottenTopic, int]]:
+def _read_forgotten_topic_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ForgottenTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -319,7 +319,7 @@ def _write_forgotten_topic_v12(w: Append, x: ForgottenTopic) -> None:
     w(b"\0")
 
 
-def _read_forgotten_topic_v12_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ForgottenTopic, int]]:
+def _read_forgotten_topic_v12_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ForgottenTopic, int]]:
     at = "topic"
     try:
         count = data[pos]
@@ -394,7 +394,7 @@ def _write_forgotten_topic_v13(w: Append, x: ForgottenTopic) -> None:
     w(b"\0")
 
 
-def _read_forgotten_topic_v13_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ForgottenTopic, int]]:
+def _read_forgotten_topic_v13_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ForgottenTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -578,7 +578,7 @@ def _write_fetch_topic_v4(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v4(w, partitions_item)
 
 
-def _read_fetch_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -646,7 +646,7 @@ def _write_fetch_topic_v5(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v5(w, partitions_item)
 
 
-def _read_fetch_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -714,7 +714,7 @@ def _write_fetch_topic_v9(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v9(w, partitions_item)
 
 
-def _read_fetch_topic_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -795,7 +795,7 @@ def _write_fetch_topic_v12(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v12_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v12_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count = data[pos]
@@ -873,7 +873,7 @@ def _write_fetch_topic_v13(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v13_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v13_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -940,7 +940,7 @@ def _write_fetch_topic_v17(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v17_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v17_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -1007,7 +1007,7 @@ def _write_fetch_topic_v18(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v18_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v18_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -1065,7 +1065,7 @@ def _write_fetch_request_v4(w: Append, x: FetchRequest) -> None:
         _write_fetch_topic_v4(w, topics_item)
 
 
-def _read_fetch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
@@ -1077,7 +1077,7 @@ def _read_fetch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Counte
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v4_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v4_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -1115,7 +1115,7 @@ def _write_fetch_request_v5(w: Append, x: FetchRequest) -> None:
         _write_fetch_topic_v5(w, topics_item)
 
 
-def _read_fetch_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
@@ -1127,7 +1127,7 @@ def _read_fetch_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Counte
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v5_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v5_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -1178,7 +1178,7 @@ def _write_fetch_request_v7(w: Append, x: FetchRequest) -> None:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1190,7 +1190,7 @@ def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Counte
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v5_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v5_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -1202,7 +1202,7 @@ def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Counte
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
     except READ_ERRORS as error:
@@ -1253,7 +1253,7 @@ def _write_fetch_request_v9(w: Append, x: FetchRequest) -> None:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1265,7 +1265,7 @@ def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Counte
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v9_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v9_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -1277,7 +1277,7 @@ def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Counte
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
     except READ_ERRORS as error:
@@ -1342,7 +1342,7 @@ def _write_fetch_request_v11(w: Append, x: FetchRequest) -> None:
     w(rack_id_bytes)
 
 
-def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v11_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1354,7 +1354,7 @@ def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v9_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v9_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -1366,7 +1366,7 @@ def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
         at = "rack_id"
@@ -1496,7 +1496,7 @@ def _write_fetch_request_v12(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v12_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
@@ -1511,7 +1511,7 @@ def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v12_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v12_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -1526,7 +1526,7 @@ def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v12_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v12_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
         at = "rack_id"
@@ -1689,7 +1689,7 @@ def _write_fetch_request_v13(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v13_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
@@ -1704,7 +1704,7 @@ def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v13_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v13_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -1719,7 +1719,7 @@ def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
         at = "rack_id"
@@ -1891,7 +1891,7 @@ def _write_fetch_request_v15(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v15_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -1906,7 +1906,7 @@ def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v13_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v13_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -1921,7 +1921,7 @@ def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
         at = "rack_id"
@@ -2097,7 +2097,7 @@ def _write_fetch_request_v17(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v17_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -2112,7 +2112,7 @@ def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v17_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v17_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -2127,7 +2127,7 @@ def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
         at = "rack_id"
@@ -2303,7 +2303,7 @@ def _write_fetch_request_v18(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v18_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -2318,7 +2318,7 @@ def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v18_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_fetch_topic_v18_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "forgotten_topics_data"
@@ -2333,7 +2333,7 @@ def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> Count
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
             yield 1
         at = "rack_id"
@@ -2420,20 +2420,20 @@ FetchRequest._WRITERS = {
     17: _write_fetch_request_v17,
     18: _write_fetch_request_v18,
 }
-FetchRequest._READERS_IN_PIECES = {
-    4: _read_fetch_request_v4_in_pieces,
-    5: _read_fetch_request_v5_in_pieces,
-    6: _read_fetch_request_v5_in_pieces,
-    7: _read_fetch_request_v7_in_pieces,
-    8: _read_fetch_request_v7_in_pieces,
-    9: _read_fetch_request_v9_in_pieces,
-    10: _read_fetch_request_v9_in_pieces,
-    11: _read_fetch_request_v11_in_pieces,
-    12: _read_fetch_request_v12_in_pieces,
-    13: _read_fetch_request_v13_in_pieces,
-    14: _read_fetch_request_v13_in_pieces,
-    15: _read_fetch_request_v15_in_pieces,
-    16: _read_fetch_request_v15_in_pieces,
-    17: _read_fetch_request_v17_in_pieces,
-    18: _read_fetch_request_v18_in_pieces,
+FetchRequest._READERS_IN_CHUNKS = {
+    4: _read_fetch_request_v4_in_chunks,
+    5: _read_fetch_request_v5_in_chunks,
+    6: _read_fetch_request_v5_in_chunks,
+    7: _read_fetch_request_v7_in_chunks,
+    8: _read_fetch_request_v7_in_chunks,
+    9: _read_fetch_request_v9_in_chunks,
+    10: _read_fetch_request_v9_in_chunks,
+    11: _read_fetch_request_v11_in_chunks,
+    12: _read_fetch_request_v12_in_chunks,
+    13: _read_fetch_request_v13_in_chunks,
+    14: _read_fetch_request_v13_in_chunks,
+    15: _read_fetch_request_v15_in_chunks,
+    16: _read_fetch_request_v15_in_chunks,
+    17: _read_fetch_request_v17_in_chunks,
+    18: _read_fetch_request_v18_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Chunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -357,7 +357,7 @@ def _write_partition_data_v4(w: Append, x: PartitionData) -> None:
     w(records_bytes)
 
 
-def _write_partition_data_v4_in_pieces(w: Append, x: PartitionData) -> Pieces[None]:
+def _write_partition_data_v4_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
     if x.diverging_epoch.epoch != -1 or x.diverging_epoch.end_offset != -1:
         raise unsupported_field("FetchResponse.PartitionData", "diverging_epoch", "4")
     if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
@@ -427,7 +427,7 @@ def _write_partition_data_v5(w: Append, x: PartitionData) -> None:
     w(records_bytes)
 
 
-def _write_partition_data_v5_in_pieces(w: Append, x: PartitionData) -> Pieces[None]:
+def _write_partition_data_v5_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
     if x.diverging_epoch.epoch != -1 or x.diverging_epoch.end_offset != -1:
         raise unsupported_field("FetchResponse.PartitionData", "diverging_epoch", "5-10")
     if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
@@ -496,7 +496,7 @@ def _write_partition_data_v11(w: Append, x: PartitionData) -> None:
     w(records_bytes)
 
 
-def _write_partition_data_v11_in_pieces(w: Append, x: PartitionData) -> Pieces[None]:
+def _write_partition_data_v11_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
     if x.diverging_epoch.epoch != -1 or x.diverging_epoch.end_offset != -1:
         raise unsupported_field("FetchResponse.PartitionData", "diverging_epoch", "11")
     if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
@@ -619,7 +619,7 @@ def _write_partition_data_v12(w: Append, x: PartitionData) -> None:
         w(b"\0")
 
 
-def _write_partition_data_v12_in_pieces(w: Append, x: PartitionData) -> Pieces[None]:
+def _write_partition_data_v12_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
     aborted_transactions = x.aborted_transactions
     w(_pack_ihqqq(x.partition_index, x.error_code, x.high_watermark, x.last_stable_offset, x.log_start_offset))
     if aborted_transactions is None:
@@ -699,7 +699,7 @@ def _write_fetchable_topic_response_v4(w: Append, x: FetchableTopicResponse) -> 
         _write_partition_data_v4(w, partitions_item)
 
 
-def _write_fetchable_topic_response_v4_in_pieces(w: Append, x: FetchableTopicResponse) -> Pieces[None]:
+def _write_fetchable_topic_response_v4_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
     topic = x.topic
     topic_bytes = topic.encode()
     w(_pack_h(len(topic_bytes)))
@@ -707,7 +707,7 @@ def _write_fetchable_topic_response_v4_in_pieces(w: Append, x: FetchableTopicRes
     partitions = x.partitions
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
-        yield from _write_partition_data_v4_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v4_in_chunks(w, partitions_item)
         yield
 
 
@@ -750,7 +750,7 @@ def _write_fetchable_topic_response_v5(w: Append, x: FetchableTopicResponse) -> 
         _write_partition_data_v5(w, partitions_item)
 
 
-def _write_fetchable_topic_response_v5_in_pieces(w: Append, x: FetchableTopicResponse) -> Pieces[None]:
+def _write_fetchable_topic_response_v5_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
     topic = x.topic
     topic_bytes = topic.encode()
     w(_pack_h(len(topic_bytes)))
@@ -758,7 +758,7 @@ def _write_fetchable_topic_response_v5_in_pieces(w: Append, x: FetchableTopicRes
     partitions = x.partitions
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
-        yield from _write_partition_data_v5_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v5_in_chunks(w, partitions_item)
         yield
 
 
@@ -801,7 +801,7 @@ def _write_fetchable_topic_response_v11(w: Append, x: FetchableTopicResponse) ->
         _write_partition_data_v11(w, partitions_item)
 
 
-def _write_fetchable_topic_response_v11_in_pieces(w: Append, x: FetchableTopicResponse) -> Pieces[None]:
+def _write_fetchable_topic_response_v11_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
     topic = x.topic
     topic_bytes = topic.encode()
     w(_pack_h(len(topic_bytes)))
@@ -809,7 +809,7 @@ def _write_fetchable_topic_response_v11_in_pieces(w: Append, x: FetchableTopicRe
     partitions = x.partitions
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
-        yield from _write_partition_data_v11_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v11_in_chunks(w, partitions_item)
         yield
 
 
@@ -865,7 +865,7 @@ def _write_fetchable_topic_response_v12(w: Append, x: FetchableTopicResponse) ->
     w(b"\0")
 
 
-def _write_fetchable_topic_response_v12_in_pieces(w: Append, x: FetchableTopicResponse) -> Pieces[None]:
+def _write_fetchable_topic_response_v12_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
     topic = x.topic
     topic_bytes = topic.encode()
     count = len(topic_bytes) + 1
@@ -875,7 +875,7 @@ def _write_fetchable_topic_response_v12_in_pieces(w: Append, x: FetchableTopicRe
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for partitions_item in partitions:
-        yield from _write_partition_data_v12_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v12_in_chunks(w, partitions_item)
         yield
     w(b"\0")
 
@@ -919,7 +919,7 @@ def _write_fetchable_topic_response_v13(w: Append, x: FetchableTopicResponse) ->
     w(b"\0")
 
 
-def _write_fetchable_topic_response_v13_in_pieces(w: Append, x: FetchableTopicResponse) -> Pieces[None]:
+def _write_fetchable_topic_response_v13_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
     topic_id = x.topic_id
     if len(topic_id) != 16:
         raise bad_uuid("FetchResponse", "topic_id", topic_id)
@@ -927,7 +927,7 @@ def _write_fetchable_topic_response_v13_in_pieces(w: Append, x: FetchableTopicRe
     count = len(partitions) + 1
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
     for partitions_item in partitions:
-        yield from _write_partition_data_v12_in_pieces(w, partitions_item)
+        yield from _write_partition_data_v12_in_chunks(w, partitions_item)
         yield
     w(b"\0")
 
@@ -962,7 +962,7 @@ def _write_fetch_response_v4(w: Append, x: FetchResponse) -> None:
         _write_fetchable_topic_response_v4(w, responses_item)
 
 
-def _write_fetch_response_v4_in_pieces(w: Append, x: FetchResponse) -> Pieces[None]:
+def _write_fetch_response_v4_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
     if x.session_id != 0:
         raise unsupported_field("FetchResponse", "session_id", "4")
     if x.node_endpoints:
@@ -970,7 +970,7 @@ def _write_fetch_response_v4_in_pieces(w: Append, x: FetchResponse) -> Pieces[No
     responses = x.responses
     w(_pack_ii(x.throttle_time_ms, len(responses)))
     for responses_item in responses:
-        yield from _write_fetchable_topic_response_v4_in_pieces(w, responses_item)
+        yield from _write_fetchable_topic_response_v4_in_chunks(w, responses_item)
         yield
 
 
@@ -1004,7 +1004,7 @@ def _write_fetch_response_v5(w: Append, x: FetchResponse) -> None:
         _write_fetchable_topic_response_v5(w, responses_item)
 
 
-def _write_fetch_response_v5_in_pieces(w: Append, x: FetchResponse) -> Pieces[None]:
+def _write_fetch_response_v5_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
     if x.session_id != 0:
         raise unsupported_field("FetchResponse", "session_id", "5-6")
     if x.node_endpoints:
@@ -1012,7 +1012,7 @@ def _write_fetch_response_v5_in_pieces(w: Append, x: FetchResponse) -> Pieces[No
     responses = x.responses
     w(_pack_ii(x.throttle_time_ms, len(responses)))
     for responses_item in responses:
-        yield from _write_fetchable_topic_response_v5_in_pieces(w, responses_item)
+        yield from _write_fetchable_topic_response_v5_in_chunks(w, responses_item)
         yield
 
 
@@ -1044,13 +1044,13 @@ def _write_fetch_response_v7(w: Append, x: FetchResponse) -> None:
         _write_fetchable_topic_response_v5(w, responses_item)
 
 
-def _write_fetch_response_v7_in_pieces(w: Append, x: FetchResponse) -> Pieces[None]:
+def _write_fetch_response_v7_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("FetchResponse", "node_endpoints", "7-10")
     responses = x.responses
     w(_pack_ihii(x.throttle_time_ms, x.error_code, x.session_id, len(responses)))
     for responses_item in responses:
-        yield from _write_fetchable_topic_response_v5_in_pieces(w, responses_item)
+        yield from _write_fetchable_topic_response_v5_in_chunks(w, responses_item)
         yield
 
 
@@ -1082,13 +1082,13 @@ def _write_fetch_response_v11(w: Append, x: FetchResponse) -> None:
         _write_fetchable_topic_response_v11(w, responses_item)
 
 
-def _write_fetch_response_v11_in_pieces(w: Append, x: FetchResponse) -> Pieces[None]:
+def _write_fetch_response_v11_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("FetchResponse", "node_endpoints", "11")
     responses = x.responses
     w(_pack_ihii(x.throttle_time_ms, x.error_code, x.session_id, len(responses)))
     for responses_item in responses:
-        yield from _write_fetchable_topic_response_v11_in_pieces(w, responses_item)
+        yield from _write_fetchable_topic_response_v11_in_chunks(w, responses_item)
         yield
 
 
@@ -1130,14 +1130,14 @@ def _write_fetch_response_v12(w: Append, x: FetchResponse) -> None:
     w(b"\0")
 
 
-def _write_fetch_response_v12_in_pieces(w: Append, x: FetchResponse) -> Pieces[None]:
+def _write_fetch_response_v12_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("FetchResponse", "node_endpoints", "12")
     responses = x.responses
     count = len(responses) + 1
     w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.session_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.session_id) + uvarint(count))
     for responses_item in responses:
-        yield from _write_fetchable_topic_response_v12_in_pieces(w, responses_item)
+        yield from _write_fetchable_topic_response_v12_in_chunks(w, responses_item)
         yield
     w(b"\0")
 
@@ -1180,14 +1180,14 @@ def _write_fetch_response_v13(w: Append, x: FetchResponse) -> None:
     w(b"\0")
 
 
-def _write_fetch_response_v13_in_pieces(w: Append, x: FetchResponse) -> Pieces[None]:
+def _write_fetch_response_v13_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("FetchResponse", "node_endpoints", "13-15")
     responses = x.responses
     count = len(responses) + 1
     w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.session_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.session_id) + uvarint(count))
     for responses_item in responses:
-        yield from _write_fetchable_topic_response_v13_in_pieces(w, responses_item)
+        yield from _write_fetchable_topic_response_v13_in_chunks(w, responses_item)
         yield
     w(b"\0")
 
@@ -1268,12 +1268,12 @@ def _write_fetch_response_v16(w: Append, x: FetchResponse) -> None:
         w(b"\0")
 
 
-def _write_fetch_response_v16_in_pieces(w: Append, x: FetchResponse) -> Pieces[None]:
+def _write_fetch_response_v16_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
     responses = x.responses
     count = len(responses) + 1
     w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.session_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.session_id) + uvarint(count))
     for responses_item in responses:
-        yield from _write_fetchable_topic_response_v13_in_pieces(w, responses_item)
+        yield from _write_fetchable_topic_response_v13_in_chunks(w, responses_item)
         yield
     tagged: list[tuple[int, bytes]] = []
     if x.node_endpoints:
@@ -1322,21 +1322,21 @@ FetchResponse._WRITERS = {
     17: _write_fetch_response_v16,
     18: _write_fetch_response_v16,
 }
-FetchResponse._WRITERS_IN_PIECES = {
-    4: _write_fetch_response_v4_in_pieces,
-    5: _write_fetch_response_v5_in_pieces,
-    6: _write_fetch_response_v5_in_pieces,
-    7: _write_fetch_response_v7_in_pieces,
-    8: _write_fetch_response_v7_in_pieces,
-    9: _write_fetch_response_v7_in_pieces,
-    10: _write_fetch_response_v7_in_pieces,
-    11: _write_fetch_response_v11_in_pieces,
-    12: _write_fetch_response_v12_in_pieces,
-    13: _write_fetch_response_v13_in_pieces,
-    14: _write_fetch_response_v13_in_pieces,
-    15: _write_fetch_response_v13_in_pieces,
-    16: _write_fetch_response_v16_in_pieces,
-    17: _write_fetch_response_v16_in_pieces,
-    18: _write_fetch_response_v16_in_pieces,
+FetchResponse._WRITERS_IN_CHUNKS = {
+    4: _write_fetch_response_v4_in_chunks,
+    5: _write_fetch_response_v5_in_chunks,
+    6: _write_fetch_response_v5_in_chunks,
+    7: _write_fetch_response_v7_in_chunks,
+    8: _write_fetch_response_v7_in_chunks,
+    9: _write_fetch_response_v7_in_chunks,
+    10: _write_fetch_response_v7_in_chunks,
+    11: _write_fetch_response_v11_in_chunks,
+    12: _write_fetch_response_v12_in_chunks,
+    13: _write_fetch_response_v13_in_chunks,
+    14: _write_fetch_response_v13_in_chunks,
+    15: _write_fetch_response_v13_in_chunks,
+    16: _write_fetch_response_v16_in_chunks,
+    17: _write_fetch_response_v16_in_chunks,
+    18: _write_fetch_response_v16_in_chunks,
 }
 FetchResponse._HAS_RECORDS = True

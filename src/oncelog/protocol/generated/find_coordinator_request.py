@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -178,7 +178,7 @@ def _write_find_coordinator_request_v4(w: Append, x: FindCoordinatorRequest) -> 
     w(b"\0")
 
 
-def _read_find_coordinator_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FindCoordinatorRequest, int]]:
+def _read_find_coordinator_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FindCoordinatorRequest, int]]:
     at = "key_type"
     try:
         key_type, count = _unpack_bB(data, pos)
@@ -232,8 +232,8 @@ FindCoordinatorRequest._WRITERS = {
     5: _write_find_coordinator_request_v4,
     6: _write_find_coordinator_request_v4,
 }
-FindCoordinatorRequest._READERS_IN_PIECES = {
-    4: _read_find_coordinator_request_v4_in_pieces,
-    5: _read_find_coordinator_request_v4_in_pieces,
-    6: _read_find_coordinator_request_v4_in_pieces,
+FindCoordinatorRequest._READERS_IN_CHUNKS = {
+    4: _read_find_coordinator_request_v4_in_chunks,
+    5: _read_find_coordinator_request_v4_in_chunks,
+    6: _read_find_coordinator_request_v4_in_chunks,
 }

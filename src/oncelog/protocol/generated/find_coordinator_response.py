@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_hih = _Struct(">hih").pack
 _pack_i = _Struct(">i").pack
@@ -319,7 +319,7 @@ def _write_find_coordinator_response_v4(w: Append, x: FindCoordinatorResponse) -
     w(b"\0")
 
 
-def _write_find_coordinator_response_v4_in_pieces(w: Append, x: FindCoordinatorResponse) -> Pieces[None]:
+def _write_find_coordinator_response_v4_in_chunks(w: Append, x: FindCoordinatorResponse) -> Chunks[None]:
     if x.error_code != 0:
         raise unsupported_field("FindCoordinatorResponse", "error_code", "4-6")
     if x.node_id != 0:
@@ -353,8 +353,8 @@ FindCoordinatorResponse._WRITERS = {
     5: _write_find_coordinator_response_v4,
     6: _write_find_coordinator_response_v4,
 }
-FindCoordinatorResponse._WRITERS_IN_PIECES = {
-    4: _write_find_coordinator_response_v4_in_pieces,
-    5: _write_find_coordinator_response_v4_in_pieces,
-    6: _write_find_coordinator_response_v4_in_pieces,
+FindCoordinatorResponse._WRITERS_IN_CHUNKS = {
+    4: _write_find_coordinator_response_v4_in_chunks,
+    5: _write_find_coordinator_response_v4_in_chunks,
+    6: _write_find_coordinator_response_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -199,7 +199,7 @@ def _write_alter_configs_resource_v0(w: Append, x: AlterConfigsResource) -> None
         _write_alterable_config_v0(w, configs_item)
 
 
-def _read_alter_configs_resource_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterConfigsResource, int]]:
+def _read_alter_configs_resource_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bh(data, pos)
@@ -282,7 +282,7 @@ def _write_alter_configs_resource_v1(w: Append, x: AlterConfigsResource) -> None
     w(b"\0")
 
 
-def _read_alter_configs_resource_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterConfigsResource, int]]:
+def _read_alter_configs_resource_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bB(data, pos)
@@ -351,7 +351,7 @@ def _write_incremental_alter_configs_request_v0(w: Append, x: IncrementalAlterCo
     w(_pack_T(x.validate_only))
 
 
-def _read_incremental_alter_configs_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[IncrementalAlterConfigsRequest, int]]:
+def _read_incremental_alter_configs_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[IncrementalAlterConfigsRequest, int]]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -362,7 +362,7 @@ def _read_incremental_alter_configs_request_v0_in_pieces(data: bytes, pos: int, 
             raise overrun(count, size - pos)
         resources: list[AlterConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = yield from _read_alter_configs_resource_v0_in_pieces(data, pos, size)
+            resources_item, pos = yield from _read_alter_configs_resource_v0_in_chunks(data, pos, size)
             resources.append(resources_item)
             yield 1
         at = "validate_only"
@@ -409,7 +409,7 @@ def _write_incremental_alter_configs_request_v1(w: Append, x: IncrementalAlterCo
     w(_pack_Tx(x.validate_only))
 
 
-def _read_incremental_alter_configs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[IncrementalAlterConfigsRequest, int]]:
+def _read_incremental_alter_configs_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[IncrementalAlterConfigsRequest, int]]:
     at = "resources"
     try:
         count = data[pos]
@@ -423,7 +423,7 @@ def _read_incremental_alter_configs_request_v1_in_pieces(data: bytes, pos: int, 
             raise overrun(count, size - pos)
         resources: list[AlterConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = yield from _read_alter_configs_resource_v1_in_pieces(data, pos, size)
+            resources_item, pos = yield from _read_alter_configs_resource_v1_in_chunks(data, pos, size)
             resources.append(resources_item)
             yield 1
         at = "validate_only"
@@ -443,7 +443,7 @@ IncrementalAlterConfigsRequest._WRITERS = {
     0: _write_incremental_alter_configs_request_v0,
     1: _write_incremental_alter_configs_request_v1,
 }
-IncrementalAlterConfigsRequest._READERS_IN_PIECES = {
-    0: _read_incremental_alter_configs_request_v0_in_pieces,
-    1: _read_incremental_alter_configs_request_v1_in_pieces,
+IncrementalAlterConfigsRequest._READERS_IN_CHUNKS = {
+    0: _read_incremental_alter_configs_request_v0_in_chunks,
+    1: _read_incremental_alter_configs_request_v1_in_chunks,
 }

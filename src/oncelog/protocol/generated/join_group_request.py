@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -215,7 +215,7 @@ def _write_join_group_request_v0(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -335,7 +335,7 @@ def _write_join_group_request_v1(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -467,7 +467,7 @@ def _write_join_group_request_v5(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -634,7 +634,7 @@ def _write_join_group_request_v6(w: Append, x: JoinGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_join_group_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -837,7 +837,7 @@ def _write_join_group_request_v8(w: Append, x: JoinGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_join_group_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -947,15 +947,15 @@ JoinGroupRequest._WRITERS = {
     8: _write_join_group_request_v8,
     9: _write_join_group_request_v8,
 }
-JoinGroupRequest._READERS_IN_PIECES = {
-    0: _read_join_group_request_v0_in_pieces,
-    1: _read_join_group_request_v1_in_pieces,
-    2: _read_join_group_request_v1_in_pieces,
-    3: _read_join_group_request_v1_in_pieces,
-    4: _read_join_group_request_v1_in_pieces,
-    5: _read_join_group_request_v5_in_pieces,
-    6: _read_join_group_request_v6_in_pieces,
-    7: _read_join_group_request_v6_in_pieces,
-    8: _read_join_group_request_v8_in_pieces,
-    9: _read_join_group_request_v8_in_pieces,
+JoinGroupRequest._READERS_IN_CHUNKS = {
+    0: _read_join_group_request_v0_in_chunks,
+    1: _read_join_group_request_v1_in_chunks,
+    2: _read_join_group_request_v1_in_chunks,
+    3: _read_join_group_request_v1_in_chunks,
+    4: _read_join_group_request_v1_in_chunks,
+    5: _read_join_group_request_v5_in_chunks,
+    6: _read_join_group_request_v6_in_chunks,
+    7: _read_join_group_request_v6_in_chunks,
+    8: _read_join_group_request_v8_in_chunks,
+    9: _read_join_group_request_v8_in_chunks,
 }

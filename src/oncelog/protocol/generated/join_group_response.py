@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TB = _Struct(">?B").pack
@@ -295,7 +295,7 @@ def _write_join_group_response_v0(w: Append, x: JoinGroupResponse) -> None:
         _write_join_group_response_member_v0(w, members_item)
 
 
-def _write_join_group_response_v0_in_pieces(w: Append, x: JoinGroupResponse) -> Pieces[None]:
+def _write_join_group_response_v0_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
     if x.skip_assignment:
         raise unsupported_field("JoinGroupResponse", "skip_assignment", "0-1")
     protocol_name = x.protocol_name
@@ -391,7 +391,7 @@ def _write_join_group_response_v2(w: Append, x: JoinGroupResponse) -> None:
         _write_join_group_response_member_v0(w, members_item)
 
 
-def _write_join_group_response_v2_in_pieces(w: Append, x: JoinGroupResponse) -> Pieces[None]:
+def _write_join_group_response_v2_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
     if x.skip_assignment:
         raise unsupported_field("JoinGroupResponse", "skip_assignment", "2-4")
     protocol_name = x.protocol_name
@@ -487,7 +487,7 @@ def _write_join_group_response_v5(w: Append, x: JoinGroupResponse) -> None:
         _write_join_group_response_member_v5(w, members_item)
 
 
-def _write_join_group_response_v5_in_pieces(w: Append, x: JoinGroupResponse) -> Pieces[None]:
+def _write_join_group_response_v5_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
     if x.skip_assignment:
         raise unsupported_field("JoinGroupResponse", "skip_assignment", "5")
     protocol_name = x.protocol_name
@@ -602,7 +602,7 @@ def _write_join_group_response_v6(w: Append, x: JoinGroupResponse) -> None:
     w(b"\0")
 
 
-def _write_join_group_response_v6_in_pieces(w: Append, x: JoinGroupResponse) -> Pieces[None]:
+def _write_join_group_response_v6_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
     if x.skip_assignment:
         raise unsupported_field("JoinGroupResponse", "skip_assignment", "6")
     protocol_name = x.protocol_name
@@ -744,7 +744,7 @@ def _write_join_group_response_v7(w: Append, x: JoinGroupResponse) -> None:
     w(b"\0")
 
 
-def _write_join_group_response_v7_in_pieces(w: Append, x: JoinGroupResponse) -> Pieces[None]:
+def _write_join_group_response_v7_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
     if x.skip_assignment:
         raise unsupported_field("JoinGroupResponse", "skip_assignment", "7-8")
     protocol_type = x.protocol_type
@@ -895,7 +895,7 @@ def _write_join_group_response_v9(w: Append, x: JoinGroupResponse) -> None:
     w(b"\0")
 
 
-def _write_join_group_response_v9_in_pieces(w: Append, x: JoinGroupResponse) -> Pieces[None]:
+def _write_join_group_response_v9_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
     protocol_type = x.protocol_type
     w(_pack_ihi(x.throttle_time_ms, x.error_code, x.generation_id))
     if protocol_type is None:
@@ -954,15 +954,15 @@ JoinGroupResponse._WRITERS = {
     8: _write_join_group_response_v7,
     9: _write_join_group_response_v9,
 }
-JoinGroupResponse._WRITERS_IN_PIECES = {
-    0: _write_join_group_response_v0_in_pieces,
-    1: _write_join_group_response_v0_in_pieces,
-    2: _write_join_group_response_v2_in_pieces,
-    3: _write_join_group_response_v2_in_pieces,
-    4: _write_join_group_response_v2_in_pieces,
-    5: _write_join_group_response_v5_in_pieces,
-    6: _write_join_group_response_v6_in_pieces,
-    7: _write_join_group_response_v7_in_pieces,
-    8: _write_join_group_response_v7_in_pieces,
-    9: _write_join_group_response_v9_in_pieces,
+JoinGroupResponse._WRITERS_IN_CHUNKS = {
+    0: _write_join_group_response_v0_in_chunks,
+    1: _write_join_group_response_v0_in_chunks,
+    2: _write_join_group_response_v2_in_chunks,
+    3: _write_join_group_response_v2_in_chunks,
+    4: _write_join_group_response_v2_in_chunks,
+    5: _write_join_group_response_v5_in_chunks,
+    6: _write_join_group_response_v6_in_chunks,
+    7: _write_join_group_response_v7_in_chunks,
+    8: _write_join_group_response_v7_in_chunks,
+    9: _write_join_group_response_v9_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -289,7 +289,7 @@ def _write_leave_group_request_v3(w: Append, x: LeaveGroupRequest) -> None:
         _write_member_identity_v3(w, members_item)
 
 
-def _read_leave_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[LeaveGroupRequest, int]]:
+def _read_leave_group_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[LeaveGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -372,7 +372,7 @@ def _write_leave_group_request_v4(w: Append, x: LeaveGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_leave_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[LeaveGroupRequest, int]]:
+def _read_leave_group_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[LeaveGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -465,7 +465,7 @@ def _write_leave_group_request_v5(w: Append, x: LeaveGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_leave_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[LeaveGroupRequest, int]]:
+def _read_leave_group_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[LeaveGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -518,8 +518,8 @@ LeaveGroupRequest._WRITERS = {
     4: _write_leave_group_request_v4,
     5: _write_leave_group_request_v5,
 }
-LeaveGroupRequest._READERS_IN_PIECES = {
-    3: _read_leave_group_request_v3_in_pieces,
-    4: _read_leave_group_request_v4_in_pieces,
-    5: _read_leave_group_request_v5_in_pieces,
+LeaveGroupRequest._READERS_IN_CHUNKS = {
+    3: _read_leave_group_request_v3_in_chunks,
+    4: _read_leave_group_request_v4_in_chunks,
+    5: _read_leave_group_request_v5_in_chunks,
 }

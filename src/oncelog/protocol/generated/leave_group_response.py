@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hx = _Struct(">hx").pack
@@ -204,7 +204,7 @@ def _write_leave_group_response_v3(w: Append, x: LeaveGroupResponse) -> None:
         _write_member_response_v3(w, members_item)
 
 
-def _write_leave_group_response_v3_in_pieces(w: Append, x: LeaveGroupResponse) -> Pieces[None]:
+def _write_leave_group_response_v3_in_chunks(w: Append, x: LeaveGroupResponse) -> Chunks[None]:
     members = x.members
     w(_pack_ihi(x.throttle_time_ms, x.error_code, len(members)))
     for members_item in members:
@@ -248,7 +248,7 @@ def _write_leave_group_response_v4(w: Append, x: LeaveGroupResponse) -> None:
     w(b"\0")
 
 
-def _write_leave_group_response_v4_in_pieces(w: Append, x: LeaveGroupResponse) -> Pieces[None]:
+def _write_leave_group_response_v4_in_chunks(w: Append, x: LeaveGroupResponse) -> Chunks[None]:
     members = x.members
     count = len(members) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
@@ -272,8 +272,8 @@ LeaveGroupResponse._WRITERS = {
     4: _write_leave_group_response_v4,
     5: _write_leave_group_response_v4,
 }
-LeaveGroupResponse._WRITERS_IN_PIECES = {
-    3: _write_leave_group_response_v3_in_pieces,
-    4: _write_leave_group_response_v4_in_pieces,
-    5: _write_leave_group_response_v4_in_pieces,
+LeaveGroupResponse._WRITERS_IN_CHUNKS = {
+    3: _write_leave_group_response_v3_in_chunks,
+    4: _write_leave_group_response_v4_in_chunks,
+    5: _write_leave_group_response_v4_in_chunks,
 }

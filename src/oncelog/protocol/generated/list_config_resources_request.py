@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, unsupported_field, uvarint, uvarint_tail
 
 
 
@@ -73,7 +73,7 @@ def _write_list_config_resources_request_v1(w: Append, x: ListConfigResourcesReq
     w(b"\0")
 
 
-def _read_list_config_resources_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListConfigResourcesRequest, int]]:
+def _read_list_config_resources_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListConfigResourcesRequest, int]]:
     at = "resource_types"
     try:
         count = data[pos]
@@ -105,6 +105,6 @@ ListConfigResourcesRequest._WRITERS = {
     0: _write_list_config_resources_request_v0,
     1: _write_list_config_resources_request_v1,
 }
-ListConfigResourcesRequest._READERS_IN_PIECES = {
-    1: _read_list_config_resources_request_v1_in_pieces,
+ListConfigResourcesRequest._READERS_IN_CHUNKS = {
+    1: _read_list_config_resources_request_v1_in_chunks,
 }

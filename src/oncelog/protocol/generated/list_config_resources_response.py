@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_bx = _Struct(">bx").pack
 _pack_ih = _Struct(">ih").pack
@@ -146,7 +146,7 @@ def _write_list_config_resources_response_v0(w: Append, x: ListConfigResourcesRe
     w(b"\0")
 
 
-def _write_list_config_resources_response_v0_in_pieces(w: Append, x: ListConfigResourcesResponse) -> Pieces[None]:
+def _write_list_config_resources_response_v0_in_chunks(w: Append, x: ListConfigResourcesResponse) -> Chunks[None]:
     config_resources = x.config_resources
     count = len(config_resources) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
@@ -192,7 +192,7 @@ def _write_list_config_resources_response_v1(w: Append, x: ListConfigResourcesRe
     w(b"\0")
 
 
-def _write_list_config_resources_response_v1_in_pieces(w: Append, x: ListConfigResourcesResponse) -> Pieces[None]:
+def _write_list_config_resources_response_v1_in_chunks(w: Append, x: ListConfigResourcesResponse) -> Chunks[None]:
     config_resources = x.config_resources
     count = len(config_resources) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
@@ -208,7 +208,7 @@ ListConfigResourcesResponse._WRITERS = {
     0: _write_list_config_resources_response_v0,
     1: _write_list_config_resources_response_v1,
 }
-ListConfigResourcesResponse._WRITERS_IN_PIECES = {
-    0: _write_list_config_resources_response_v0_in_pieces,
-    1: _write_list_config_resources_response_v1_in_pieces,
+ListConfigResourcesResponse._WRITERS_IN_CHUNKS = {
+    0: _write_list_config_resources_response_v0_in_chunks,
+    1: _write_list_config_resources_response_v1_in_chunks,
 }

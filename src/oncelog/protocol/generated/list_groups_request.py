@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 
 
@@ -104,7 +104,7 @@ def _write_list_groups_request_v4(w: Append, x: ListGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_groups_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListGroupsRequest, int]]:
+def _read_list_groups_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListGroupsRequest, int]]:
     at = "states_filter"
     try:
         count = data[pos]
@@ -221,7 +221,7 @@ def _write_list_groups_request_v5(w: Append, x: ListGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListGroupsRequest, int]]:
+def _read_list_groups_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListGroupsRequest, int]]:
     at = "states_filter"
     try:
         count = data[pos]
@@ -297,7 +297,7 @@ ListGroupsRequest._WRITERS = {
     4: _write_list_groups_request_v4,
     5: _write_list_groups_request_v5,
 }
-ListGroupsRequest._READERS_IN_PIECES = {
-    4: _read_list_groups_request_v4_in_pieces,
-    5: _read_list_groups_request_v5_in_pieces,
+ListGroupsRequest._READERS_IN_CHUNKS = {
+    4: _read_list_groups_request_v4_in_chunks,
+    5: _read_list_groups_request_v5_in_chunks,
 }

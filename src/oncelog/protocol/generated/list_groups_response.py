@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hi = _Struct(">hi").pack
@@ -316,7 +316,7 @@ def _write_list_groups_response_v0(w: Append, x: ListGroupsResponse) -> None:
         _write_listed_group_v0(w, groups_item)
 
 
-def _write_list_groups_response_v0_in_pieces(w: Append, x: ListGroupsResponse) -> Pieces[None]:
+def _write_list_groups_response_v0_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
     groups = x.groups
     w(_pack_hi(x.error_code, len(groups)))
     for groups_item in groups:
@@ -350,7 +350,7 @@ def _write_list_groups_response_v1(w: Append, x: ListGroupsResponse) -> None:
         _write_listed_group_v0(w, groups_item)
 
 
-def _write_list_groups_response_v1_in_pieces(w: Append, x: ListGroupsResponse) -> Pieces[None]:
+def _write_list_groups_response_v1_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
     groups = x.groups
     w(_pack_ihi(x.throttle_time_ms, x.error_code, len(groups)))
     for groups_item in groups:
@@ -394,7 +394,7 @@ def _write_list_groups_response_v3(w: Append, x: ListGroupsResponse) -> None:
     w(b"\0")
 
 
-def _write_list_groups_response_v3_in_pieces(w: Append, x: ListGroupsResponse) -> Pieces[None]:
+def _write_list_groups_response_v3_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
     groups = x.groups
     count = len(groups) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
@@ -440,7 +440,7 @@ def _write_list_groups_response_v4(w: Append, x: ListGroupsResponse) -> None:
     w(b"\0")
 
 
-def _write_list_groups_response_v4_in_pieces(w: Append, x: ListGroupsResponse) -> Pieces[None]:
+def _write_list_groups_response_v4_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
     groups = x.groups
     count = len(groups) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
@@ -486,7 +486,7 @@ def _write_list_groups_response_v5(w: Append, x: ListGroupsResponse) -> None:
     w(b"\0")
 
 
-def _write_list_groups_response_v5_in_pieces(w: Append, x: ListGroupsResponse) -> Pieces[None]:
+def _write_list_groups_response_v5_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
     groups = x.groups
     count = len(groups) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
@@ -510,11 +510,11 @@ ListGroupsResponse._WRITERS = {
     4: _write_list_groups_response_v4,
     5: _write_list_groups_response_v5,
 }
-ListGroupsResponse._WRITERS_IN_PIECES = {
-    0: _write_list_groups_response_v0_in_pieces,
-    1: _write_list_groups_response_v1_in_pieces,
-    2: _write_list_groups_response_v1_in_pieces,
-    3: _write_list_groups_response_v3_in_pieces,
-    4: _write_list_groups_response_v4_in_pieces,
-    5: _write_list_groups_response_v5_in_pieces,
+ListGroupsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_list_groups_response_v0_in_chunks,
+    1: _write_list_groups_response_v1_in_chunks,
+    2: _write_list_groups_response_v1_in_chunks,
+    3: _write_list_groups_response_v3_in_chunks,
+    4: _write_list_groups_response_v4_in_chunks,
+    5: _write_list_groups_response_v5_in_chunks,
 }

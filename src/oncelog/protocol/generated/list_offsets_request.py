@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -157,7 +157,7 @@ def _write_list_offsets_topic_v1(w: Append, x: ListOffsetsTopic) -> None:
         _write_list_offsets_partition_v1(w, partitions_item)
 
 
-def _read_list_offsets_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsTopic, int]]:
+def _read_list_offsets_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -225,7 +225,7 @@ def _write_list_offsets_topic_v4(w: Append, x: ListOffsetsTopic) -> None:
         _write_list_offsets_partition_v4(w, partitions_item)
 
 
-def _read_list_offsets_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsTopic, int]]:
+def _read_list_offsets_topic_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -306,7 +306,7 @@ def _write_list_offsets_topic_v6(w: Append, x: ListOffsetsTopic) -> None:
     w(b"\0")
 
 
-def _read_list_offsets_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsTopic, int]]:
+def _read_list_offsets_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -373,7 +373,7 @@ def _write_list_offsets_request_v1(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
-def _read_list_offsets_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_ii(data, pos)
@@ -385,7 +385,7 @@ def _read_list_offsets_request_v1_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v1_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_list_offsets_topic_v1_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -419,7 +419,7 @@ def _write_list_offsets_request_v2(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
-def _read_list_offsets_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibi(data, pos)
@@ -431,7 +431,7 @@ def _read_list_offsets_request_v2_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v1_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_list_offsets_topic_v1_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -465,7 +465,7 @@ def _write_list_offsets_request_v4(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v4(w, topics_item)
 
 
-def _read_list_offsets_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibi(data, pos)
@@ -477,7 +477,7 @@ def _read_list_offsets_request_v4_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v4_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_list_offsets_topic_v4_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -521,7 +521,7 @@ def _write_list_offsets_request_v6(w: Append, x: ListOffsetsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_offsets_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibB(data, pos)
@@ -536,7 +536,7 @@ def _read_list_offsets_request_v6_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v6_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_list_offsets_topic_v6_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -586,7 +586,7 @@ def _write_list_offsets_request_v10(w: Append, x: ListOffsetsRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_list_offsets_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibB(data, pos)
@@ -601,7 +601,7 @@ def _read_list_offsets_request_v10_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v6_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_list_offsets_topic_v6_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "timeout_ms"
@@ -639,16 +639,16 @@ ListOffsetsRequest._WRITERS = {
     10: _write_list_offsets_request_v10,
     11: _write_list_offsets_request_v10,
 }
-ListOffsetsRequest._READERS_IN_PIECES = {
-    1: _read_list_offsets_request_v1_in_pieces,
-    2: _read_list_offsets_request_v2_in_pieces,
-    3: _read_list_offsets_request_v2_in_pieces,
-    4: _read_list_offsets_request_v4_in_pieces,
-    5: _read_list_offsets_request_v4_in_pieces,
-    6: _read_list_offsets_request_v6_in_pieces,
-    7: _read_list_offsets_request_v6_in_pieces,
-    8: _read_list_offsets_request_v6_in_pieces,
-    9: _read_list_offsets_request_v6_in_pieces,
-    10: _read_list_offsets_request_v10_in_pieces,
-    11: _read_list_offsets_request_v10_in_pieces,
+ListOffsetsRequest._READERS_IN_CHUNKS = {
+    1: _read_list_offsets_request_v1_in_chunks,
+    2: _read_list_offsets_request_v2_in_chunks,
+    3: _read_list_offsets_request_v2_in_chunks,
+    4: _read_list_offsets_request_v4_in_chunks,
+    5: _read_list_offsets_request_v4_in_chunks,
+    6: _read_list_offsets_request_v6_in_chunks,
+    7: _read_list_offsets_request_v6_in_chunks,
+    8: _read_list_offsets_request_v6_in_chunks,
+    9: _read_list_offsets_request_v6_in_chunks,
+    10: _read_list_offsets_request_v10_in_chunks,
+    11: _read_list_offsets_request_v10_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -154,7 +154,7 @@ def _write_list_offsets_topic_response_v1(w: Append, x: ListOffsetsTopicResponse
         _write_list_offsets_partition_response_v1(w, partitions_item)
 
 
-def _write_list_offsets_topic_response_v1_in_pieces(w: Append, x: ListOffsetsTopicResponse) -> Pieces[None]:
+def _write_list_offsets_topic_response_v1_in_chunks(w: Append, x: ListOffsetsTopicResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -205,7 +205,7 @@ def _write_list_offsets_topic_response_v4(w: Append, x: ListOffsetsTopicResponse
         _write_list_offsets_partition_response_v4(w, partitions_item)
 
 
-def _write_list_offsets_topic_response_v4_in_pieces(w: Append, x: ListOffsetsTopicResponse) -> Pieces[None]:
+def _write_list_offsets_topic_response_v4_in_chunks(w: Append, x: ListOffsetsTopicResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -269,7 +269,7 @@ def _write_list_offsets_topic_response_v6(w: Append, x: ListOffsetsTopicResponse
     w(b"\0")
 
 
-def _write_list_offsets_topic_response_v6_in_pieces(w: Append, x: ListOffsetsTopicResponse) -> Pieces[None]:
+def _write_list_offsets_topic_response_v6_in_chunks(w: Append, x: ListOffsetsTopicResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -309,11 +309,11 @@ def _write_list_offsets_response_v1(w: Append, x: ListOffsetsResponse) -> None:
         _write_list_offsets_topic_response_v1(w, topics_item)
 
 
-def _write_list_offsets_response_v1_in_pieces(w: Append, x: ListOffsetsResponse) -> Pieces[None]:
+def _write_list_offsets_response_v1_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_i(len(topics)))
     for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v1_in_pieces(w, topics_item)
+        yield from _write_list_offsets_topic_response_v1_in_chunks(w, topics_item)
         yield
 
 
@@ -343,11 +343,11 @@ def _write_list_offsets_response_v2(w: Append, x: ListOffsetsResponse) -> None:
         _write_list_offsets_topic_response_v1(w, topics_item)
 
 
-def _write_list_offsets_response_v2_in_pieces(w: Append, x: ListOffsetsResponse) -> Pieces[None]:
+def _write_list_offsets_response_v2_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v1_in_pieces(w, topics_item)
+        yield from _write_list_offsets_topic_response_v1_in_chunks(w, topics_item)
         yield
 
 
@@ -377,11 +377,11 @@ def _write_list_offsets_response_v4(w: Append, x: ListOffsetsResponse) -> None:
         _write_list_offsets_topic_response_v4(w, topics_item)
 
 
-def _write_list_offsets_response_v4_in_pieces(w: Append, x: ListOffsetsResponse) -> Pieces[None]:
+def _write_list_offsets_response_v4_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v4_in_pieces(w, topics_item)
+        yield from _write_list_offsets_topic_response_v4_in_chunks(w, topics_item)
         yield
 
 
@@ -421,12 +421,12 @@ def _write_list_offsets_response_v6(w: Append, x: ListOffsetsResponse) -> None:
     w(b"\0")
 
 
-def _write_list_offsets_response_v6_in_pieces(w: Append, x: ListOffsetsResponse) -> Pieces[None]:
+def _write_list_offsets_response_v6_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v6_in_pieces(w, topics_item)
+        yield from _write_list_offsets_topic_response_v6_in_chunks(w, topics_item)
         yield
     w(b"\0")
 ListOffsetsResponse._READERS = {
@@ -455,16 +455,16 @@ ListOffsetsResponse._WRITERS = {
     10: _write_list_offsets_response_v6,
     11: _write_list_offsets_response_v6,
 }
-ListOffsetsResponse._WRITERS_IN_PIECES = {
-    1: _write_list_offsets_response_v1_in_pieces,
-    2: _write_list_offsets_response_v2_in_pieces,
-    3: _write_list_offsets_response_v2_in_pieces,
-    4: _write_list_offsets_response_v4_in_pieces,
-    5: _write_list_offsets_response_v4_in_pieces,
-    6: _write_list_offsets_response_v6_in_pieces,
-    7: _write_list_offsets_response_v6_in_pieces,
-    8: _write_list_offsets_response_v6_in_pieces,
-    9: _write_list_offsets_response_v6_in_pieces,
-    10: _write_list_offsets_response_v6_in_pieces,
-    11: _write_list_offsets_response_v6_in_pieces,
+ListOffsetsResponse._WRITERS_IN_CHUNKS = {
+    1: _write_list_offsets_response_v1_in_chunks,
+    2: _write_list_offsets_response_v2_in_chunks,
+    3: _write_list_offsets_response_v2_in_chunks,
+    4: _write_list_offsets_response_v4_in_chunks,
+    5: _write_list_offsets_response_v4_in_chunks,
+    6: _write_list_offsets_response_v6_in_chunks,
+    7: _write_list_offsets_response_v6_in_chunks,
+    8: _write_list_offsets_response_v6_in_chunks,
+    9: _write_list_offsets_response_v6_in_chunks,
+    10: _write_list_offsets_response_v6_in_chunks,
+    11: _write_list_offsets_response_v6_in_chunks,
 }

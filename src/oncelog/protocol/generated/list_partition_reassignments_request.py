@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -88,7 +88,7 @@ def _write_list_partition_reassignments_topics_v0(w: Append, x: ListPartitionRea
     w(b"\0")
 
 
-def _read_list_partition_reassignments_topics_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListPartitionReassignmentsTopics, int]]:
+def _read_list_partition_reassignments_topics_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListPartitionReassignmentsTopics, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -166,7 +166,7 @@ def _write_list_partition_reassignments_request_v0(w: Append, x: ListPartitionRe
     w(b"\0")
 
 
-def _read_list_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListPartitionReassignmentsRequest, int]]:
+def _read_list_partition_reassignments_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListPartitionReassignmentsRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -181,7 +181,7 @@ def _read_list_partition_reassignments_request_v0_in_pieces(data: bytes, pos: in
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_list_partition_reassignments_topics_v0_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_list_partition_reassignments_topics_v0_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
         at = "tagged fields"
@@ -198,6 +198,6 @@ ListPartitionReassignmentsRequest._READERS = {
 ListPartitionReassignmentsRequest._WRITERS = {
     0: _write_list_partition_reassignments_request_v0,
 }
-ListPartitionReassignmentsRequest._READERS_IN_PIECES = {
-    0: _read_list_partition_reassignments_request_v0_in_pieces,
+ListPartitionReassignmentsRequest._READERS_IN_CHUNKS = {
+    0: _read_list_partition_reassignments_request_v0_in_chunks,
 }

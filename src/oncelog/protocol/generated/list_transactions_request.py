@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_q = _Struct(">q").pack
 _pack_qx = _Struct(">qx").pack
@@ -100,7 +100,7 @@ def _write_list_transactions_request_v0(w: Append, x: ListTransactionsRequest) -
     w(b"\0")
 
 
-def _read_list_transactions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListTransactionsRequest, int]]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -219,7 +219,7 @@ def _write_list_transactions_request_v1(w: Append, x: ListTransactionsRequest) -
     w(_pack_qx(x.duration_filter))
 
 
-def _read_list_transactions_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListTransactionsRequest, int]]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -358,7 +358,7 @@ def _write_list_transactions_request_v2(w: Append, x: ListTransactionsRequest) -
     w(b"\0")
 
 
-def _read_list_transactions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListTransactionsRequest, int]]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -430,8 +430,8 @@ ListTransactionsRequest._WRITERS = {
     1: _write_list_transactions_request_v1,
     2: _write_list_transactions_request_v2,
 }
-ListTransactionsRequest._READERS_IN_PIECES = {
-    0: _read_list_transactions_request_v0_in_pieces,
-    1: _read_list_transactions_request_v1_in_pieces,
-    2: _read_list_transactions_request_v2_in_pieces,
+ListTransactionsRequest._READERS_IN_CHUNKS = {
+    0: _read_list_transactions_request_v0_in_chunks,
+    1: _read_list_transactions_request_v1_in_chunks,
+    2: _read_list_transactions_request_v2_in_chunks,
 }

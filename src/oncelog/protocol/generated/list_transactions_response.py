@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ih = _Struct(">ih").pack
 _pack_ihB = _Struct(">ihB").pack
@@ -167,7 +167,7 @@ def _write_list_transactions_response_v0(w: Append, x: ListTransactionsResponse)
     w(b"\0")
 
 
-def _write_list_transactions_response_v0_in_pieces(w: Append, x: ListTransactionsResponse) -> Pieces[None]:
+def _write_list_transactions_response_v0_in_chunks(w: Append, x: ListTransactionsResponse) -> Chunks[None]:
     unknown_state_filters = x.unknown_state_filters
     count = len(unknown_state_filters) + 1
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
@@ -194,8 +194,8 @@ ListTransactionsResponse._WRITERS = {
     1: _write_list_transactions_response_v0,
     2: _write_list_transactions_response_v0,
 }
-ListTransactionsResponse._WRITERS_IN_PIECES = {
-    0: _write_list_transactions_response_v0_in_pieces,
-    1: _write_list_transactions_response_v0_in_pieces,
-    2: _write_list_transactions_response_v0_in_pieces,
+ListTransactionsResponse._WRITERS_IN_CHUNKS = {
+    0: _write_list_transactions_response_v0_in_chunks,
+    1: _write_list_transactions_response_v0_in_chunks,
+    2: _write_list_transactions_response_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TTT = _Struct(">???").pack
@@ -189,7 +189,7 @@ def _write_metadata_request_v0(w: Append, x: MetadataRequest) -> None:
         _write_metadata_request_topic_v0(w, topics_item)
 
 
-def _read_metadata_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -240,7 +240,7 @@ def _write_metadata_request_v1(w: Append, x: MetadataRequest) -> None:
             _write_metadata_request_topic_v0(w, topics_item)
 
 
-def _read_metadata_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -293,7 +293,7 @@ def _write_metadata_request_v4(w: Append, x: MetadataRequest) -> None:
     w(_pack_T(x.allow_auto_topic_creation))
 
 
-def _read_metadata_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -345,7 +345,7 @@ def _write_metadata_request_v8(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTT(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -406,7 +406,7 @@ def _write_metadata_request_v9(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTTx(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -473,7 +473,7 @@ def _write_metadata_request_v10(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTTx(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -542,7 +542,7 @@ def _write_metadata_request_v11(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTx(x.allow_auto_topic_creation, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v11_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v11_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -600,19 +600,19 @@ MetadataRequest._WRITERS = {
     12: _write_metadata_request_v11,
     13: _write_metadata_request_v11,
 }
-MetadataRequest._READERS_IN_PIECES = {
-    0: _read_metadata_request_v0_in_pieces,
-    1: _read_metadata_request_v1_in_pieces,
-    2: _read_metadata_request_v1_in_pieces,
-    3: _read_metadata_request_v1_in_pieces,
-    4: _read_metadata_request_v4_in_pieces,
-    5: _read_metadata_request_v4_in_pieces,
-    6: _read_metadata_request_v4_in_pieces,
-    7: _read_metadata_request_v4_in_pieces,
-    8: _read_metadata_request_v8_in_pieces,
-    9: _read_metadata_request_v9_in_pieces,
-    10: _read_metadata_request_v10_in_pieces,
-    11: _read_metadata_request_v11_in_pieces,
-    12: _read_metadata_request_v11_in_pieces,
-    13: _read_metadata_request_v11_in_pieces,
+MetadataRequest._READERS_IN_CHUNKS = {
+    0: _read_metadata_request_v0_in_chunks,
+    1: _read_metadata_request_v1_in_chunks,
+    2: _read_metadata_request_v1_in_chunks,
+    3: _read_metadata_request_v1_in_chunks,
+    4: _read_metadata_request_v4_in_chunks,
+    5: _read_metadata_request_v4_in_chunks,
+    6: _read_metadata_request_v4_in_chunks,
+    7: _read_metadata_request_v4_in_chunks,
+    8: _read_metadata_request_v8_in_chunks,
+    9: _read_metadata_request_v9_in_chunks,
+    10: _read_metadata_request_v10_in_chunks,
+    11: _read_metadata_request_v11_in_chunks,
+    12: _read_metadata_request_v11_in_chunks,
+    13: _read_metadata_request_v11_in_chunks,
 }

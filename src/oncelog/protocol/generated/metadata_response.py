@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TB = _Struct(">?B").pack
@@ -496,7 +496,7 @@ def _write_metadata_response_topic_v0(w: Append, x: MetadataResponseTopic) -> No
         _write_metadata_response_partition_v0(w, partitions_item)
 
 
-def _write_metadata_response_topic_v0_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v0_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     if x.topic_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "0")
     name = x.name
@@ -557,7 +557,7 @@ def _write_metadata_response_topic_v1(w: Append, x: MetadataResponseTopic) -> No
         _write_metadata_response_partition_v0(w, partitions_item)
 
 
-def _write_metadata_response_topic_v1_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v1_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     if x.topic_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "1-4")
     name = x.name
@@ -618,7 +618,7 @@ def _write_metadata_response_topic_v5(w: Append, x: MetadataResponseTopic) -> No
         _write_metadata_response_partition_v5(w, partitions_item)
 
 
-def _write_metadata_response_topic_v5_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v5_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     if x.topic_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "5-6")
     name = x.name
@@ -679,7 +679,7 @@ def _write_metadata_response_topic_v7(w: Append, x: MetadataResponseTopic) -> No
         _write_metadata_response_partition_v7(w, partitions_item)
 
 
-def _write_metadata_response_topic_v7_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v7_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     if x.topic_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "7")
     name = x.name
@@ -742,7 +742,7 @@ def _write_metadata_response_topic_v8(w: Append, x: MetadataResponseTopic) -> No
     w(_pack_i(x.topic_authorized_operations))
 
 
-def _write_metadata_response_topic_v8_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v8_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     name = x.name
     if name is None:
         raise null_field("MetadataResponse.MetadataResponseTopic", "name", "8")
@@ -814,7 +814,7 @@ def _write_metadata_response_topic_v9(w: Append, x: MetadataResponseTopic) -> No
     w(_pack_ix(x.topic_authorized_operations))
 
 
-def _write_metadata_response_topic_v9_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v9_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     name = x.name
     if name is None:
         raise null_field("MetadataResponse.MetadataResponseTopic", "name", "9")
@@ -891,7 +891,7 @@ def _write_metadata_response_topic_v10(w: Append, x: MetadataResponseTopic) -> N
     w(_pack_ix(x.topic_authorized_operations))
 
 
-def _write_metadata_response_topic_v10_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v10_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     name = x.name
     if name is None:
         raise null_field("MetadataResponse.MetadataResponseTopic", "name", "10-11")
@@ -973,7 +973,7 @@ def _write_metadata_response_topic_v12(w: Append, x: MetadataResponseTopic) -> N
     w(_pack_ix(x.topic_authorized_operations))
 
 
-def _write_metadata_response_topic_v12_in_pieces(w: Append, x: MetadataResponseTopic) -> Pieces[None]:
+def _write_metadata_response_topic_v12_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
     name = x.name
     w(_pack_h(x.error_code))
     if name is None:
@@ -1037,7 +1037,7 @@ def _write_metadata_response_v0(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v0(w, topics_item)
 
 
-def _write_metadata_response_v0_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v0_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "0")
     brokers = x.brokers
@@ -1048,7 +1048,7 @@ def _write_metadata_response_v0_in_pieces(w: Append, x: MetadataResponse) -> Pie
     topics = x.topics
     w(_pack_i(len(topics)))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v0_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v0_in_chunks(w, topics_item)
         yield
 
 
@@ -1095,7 +1095,7 @@ def _write_metadata_response_v1(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v1(w, topics_item)
 
 
-def _write_metadata_response_v1_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v1_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "1")
     brokers = x.brokers
@@ -1106,7 +1106,7 @@ def _write_metadata_response_v1_in_pieces(w: Append, x: MetadataResponse) -> Pie
     topics = x.topics
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v1_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v1_in_chunks(w, topics_item)
         yield
 
 
@@ -1167,7 +1167,7 @@ def _write_metadata_response_v2(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v1(w, topics_item)
 
 
-def _write_metadata_response_v2_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v2_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "2")
     brokers = x.brokers
@@ -1182,7 +1182,7 @@ def _write_metadata_response_v2_in_pieces(w: Append, x: MetadataResponse) -> Pie
     topics = x.topics
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v1_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v1_in_chunks(w, topics_item)
         yield
 
 
@@ -1244,7 +1244,7 @@ def _write_metadata_response_v3(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v1(w, topics_item)
 
 
-def _write_metadata_response_v3_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v3_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "3-4")
     brokers = x.brokers
@@ -1259,7 +1259,7 @@ def _write_metadata_response_v3_in_pieces(w: Append, x: MetadataResponse) -> Pie
     topics = x.topics
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v1_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v1_in_chunks(w, topics_item)
         yield
 
 
@@ -1321,7 +1321,7 @@ def _write_metadata_response_v5(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v5(w, topics_item)
 
 
-def _write_metadata_response_v5_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v5_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "5-6")
     brokers = x.brokers
@@ -1336,7 +1336,7 @@ def _write_metadata_response_v5_in_pieces(w: Append, x: MetadataResponse) -> Pie
     topics = x.topics
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v5_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v5_in_chunks(w, topics_item)
         yield
 
 
@@ -1398,7 +1398,7 @@ def _write_metadata_response_v7(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v7(w, topics_item)
 
 
-def _write_metadata_response_v7_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v7_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "7")
     brokers = x.brokers
@@ -1413,7 +1413,7 @@ def _write_metadata_response_v7_in_pieces(w: Append, x: MetadataResponse) -> Pie
     topics = x.topics
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v7_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v7_in_chunks(w, topics_item)
         yield
 
 
@@ -1477,7 +1477,7 @@ def _write_metadata_response_v8(w: Append, x: MetadataResponse) -> None:
     w(_pack_i(x.cluster_authorized_operations))
 
 
-def _write_metadata_response_v8_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v8_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     brokers = x.brokers
     w(_pack_ii(x.throttle_time_ms, len(brokers)))
     for brokers_item in brokers:
@@ -1490,7 +1490,7 @@ def _write_metadata_response_v8_in_pieces(w: Append, x: MetadataResponse) -> Pie
     topics = x.topics
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v8_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v8_in_chunks(w, topics_item)
         yield
     w(_pack_i(x.cluster_authorized_operations))
 
@@ -1572,7 +1572,7 @@ def _write_metadata_response_v9(w: Append, x: MetadataResponse) -> None:
     w(_pack_ix(x.cluster_authorized_operations))
 
 
-def _write_metadata_response_v9_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v9_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     brokers = x.brokers
     count = len(brokers) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -1591,7 +1591,7 @@ def _write_metadata_response_v9_in_pieces(w: Append, x: MetadataResponse) -> Pie
     count = len(topics) + 1
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v9_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v9_in_chunks(w, topics_item)
         yield
     w(_pack_ix(x.cluster_authorized_operations))
 
@@ -1673,7 +1673,7 @@ def _write_metadata_response_v10(w: Append, x: MetadataResponse) -> None:
     w(_pack_ix(x.cluster_authorized_operations))
 
 
-def _write_metadata_response_v10_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v10_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     brokers = x.brokers
     count = len(brokers) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
@@ -1692,7 +1692,7 @@ def _write_metadata_response_v10_in_pieces(w: Append, x: MetadataResponse) -> Pi
     count = len(topics) + 1
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v10_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v10_in_chunks(w, topics_item)
         yield
     w(_pack_ix(x.cluster_authorized_operations))
 
@@ -1775,7 +1775,7 @@ def _write_metadata_response_v11(w: Append, x: MetadataResponse) -> None:
     w(b"\0")
 
 
-def _write_metadata_response_v11_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v11_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "11")
     brokers = x.brokers
@@ -1796,7 +1796,7 @@ def _write_metadata_response_v11_in_pieces(w: Append, x: MetadataResponse) -> Pi
     count = len(topics) + 1
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v10_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v10_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -1879,7 +1879,7 @@ def _write_metadata_response_v12(w: Append, x: MetadataResponse) -> None:
     w(b"\0")
 
 
-def _write_metadata_response_v12_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v12_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "12")
     brokers = x.brokers
@@ -1900,7 +1900,7 @@ def _write_metadata_response_v12_in_pieces(w: Append, x: MetadataResponse) -> Pi
     count = len(topics) + 1
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v12_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v12_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -1984,7 +1984,7 @@ def _write_metadata_response_v13(w: Append, x: MetadataResponse) -> None:
     w(_pack_hx(x.error_code))
 
 
-def _write_metadata_response_v13_in_pieces(w: Append, x: MetadataResponse) -> Pieces[None]:
+def _write_metadata_response_v13_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
     if x.cluster_authorized_operations != -2147483648:
         raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "13")
     brokers = x.brokers
@@ -2005,7 +2005,7 @@ def _write_metadata_response_v13_in_pieces(w: Append, x: MetadataResponse) -> Pi
     count = len(topics) + 1
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for topics_item in topics:
-        yield from _write_metadata_response_topic_v12_in_pieces(w, topics_item)
+        yield from _write_metadata_response_topic_v12_in_chunks(w, topics_item)
         yield
     w(_pack_hx(x.error_code))
 MetadataResponse._READERS = {
@@ -2040,19 +2040,19 @@ MetadataResponse._WRITERS = {
     12: _write_metadata_response_v12,
     13: _write_metadata_response_v13,
 }
-MetadataResponse._WRITERS_IN_PIECES = {
-    0: _write_metadata_response_v0_in_pieces,
-    1: _write_metadata_response_v1_in_pieces,
-    2: _write_metadata_response_v2_in_pieces,
-    3: _write_metadata_response_v3_in_pieces,
-    4: _write_metadata_response_v3_in_pieces,
-    5: _write_metadata_response_v5_in_pieces,
-    6: _write_metadata_response_v5_in_pieces,
-    7: _write_metadata_response_v7_in_pieces,
-    8: _write_metadata_response_v8_in_pieces,
-    9: _write_metadata_response_v9_in_pieces,
-    10: _write_metadata_response_v10_in_pieces,
-    11: _write_metadata_response_v11_in_pieces,
-    12: _write_metadata_response_v12_in_pieces,
-    13: _write_metadata_response_v13_in_pieces,
+MetadataResponse._WRITERS_IN_CHUNKS = {
+    0: _write_metadata_response_v0_in_chunks,
+    1: _write_metadata_response_v1_in_chunks,
+    2: _write_metadata_response_v2_in_chunks,
+    3: _write_metadata_response_v3_in_chunks,
+    4: _write_metadata_response_v3_in_chunks,
+    5: _write_metadata_response_v5_in_chunks,
+    6: _write_metadata_response_v5_in_chunks,
+    7: _write_metadata_response_v7_in_chunks,
+    8: _write_metadata_response_v8_in_chunks,
+    9: _write_metadata_response_v9_in_chunks,
+    10: _write_metadata_response_v10_in_chunks,
+    11: _write_metadata_response_v11_in_chunks,
+    12: _write_metadata_response_v12_in_chunks,
+    13: _write_metadata_response_v13_in_chunks,
 }

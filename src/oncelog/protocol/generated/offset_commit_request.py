@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -208,7 +208,7 @@ def _write_offset_commit_request_topic_v2(w: Append, x: OffsetCommitRequestTopic
         _write_offset_commit_request_partition_v2(w, partitions_item)
 
 
-def _read_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -276,7 +276,7 @@ def _write_offset_commit_request_topic_v6(w: Append, x: OffsetCommitRequestTopic
         _write_offset_commit_request_partition_v6(w, partitions_item)
 
 
-def _read_offset_commit_request_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -357,7 +357,7 @@ def _write_offset_commit_request_topic_v8(w: Append, x: OffsetCommitRequestTopic
     w(b"\0")
 
 
-def _read_offset_commit_request_topic_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -435,7 +435,7 @@ def _write_offset_commit_request_topic_v10(w: Append, x: OffsetCommitRequestTopi
     w(b"\0")
 
 
-def _read_offset_commit_request_topic_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -520,7 +520,7 @@ def _write_offset_commit_request_v2(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -553,7 +553,7 @@ def _read_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -617,7 +617,7 @@ def _write_offset_commit_request_v5(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_offset_commit_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -649,7 +649,7 @@ def _read_offset_commit_request_v5_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -713,7 +713,7 @@ def _write_offset_commit_request_v6(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v6(w, topics_item)
 
 
-def _read_offset_commit_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -745,7 +745,7 @@ def _read_offset_commit_request_v6_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -821,7 +821,7 @@ def _write_offset_commit_request_v7(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v6(w, topics_item)
 
 
-def _read_offset_commit_request_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -863,7 +863,7 @@ def _read_offset_commit_request_v7_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -961,7 +961,7 @@ def _write_offset_commit_request_v8(w: Append, x: OffsetCommitRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_commit_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -1012,7 +1012,7 @@ def _read_offset_commit_request_v8_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v8_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_commit_request_topic_v8_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -1115,7 +1115,7 @@ def _write_offset_commit_request_v10(w: Append, x: OffsetCommitRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_commit_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -1166,7 +1166,7 @@ def _read_offset_commit_request_v10_in_pieces(data: bytes, pos: int, size: int) 
             raise overrun(count, size - pos)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v10_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_commit_request_topic_v10_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -1199,14 +1199,14 @@ OffsetCommitRequest._WRITERS = {
     9: _write_offset_commit_request_v8,
     10: _write_offset_commit_request_v10,
 }
-OffsetCommitRequest._READERS_IN_PIECES = {
-    2: _read_offset_commit_request_v2_in_pieces,
-    3: _read_offset_commit_request_v2_in_pieces,
-    4: _read_offset_commit_request_v2_in_pieces,
-    5: _read_offset_commit_request_v5_in_pieces,
-    6: _read_offset_commit_request_v6_in_pieces,
-    7: _read_offset_commit_request_v7_in_pieces,
-    8: _read_offset_commit_request_v8_in_pieces,
-    9: _read_offset_commit_request_v8_in_pieces,
-    10: _read_offset_commit_request_v10_in_pieces,
+OffsetCommitRequest._READERS_IN_CHUNKS = {
+    2: _read_offset_commit_request_v2_in_chunks,
+    3: _read_offset_commit_request_v2_in_chunks,
+    4: _read_offset_commit_request_v2_in_chunks,
+    5: _read_offset_commit_request_v5_in_chunks,
+    6: _read_offset_commit_request_v6_in_chunks,
+    7: _read_offset_commit_request_v7_in_chunks,
+    8: _read_offset_commit_request_v8_in_chunks,
+    9: _read_offset_commit_request_v8_in_chunks,
+    10: _read_offset_commit_request_v10_in_chunks,
 }

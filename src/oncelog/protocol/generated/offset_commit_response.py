@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -135,7 +135,7 @@ def _write_offset_commit_response_topic_v2(w: Append, x: OffsetCommitResponseTop
         _write_offset_commit_response_partition_v2(w, partitions_item)
 
 
-def _write_offset_commit_response_topic_v2_in_pieces(w: Append, x: OffsetCommitResponseTopic) -> Pieces[None]:
+def _write_offset_commit_response_topic_v2_in_chunks(w: Append, x: OffsetCommitResponseTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -199,7 +199,7 @@ def _write_offset_commit_response_topic_v8(w: Append, x: OffsetCommitResponseTop
     w(b"\0")
 
 
-def _write_offset_commit_response_topic_v8_in_pieces(w: Append, x: OffsetCommitResponseTopic) -> Pieces[None]:
+def _write_offset_commit_response_topic_v8_in_chunks(w: Append, x: OffsetCommitResponseTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -253,7 +253,7 @@ def _write_offset_commit_response_topic_v10(w: Append, x: OffsetCommitResponseTo
     w(b"\0")
 
 
-def _write_offset_commit_response_topic_v10_in_pieces(w: Append, x: OffsetCommitResponseTopic) -> Pieces[None]:
+def _write_offset_commit_response_topic_v10_in_chunks(w: Append, x: OffsetCommitResponseTopic) -> Chunks[None]:
     topic_id = x.topic_id
     if len(topic_id) != 16:
         raise bad_uuid("OffsetCommitResponse", "topic_id", topic_id)
@@ -291,11 +291,11 @@ def _write_offset_commit_response_v2(w: Append, x: OffsetCommitResponse) -> None
         _write_offset_commit_response_topic_v2(w, topics_item)
 
 
-def _write_offset_commit_response_v2_in_pieces(w: Append, x: OffsetCommitResponse) -> Pieces[None]:
+def _write_offset_commit_response_v2_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_i(len(topics)))
     for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v2_in_pieces(w, topics_item)
+        yield from _write_offset_commit_response_topic_v2_in_chunks(w, topics_item)
         yield
 
 
@@ -325,11 +325,11 @@ def _write_offset_commit_response_v3(w: Append, x: OffsetCommitResponse) -> None
         _write_offset_commit_response_topic_v2(w, topics_item)
 
 
-def _write_offset_commit_response_v3_in_pieces(w: Append, x: OffsetCommitResponse) -> Pieces[None]:
+def _write_offset_commit_response_v3_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v2_in_pieces(w, topics_item)
+        yield from _write_offset_commit_response_topic_v2_in_chunks(w, topics_item)
         yield
 
 
@@ -369,12 +369,12 @@ def _write_offset_commit_response_v8(w: Append, x: OffsetCommitResponse) -> None
     w(b"\0")
 
 
-def _write_offset_commit_response_v8_in_pieces(w: Append, x: OffsetCommitResponse) -> Pieces[None]:
+def _write_offset_commit_response_v8_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v8_in_pieces(w, topics_item)
+        yield from _write_offset_commit_response_topic_v8_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -415,12 +415,12 @@ def _write_offset_commit_response_v10(w: Append, x: OffsetCommitResponse) -> Non
     w(b"\0")
 
 
-def _write_offset_commit_response_v10_in_pieces(w: Append, x: OffsetCommitResponse) -> Pieces[None]:
+def _write_offset_commit_response_v10_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v10_in_pieces(w, topics_item)
+        yield from _write_offset_commit_response_topic_v10_in_chunks(w, topics_item)
         yield
     w(b"\0")
 OffsetCommitResponse._READERS = {
@@ -445,14 +445,14 @@ OffsetCommitResponse._WRITERS = {
     9: _write_offset_commit_response_v8,
     10: _write_offset_commit_response_v10,
 }
-OffsetCommitResponse._WRITERS_IN_PIECES = {
-    2: _write_offset_commit_response_v2_in_pieces,
-    3: _write_offset_commit_response_v3_in_pieces,
-    4: _write_offset_commit_response_v3_in_pieces,
-    5: _write_offset_commit_response_v3_in_pieces,
-    6: _write_offset_commit_response_v3_in_pieces,
-    7: _write_offset_commit_response_v3_in_pieces,
-    8: _write_offset_commit_response_v8_in_pieces,
-    9: _write_offset_commit_response_v8_in_pieces,
-    10: _write_offset_commit_response_v10_in_pieces,
+OffsetCommitResponse._WRITERS_IN_CHUNKS = {
+    2: _write_offset_commit_response_v2_in_chunks,
+    3: _write_offset_commit_response_v3_in_chunks,
+    4: _write_offset_commit_response_v3_in_chunks,
+    5: _write_offset_commit_response_v3_in_chunks,
+    6: _write_offset_commit_response_v3_in_chunks,
+    7: _write_offset_commit_response_v3_in_chunks,
+    8: _write_offset_commit_response_v8_in_chunks,
+    9: _write_offset_commit_response_v8_in_chunks,
+    10: _write_offset_commit_response_v10_in_chunks,
 }

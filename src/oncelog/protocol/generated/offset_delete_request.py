@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, CountedPieces, Message, Struct, malformed, null_value, overrun
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, CountedChunks, Message, Struct, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -103,7 +103,7 @@ def _write_offset_delete_request_topic_v0(w: Append, x: OffsetDeleteRequestTopic
         _write_offset_delete_request_partition_v0(w, partitions_item)
 
 
-def _read_offset_delete_request_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetDeleteRequestTopic, int]]:
+def _read_offset_delete_request_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetDeleteRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -171,7 +171,7 @@ def _write_offset_delete_request_v0(w: Append, x: OffsetDeleteRequest) -> None:
         _write_offset_delete_request_topic_v0(w, topics_item)
 
 
-def _read_offset_delete_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetDeleteRequest, int]]:
+def _read_offset_delete_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetDeleteRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -192,7 +192,7 @@ def _read_offset_delete_request_v0_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[OffsetDeleteRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_delete_request_topic_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_delete_request_topic_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -204,6 +204,6 @@ OffsetDeleteRequest._READERS = {
 OffsetDeleteRequest._WRITERS = {
     0: _write_offset_delete_request_v0,
 }
-OffsetDeleteRequest._READERS_IN_PIECES = {
-    0: _read_offset_delete_request_v0_in_pieces,
+OffsetDeleteRequest._READERS_IN_CHUNKS = {
+    0: _read_offset_delete_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_U = _Struct(">16s").pack
@@ -117,7 +117,7 @@ def _write_offset_fetch_request_topic_v1(w: Append, x: OffsetFetchRequestTopic) 
     w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
 
 
-def _read_offset_fetch_request_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopic, int]]:
+def _read_offset_fetch_request_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -195,7 +195,7 @@ def _write_offset_fetch_request_topic_v6(w: Append, x: OffsetFetchRequestTopic) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopic, int]]:
+def _read_offset_fetch_request_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -283,7 +283,7 @@ def _write_offset_fetch_request_topics_v8(w: Append, x: OffsetFetchRequestTopics
     w(b"\0")
 
 
-def _read_offset_fetch_request_topics_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopics, int]]:
+def _read_offset_fetch_request_topics_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopics, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -358,7 +358,7 @@ def _write_offset_fetch_request_topics_v10(w: Append, x: OffsetFetchRequestTopic
     w(b"\0")
 
 
-def _read_offset_fetch_request_topics_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopics, int]]:
+def _read_offset_fetch_request_topics_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopics, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -430,7 +430,7 @@ def _write_offset_fetch_request_v1(w: Append, x: OffsetFetchRequest) -> None:
         _write_offset_fetch_request_topic_v1(w, topics_item)
 
 
-def _read_offset_fetch_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -451,7 +451,7 @@ def _read_offset_fetch_request_v1_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topics: list[OffsetFetchRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -503,7 +503,7 @@ def _write_offset_fetch_request_v2(w: Append, x: OffsetFetchRequest) -> None:
             _write_offset_fetch_request_topic_v1(w, topics_item)
 
 
-def _read_offset_fetch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -524,7 +524,7 @@ def _read_offset_fetch_request_v2_in_pieces(data: bytes, pos: int, size: int) ->
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
     except READ_ERRORS as error:
@@ -591,7 +591,7 @@ def _write_offset_fetch_request_v6(w: Append, x: OffsetFetchRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_fetch_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -617,7 +617,7 @@ def _read_offset_fetch_request_v6_in_pieces(data: bytes, pos: int, size: int) ->
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
         at = "tagged fields"
@@ -688,7 +688,7 @@ def _write_offset_fetch_request_v7(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -714,7 +714,7 @@ def _read_offset_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) ->
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
         at = "require_stable"
@@ -783,7 +783,7 @@ def _write_offset_fetch_request_group_v8(w: Append, x: OffsetFetchRequestGroup) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestGroup, int]]:
+def _read_offset_fetch_request_group_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestGroup, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -809,7 +809,7 @@ def _read_offset_fetch_request_group_v8_in_pieces(data: bytes, pos: int, size: i
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
         at = "tagged fields"
@@ -899,7 +899,7 @@ def _write_offset_fetch_request_group_v9(w: Append, x: OffsetFetchRequestGroup) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestGroup, int]]:
+def _read_offset_fetch_request_group_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestGroup, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -938,7 +938,7 @@ def _read_offset_fetch_request_group_v9_in_pieces(data: bytes, pos: int, size: i
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
         at = "tagged fields"
@@ -1028,7 +1028,7 @@ def _write_offset_fetch_request_group_v10(w: Append, x: OffsetFetchRequestGroup)
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestGroup, int]]:
+def _read_offset_fetch_request_group_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestGroup, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -1067,7 +1067,7 @@ def _read_offset_fetch_request_group_v10_in_pieces(data: bytes, pos: int, size: 
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topics_v10_in_pieces(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topics_v10_in_chunks(data, pos, size)
                 topics.append(topics_item)
                 yield 1
         at = "tagged fields"
@@ -1120,7 +1120,7 @@ def _write_offset_fetch_request_v8(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -1134,7 +1134,7 @@ def _read_offset_fetch_request_v8_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         groups: list[OffsetFetchRequestGroup] = []
         for _ in range(count):
-            groups_item, pos = yield from _read_offset_fetch_request_group_v8_in_pieces(data, pos, size)
+            groups_item, pos = yield from _read_offset_fetch_request_group_v8_in_chunks(data, pos, size)
             groups.append(groups_item)
             yield 1
         at = "require_stable"
@@ -1188,7 +1188,7 @@ def _write_offset_fetch_request_v9(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -1202,7 +1202,7 @@ def _read_offset_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         groups: list[OffsetFetchRequestGroup] = []
         for _ in range(count):
-            groups_item, pos = yield from _read_offset_fetch_request_group_v9_in_pieces(data, pos, size)
+            groups_item, pos = yield from _read_offset_fetch_request_group_v9_in_chunks(data, pos, size)
             groups.append(groups_item)
             yield 1
         at = "require_stable"
@@ -1256,7 +1256,7 @@ def _write_offset_fetch_request_v10(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -1270,7 +1270,7 @@ def _read_offset_fetch_request_v10_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         groups: list[OffsetFetchRequestGroup] = []
         for _ in range(count):
-            groups_item, pos = yield from _read_offset_fetch_request_group_v10_in_pieces(data, pos, size)
+            groups_item, pos = yield from _read_offset_fetch_request_group_v10_in_chunks(data, pos, size)
             groups.append(groups_item)
             yield 1
         at = "require_stable"
@@ -1306,15 +1306,15 @@ OffsetFetchRequest._WRITERS = {
     9: _write_offset_fetch_request_v9,
     10: _write_offset_fetch_request_v10,
 }
-OffsetFetchRequest._READERS_IN_PIECES = {
-    1: _read_offset_fetch_request_v1_in_pieces,
-    2: _read_offset_fetch_request_v2_in_pieces,
-    3: _read_offset_fetch_request_v2_in_pieces,
-    4: _read_offset_fetch_request_v2_in_pieces,
-    5: _read_offset_fetch_request_v2_in_pieces,
-    6: _read_offset_fetch_request_v6_in_pieces,
-    7: _read_offset_fetch_request_v7_in_pieces,
-    8: _read_offset_fetch_request_v8_in_pieces,
-    9: _read_offset_fetch_request_v9_in_pieces,
-    10: _read_offset_fetch_request_v10_in_pieces,
+OffsetFetchRequest._READERS_IN_CHUNKS = {
+    1: _read_offset_fetch_request_v1_in_chunks,
+    2: _read_offset_fetch_request_v2_in_chunks,
+    3: _read_offset_fetch_request_v2_in_chunks,
+    4: _read_offset_fetch_request_v2_in_chunks,
+    5: _read_offset_fetch_request_v2_in_chunks,
+    6: _read_offset_fetch_request_v6_in_chunks,
+    7: _read_offset_fetch_request_v7_in_chunks,
+    8: _read_offset_fetch_request_v8_in_chunks,
+    9: _read_offset_fetch_request_v9_in_chunks,
+    10: _read_offset_fetch_request_v10_in_chunks,
 }

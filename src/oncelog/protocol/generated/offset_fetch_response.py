@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -298,7 +298,7 @@ def _write_offset_fetch_response_topic_v1(w: Append, x: OffsetFetchResponseTopic
         _write_offset_fetch_response_partition_v1(w, partitions_item)
 
 
-def _write_offset_fetch_response_topic_v1_in_pieces(w: Append, x: OffsetFetchResponseTopic) -> Pieces[None]:
+def _write_offset_fetch_response_topic_v1_in_chunks(w: Append, x: OffsetFetchResponseTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -349,7 +349,7 @@ def _write_offset_fetch_response_topic_v5(w: Append, x: OffsetFetchResponseTopic
         _write_offset_fetch_response_partition_v5(w, partitions_item)
 
 
-def _write_offset_fetch_response_topic_v5_in_pieces(w: Append, x: OffsetFetchResponseTopic) -> Pieces[None]:
+def _write_offset_fetch_response_topic_v5_in_chunks(w: Append, x: OffsetFetchResponseTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -413,7 +413,7 @@ def _write_offset_fetch_response_topic_v6(w: Append, x: OffsetFetchResponseTopic
     w(b"\0")
 
 
-def _write_offset_fetch_response_topic_v6_in_pieces(w: Append, x: OffsetFetchResponseTopic) -> Pieces[None]:
+def _write_offset_fetch_response_topic_v6_in_chunks(w: Append, x: OffsetFetchResponseTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -480,7 +480,7 @@ def _write_offset_fetch_response_topics_v8(w: Append, x: OffsetFetchResponseTopi
     w(b"\0")
 
 
-def _write_offset_fetch_response_topics_v8_in_pieces(w: Append, x: OffsetFetchResponseTopics) -> Pieces[None]:
+def _write_offset_fetch_response_topics_v8_in_chunks(w: Append, x: OffsetFetchResponseTopics) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -534,7 +534,7 @@ def _write_offset_fetch_response_topics_v10(w: Append, x: OffsetFetchResponseTop
     w(b"\0")
 
 
-def _write_offset_fetch_response_topics_v10_in_pieces(w: Append, x: OffsetFetchResponseTopics) -> Pieces[None]:
+def _write_offset_fetch_response_topics_v10_in_chunks(w: Append, x: OffsetFetchResponseTopics) -> Chunks[None]:
     topic_id = x.topic_id
     if len(topic_id) != 16:
         raise bad_uuid("OffsetFetchResponse", "topic_id", topic_id)
@@ -574,13 +574,13 @@ def _write_offset_fetch_response_v1(w: Append, x: OffsetFetchResponse) -> None:
         _write_offset_fetch_response_topic_v1(w, topics_item)
 
 
-def _write_offset_fetch_response_v1_in_pieces(w: Append, x: OffsetFetchResponse) -> Pieces[None]:
+def _write_offset_fetch_response_v1_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
     if x.groups:
         raise unsupported_field("OffsetFetchResponse", "groups", "1")
     topics = x.topics
     w(_pack_i(len(topics)))
     for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v1_in_pieces(w, topics_item)
+        yield from _write_offset_fetch_response_topic_v1_in_chunks(w, topics_item)
         yield
 
 
@@ -615,13 +615,13 @@ def _write_offset_fetch_response_v2(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_h(x.error_code))
 
 
-def _write_offset_fetch_response_v2_in_pieces(w: Append, x: OffsetFetchResponse) -> Pieces[None]:
+def _write_offset_fetch_response_v2_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
     if x.groups:
         raise unsupported_field("OffsetFetchResponse", "groups", "2")
     topics = x.topics
     w(_pack_i(len(topics)))
     for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v1_in_pieces(w, topics_item)
+        yield from _write_offset_fetch_response_topic_v1_in_chunks(w, topics_item)
         yield
     w(_pack_h(x.error_code))
 
@@ -658,13 +658,13 @@ def _write_offset_fetch_response_v3(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_h(x.error_code))
 
 
-def _write_offset_fetch_response_v3_in_pieces(w: Append, x: OffsetFetchResponse) -> Pieces[None]:
+def _write_offset_fetch_response_v3_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
     if x.groups:
         raise unsupported_field("OffsetFetchResponse", "groups", "3-4")
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v1_in_pieces(w, topics_item)
+        yield from _write_offset_fetch_response_topic_v1_in_chunks(w, topics_item)
         yield
     w(_pack_h(x.error_code))
 
@@ -701,13 +701,13 @@ def _write_offset_fetch_response_v5(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_h(x.error_code))
 
 
-def _write_offset_fetch_response_v5_in_pieces(w: Append, x: OffsetFetchResponse) -> Pieces[None]:
+def _write_offset_fetch_response_v5_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
     if x.groups:
         raise unsupported_field("OffsetFetchResponse", "groups", "5")
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v5_in_pieces(w, topics_item)
+        yield from _write_offset_fetch_response_topic_v5_in_chunks(w, topics_item)
         yield
     w(_pack_h(x.error_code))
 
@@ -751,14 +751,14 @@ def _write_offset_fetch_response_v6(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_hx(x.error_code))
 
 
-def _write_offset_fetch_response_v6_in_pieces(w: Append, x: OffsetFetchResponse) -> Pieces[None]:
+def _write_offset_fetch_response_v6_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
     if x.groups:
         raise unsupported_field("OffsetFetchResponse", "groups", "6-7")
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v6_in_pieces(w, topics_item)
+        yield from _write_offset_fetch_response_topic_v6_in_chunks(w, topics_item)
         yield
     w(_pack_hx(x.error_code))
 
@@ -816,7 +816,7 @@ def _write_offset_fetch_response_group_v8(w: Append, x: OffsetFetchResponseGroup
     w(_pack_hx(x.error_code))
 
 
-def _write_offset_fetch_response_group_v8_in_pieces(w: Append, x: OffsetFetchResponseGroup) -> Pieces[None]:
+def _write_offset_fetch_response_group_v8_in_chunks(w: Append, x: OffsetFetchResponseGroup) -> Chunks[None]:
     group_id = x.group_id
     group_id_bytes = group_id.encode()
     count = len(group_id_bytes) + 1
@@ -826,7 +826,7 @@ def _write_offset_fetch_response_group_v8_in_pieces(w: Append, x: OffsetFetchRes
     count = len(topics) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for topics_item in topics:
-        yield from _write_offset_fetch_response_topics_v8_in_pieces(w, topics_item)
+        yield from _write_offset_fetch_response_topics_v8_in_chunks(w, topics_item)
         yield
     w(_pack_hx(x.error_code))
 
@@ -884,7 +884,7 @@ def _write_offset_fetch_response_group_v10(w: Append, x: OffsetFetchResponseGrou
     w(_pack_hx(x.error_code))
 
 
-def _write_offset_fetch_response_group_v10_in_pieces(w: Append, x: OffsetFetchResponseGroup) -> Pieces[None]:
+def _write_offset_fetch_response_group_v10_in_chunks(w: Append, x: OffsetFetchResponseGroup) -> Chunks[None]:
     group_id = x.group_id
     group_id_bytes = group_id.encode()
     count = len(group_id_bytes) + 1
@@ -894,7 +894,7 @@ def _write_offset_fetch_response_group_v10_in_pieces(w: Append, x: OffsetFetchRe
     count = len(topics) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for topics_item in topics:
-        yield from _write_offset_fetch_response_topics_v10_in_pieces(w, topics_item)
+        yield from _write_offset_fetch_response_topics_v10_in_chunks(w, topics_item)
         yield
     w(_pack_hx(x.error_code))
 
@@ -937,14 +937,14 @@ def _write_offset_fetch_response_v8(w: Append, x: OffsetFetchResponse) -> None:
     w(b"\0")
 
 
-def _write_offset_fetch_response_v8_in_pieces(w: Append, x: OffsetFetchResponse) -> Pieces[None]:
+def _write_offset_fetch_response_v8_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
     if x.topics:
         raise unsupported_field("OffsetFetchResponse", "topics", "8-9")
     groups = x.groups
     count = len(groups) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
-        yield from _write_offset_fetch_response_group_v8_in_pieces(w, groups_item)
+        yield from _write_offset_fetch_response_group_v8_in_chunks(w, groups_item)
         yield
     w(b"\0")
 
@@ -987,14 +987,14 @@ def _write_offset_fetch_response_v10(w: Append, x: OffsetFetchResponse) -> None:
     w(b"\0")
 
 
-def _write_offset_fetch_response_v10_in_pieces(w: Append, x: OffsetFetchResponse) -> Pieces[None]:
+def _write_offset_fetch_response_v10_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
     if x.topics:
         raise unsupported_field("OffsetFetchResponse", "topics", "10")
     groups = x.groups
     count = len(groups) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
-        yield from _write_offset_fetch_response_group_v10_in_pieces(w, groups_item)
+        yield from _write_offset_fetch_response_group_v10_in_chunks(w, groups_item)
         yield
     w(b"\0")
 OffsetFetchResponse._READERS = {
@@ -1021,15 +1021,15 @@ OffsetFetchResponse._WRITERS = {
     9: _write_offset_fetch_response_v8,
     10: _write_offset_fetch_response_v10,
 }
-OffsetFetchResponse._WRITERS_IN_PIECES = {
-    1: _write_offset_fetch_response_v1_in_pieces,
-    2: _write_offset_fetch_response_v2_in_pieces,
-    3: _write_offset_fetch_response_v3_in_pieces,
-    4: _write_offset_fetch_response_v3_in_pieces,
-    5: _write_offset_fetch_response_v5_in_pieces,
-    6: _write_offset_fetch_response_v6_in_pieces,
-    7: _write_offset_fetch_response_v6_in_pieces,
-    8: _write_offset_fetch_response_v8_in_pieces,
-    9: _write_offset_fetch_response_v8_in_pieces,
-    10: _write_offset_fetch_response_v10_in_pieces,
+OffsetFetchResponse._WRITERS_IN_CHUNKS = {
+    1: _write_offset_fetch_response_v1_in_chunks,
+    2: _write_offset_fetch_response_v2_in_chunks,
+    3: _write_offset_fetch_response_v3_in_chunks,
+    4: _write_offset_fetch_response_v3_in_chunks,
+    5: _write_offset_fetch_response_v5_in_chunks,
+    6: _write_offset_fetch_response_v6_in_chunks,
+    7: _write_offset_fetch_response_v6_in_chunks,
+    8: _write_offset_fetch_response_v8_in_chunks,
+    9: _write_offset_fetch_response_v8_in_chunks,
+    10: _write_offset_fetch_response_v10_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -132,7 +132,7 @@ def _write_offset_for_leader_topic_v2(w: Append, x: OffsetForLeaderTopic) -> Non
         _write_offset_for_leader_partition_v2(w, partitions_item)
 
 
-def _read_offset_for_leader_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderTopic, int]]:
+def _read_offset_for_leader_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -213,7 +213,7 @@ def _write_offset_for_leader_topic_v4(w: Append, x: OffsetForLeaderTopic) -> Non
     w(b"\0")
 
 
-def _read_offset_for_leader_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderTopic, int]]:
+def _read_offset_for_leader_topic_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderTopic, int]]:
     at = "topic"
     try:
         count = data[pos]
@@ -277,7 +277,7 @@ def _write_offset_for_leader_epoch_request_v2(w: Append, x: OffsetForLeaderEpoch
         _write_offset_for_leader_topic_v2(w, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderEpochRequest, int]]:
+def _read_offset_for_leader_epoch_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderEpochRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -288,7 +288,7 @@ def _read_offset_for_leader_epoch_request_v2_in_pieces(data: bytes, pos: int, si
             raise overrun(count, size - pos)
         topics: list[OffsetForLeaderTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -322,7 +322,7 @@ def _write_offset_for_leader_epoch_request_v3(w: Append, x: OffsetForLeaderEpoch
         _write_offset_for_leader_topic_v2(w, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderEpochRequest, int]]:
+def _read_offset_for_leader_epoch_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderEpochRequest, int]]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_ii(data, pos)
@@ -334,7 +334,7 @@ def _read_offset_for_leader_epoch_request_v3_in_pieces(data: bytes, pos: int, si
             raise overrun(count, size - pos)
         topics: list[OffsetForLeaderTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -378,7 +378,7 @@ def _write_offset_for_leader_epoch_request_v4(w: Append, x: OffsetForLeaderEpoch
     w(b"\0")
 
 
-def _read_offset_for_leader_epoch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderEpochRequest, int]]:
+def _read_offset_for_leader_epoch_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderEpochRequest, int]]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_iB(data, pos)
@@ -393,7 +393,7 @@ def _read_offset_for_leader_epoch_request_v4_in_pieces(data: bytes, pos: int, si
             raise overrun(count, size - pos)
         topics: list[OffsetForLeaderTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_for_leader_topic_v4_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_offset_for_leader_topic_v4_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -414,8 +414,8 @@ OffsetForLeaderEpochRequest._WRITERS = {
     3: _write_offset_for_leader_epoch_request_v3,
     4: _write_offset_for_leader_epoch_request_v4,
 }
-OffsetForLeaderEpochRequest._READERS_IN_PIECES = {
-    2: _read_offset_for_leader_epoch_request_v2_in_pieces,
-    3: _read_offset_for_leader_epoch_request_v3_in_pieces,
-    4: _read_offset_for_leader_epoch_request_v4_in_pieces,
+OffsetForLeaderEpochRequest._READERS_IN_CHUNKS = {
+    2: _read_offset_for_leader_epoch_request_v2_in_chunks,
+    3: _read_offset_for_leader_epoch_request_v3_in_chunks,
+    4: _read_offset_for_leader_epoch_request_v4_in_chunks,
 }

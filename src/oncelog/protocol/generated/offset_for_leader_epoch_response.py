@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hiiq = _Struct(">hiiq").pack
@@ -134,7 +134,7 @@ def _write_offset_for_leader_topic_result_v2(w: Append, x: OffsetForLeaderTopicR
         _write_epoch_end_offset_v2(w, partitions_item)
 
 
-def _write_offset_for_leader_topic_result_v2_in_pieces(w: Append, x: OffsetForLeaderTopicResult) -> Pieces[None]:
+def _write_offset_for_leader_topic_result_v2_in_chunks(w: Append, x: OffsetForLeaderTopicResult) -> Chunks[None]:
     topic = x.topic
     topic_bytes = topic.encode()
     w(_pack_h(len(topic_bytes)))
@@ -198,7 +198,7 @@ def _write_offset_for_leader_topic_result_v4(w: Append, x: OffsetForLeaderTopicR
     w(b"\0")
 
 
-def _write_offset_for_leader_topic_result_v4_in_pieces(w: Append, x: OffsetForLeaderTopicResult) -> Pieces[None]:
+def _write_offset_for_leader_topic_result_v4_in_chunks(w: Append, x: OffsetForLeaderTopicResult) -> Chunks[None]:
     topic = x.topic
     topic_bytes = topic.encode()
     count = len(topic_bytes) + 1
@@ -239,11 +239,11 @@ def _write_offset_for_leader_epoch_response_v2(w: Append, x: OffsetForLeaderEpoc
         _write_offset_for_leader_topic_result_v2(w, topics_item)
 
 
-def _write_offset_for_leader_epoch_response_v2_in_pieces(w: Append, x: OffsetForLeaderEpochResponse) -> Pieces[None]:
+def _write_offset_for_leader_epoch_response_v2_in_chunks(w: Append, x: OffsetForLeaderEpochResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
-        yield from _write_offset_for_leader_topic_result_v2_in_pieces(w, topics_item)
+        yield from _write_offset_for_leader_topic_result_v2_in_chunks(w, topics_item)
         yield
 
 
@@ -283,12 +283,12 @@ def _write_offset_for_leader_epoch_response_v4(w: Append, x: OffsetForLeaderEpoc
     w(b"\0")
 
 
-def _write_offset_for_leader_epoch_response_v4_in_pieces(w: Append, x: OffsetForLeaderEpochResponse) -> Pieces[None]:
+def _write_offset_for_leader_epoch_response_v4_in_chunks(w: Append, x: OffsetForLeaderEpochResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_offset_for_leader_topic_result_v4_in_pieces(w, topics_item)
+        yield from _write_offset_for_leader_topic_result_v4_in_chunks(w, topics_item)
         yield
     w(b"\0")
 OffsetForLeaderEpochResponse._READERS = {
@@ -301,8 +301,8 @@ OffsetForLeaderEpochResponse._WRITERS = {
     3: _write_offset_for_leader_epoch_response_v2,
     4: _write_offset_for_leader_epoch_response_v4,
 }
-OffsetForLeaderEpochResponse._WRITERS_IN_PIECES = {
-    2: _write_offset_for_leader_epoch_response_v2_in_pieces,
-    3: _write_offset_for_leader_epoch_response_v2_in_pieces,
-    4: _write_offset_for_leader_epoch_response_v4_in_pieces,
+OffsetForLeaderEpochResponse._WRITERS_IN_CHUNKS = {
+    2: _write_offset_for_leader_epoch_response_v2_in_chunks,
+    3: _write_offset_for_leader_epoch_response_v2_in_chunks,
+    4: _write_offset_for_leader_epoch_response_v4_in_chunks,
 }

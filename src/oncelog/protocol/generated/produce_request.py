@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -170,7 +170,7 @@ def _write_topic_produce_data_v3(w: Append, x: TopicProduceData) -> None:
         _write_partition_produce_data_v3(w, partition_data_item)
 
 
-def _read_topic_produce_data_v3_in_pieces(data: memoryview, pos: int, size: int) -> CountedPieces[tuple[TopicProduceData, int]]:
+def _read_topic_produce_data_v3_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[TopicProduceData, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -251,7 +251,7 @@ def _write_topic_produce_data_v9(w: Append, x: TopicProduceData) -> None:
     w(b"\0")
 
 
-def _read_topic_produce_data_v9_in_pieces(data: memoryview, pos: int, size: int) -> CountedPieces[tuple[TopicProduceData, int]]:
+def _read_topic_produce_data_v9_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[TopicProduceData, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -329,7 +329,7 @@ def _write_topic_produce_data_v13(w: Append, x: TopicProduceData) -> None:
     w(b"\0")
 
 
-def _read_topic_produce_data_v13_in_pieces(data: memoryview, pos: int, size: int) -> CountedPieces[tuple[TopicProduceData, int]]:
+def _read_topic_produce_data_v13_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[TopicProduceData, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -397,7 +397,7 @@ def _write_produce_request_v3(w: Append, x: ProduceRequest) -> None:
         _write_topic_produce_data_v3(w, topic_data_item)
 
 
-def _read_produce_request_v3_in_pieces(data: memoryview, pos: int, size: int) -> CountedPieces[tuple[ProduceRequest, int]]:
+def _read_produce_request_v3_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[ProduceRequest, int]]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -419,7 +419,7 @@ def _read_produce_request_v3_in_pieces(data: memoryview, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topic_data: list[TopicProduceData] = []
         for _ in range(count):
-            topic_data_item, pos = yield from _read_topic_produce_data_v3_in_pieces(data, pos, size)
+            topic_data_item, pos = yield from _read_topic_produce_data_v3_in_chunks(data, pos, size)
             topic_data.append(topic_data_item)
             yield 1
     except READ_ERRORS as error:
@@ -483,7 +483,7 @@ def _write_produce_request_v9(w: Append, x: ProduceRequest) -> None:
     w(b"\0")
 
 
-def _read_produce_request_v9_in_pieces(data: memoryview, pos: int, size: int) -> CountedPieces[tuple[ProduceRequest, int]]:
+def _read_produce_request_v9_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[ProduceRequest, int]]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -510,7 +510,7 @@ def _read_produce_request_v9_in_pieces(data: memoryview, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topic_data: list[TopicProduceData] = []
         for _ in range(count):
-            topic_data_item, pos = yield from _read_topic_produce_data_v9_in_pieces(data, pos, size)
+            topic_data_item, pos = yield from _read_topic_produce_data_v9_in_chunks(data, pos, size)
             topic_data.append(topic_data_item)
             yield 1
         at = "tagged fields"
@@ -579,7 +579,7 @@ def _write_produce_request_v13(w: Append, x: ProduceRequest) -> None:
     w(b"\0")
 
 
-def _read_produce_request_v13_in_pieces(data: memoryview, pos: int, size: int) -> CountedPieces[tuple[ProduceRequest, int]]:
+def _read_produce_request_v13_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[ProduceRequest, int]]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -606,7 +606,7 @@ def _read_produce_request_v13_in_pieces(data: memoryview, pos: int, size: int) -
             raise overrun(count, size - pos)
         topic_data: list[TopicProduceData] = []
         for _ in range(count):
-            topic_data_item, pos = yield from _read_topic_produce_data_v13_in_pieces(data, pos, size)
+            topic_data_item, pos = yield from _read_topic_produce_data_v13_in_chunks(data, pos, size)
             topic_data.append(topic_data_item)
             yield 1
         at = "tagged fields"
@@ -643,17 +643,17 @@ ProduceRequest._WRITERS = {
     12: _write_produce_request_v9,
     13: _write_produce_request_v13,
 }
-ProduceRequest._READERS_IN_PIECES = {
-    3: _read_produce_request_v3_in_pieces,
-    4: _read_produce_request_v3_in_pieces,
-    5: _read_produce_request_v3_in_pieces,
-    6: _read_produce_request_v3_in_pieces,
-    7: _read_produce_request_v3_in_pieces,
-    8: _read_produce_request_v3_in_pieces,
-    9: _read_produce_request_v9_in_pieces,
-    10: _read_produce_request_v9_in_pieces,
-    11: _read_produce_request_v9_in_pieces,
-    12: _read_produce_request_v9_in_pieces,
-    13: _read_produce_request_v13_in_pieces,
+ProduceRequest._READERS_IN_CHUNKS = {
+    3: _read_produce_request_v3_in_chunks,
+    4: _read_produce_request_v3_in_chunks,
+    5: _read_produce_request_v3_in_chunks,
+    6: _read_produce_request_v3_in_chunks,
+    7: _read_produce_request_v3_in_chunks,
+    8: _read_produce_request_v3_in_chunks,
+    9: _read_produce_request_v9_in_chunks,
+    10: _read_produce_request_v9_in_chunks,
+    11: _read_produce_request_v9_in_chunks,
+    12: _read_produce_request_v9_in_chunks,
+    13: _read_produce_request_v13_in_chunks,
 }
 ProduceRequest._HAS_RECORDS = True

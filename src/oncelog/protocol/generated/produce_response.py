@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Chunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -333,7 +333,7 @@ def _write_topic_produce_response_v3(w: Append, x: TopicProduceResponse) -> None
         _write_partition_produce_response_v3(w, partition_responses_item)
 
 
-def _write_topic_produce_response_v3_in_pieces(w: Append, x: TopicProduceResponse) -> Pieces[None]:
+def _write_topic_produce_response_v3_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -384,7 +384,7 @@ def _write_topic_produce_response_v5(w: Append, x: TopicProduceResponse) -> None
         _write_partition_produce_response_v5(w, partition_responses_item)
 
 
-def _write_topic_produce_response_v5_in_pieces(w: Append, x: TopicProduceResponse) -> Pieces[None]:
+def _write_topic_produce_response_v5_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -438,7 +438,7 @@ def _write_partition_produce_response_v8(w: Append, x: PartitionProduceResponse)
     w(error_message_bytes)
 
 
-def _write_partition_produce_response_v8_in_pieces(w: Append, x: PartitionProduceResponse) -> Pieces[None]:
+def _write_partition_produce_response_v8_in_chunks(w: Append, x: PartitionProduceResponse) -> Chunks[None]:
     if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
         raise unsupported_field("ProduceResponse.PartitionProduceResponse", "current_leader", "8")
     record_errors = x.record_errors
@@ -510,7 +510,7 @@ def _write_partition_produce_response_v9(w: Append, x: PartitionProduceResponse)
     w(b"\0")
 
 
-def _write_partition_produce_response_v9_in_pieces(w: Append, x: PartitionProduceResponse) -> Pieces[None]:
+def _write_partition_produce_response_v9_in_chunks(w: Append, x: PartitionProduceResponse) -> Chunks[None]:
     if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
         raise unsupported_field("ProduceResponse.PartitionProduceResponse", "current_leader", "9")
     record_errors = x.record_errors
@@ -611,7 +611,7 @@ def _write_partition_produce_response_v10(w: Append, x: PartitionProduceResponse
         w(b"\0")
 
 
-def _write_partition_produce_response_v10_in_pieces(w: Append, x: PartitionProduceResponse) -> Pieces[None]:
+def _write_partition_produce_response_v10_in_chunks(w: Append, x: PartitionProduceResponse) -> Chunks[None]:
     record_errors = x.record_errors
     count = len(record_errors) + 1
     w(_pack_ihqqqB(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset, count) if count < 128 else _pack_ihqqq(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset) + uvarint(count))
@@ -669,13 +669,13 @@ def _write_produce_response_v3(w: Append, x: ProduceResponse) -> None:
     w(_pack_i(x.throttle_time_ms))
 
 
-def _write_produce_response_v3_in_pieces(w: Append, x: ProduceResponse) -> Pieces[None]:
+def _write_produce_response_v3_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("ProduceResponse", "node_endpoints", "3-4")
     responses = x.responses
     w(_pack_i(len(responses)))
     for responses_item in responses:
-        yield from _write_topic_produce_response_v3_in_pieces(w, responses_item)
+        yield from _write_topic_produce_response_v3_in_chunks(w, responses_item)
         yield
     w(_pack_i(x.throttle_time_ms))
 
@@ -711,13 +711,13 @@ def _write_produce_response_v5(w: Append, x: ProduceResponse) -> None:
     w(_pack_i(x.throttle_time_ms))
 
 
-def _write_produce_response_v5_in_pieces(w: Append, x: ProduceResponse) -> Pieces[None]:
+def _write_produce_response_v5_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("ProduceResponse", "node_endpoints", "5-7")
     responses = x.responses
     w(_pack_i(len(responses)))
     for responses_item in responses:
-        yield from _write_topic_produce_response_v5_in_pieces(w, responses_item)
+        yield from _write_topic_produce_response_v5_in_chunks(w, responses_item)
         yield
     w(_pack_i(x.throttle_time_ms))
 
@@ -761,7 +761,7 @@ def _write_topic_produce_response_v8(w: Append, x: TopicProduceResponse) -> None
         _write_partition_produce_response_v8(w, partition_responses_item)
 
 
-def _write_topic_produce_response_v8_in_pieces(w: Append, x: TopicProduceResponse) -> Pieces[None]:
+def _write_topic_produce_response_v8_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -769,7 +769,7 @@ def _write_topic_produce_response_v8_in_pieces(w: Append, x: TopicProduceRespons
     partition_responses = x.partition_responses
     w(_pack_i(len(partition_responses)))
     for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v8_in_pieces(w, partition_responses_item)
+        yield from _write_partition_produce_response_v8_in_chunks(w, partition_responses_item)
         yield
 
 
@@ -825,7 +825,7 @@ def _write_topic_produce_response_v9(w: Append, x: TopicProduceResponse) -> None
     w(b"\0")
 
 
-def _write_topic_produce_response_v9_in_pieces(w: Append, x: TopicProduceResponse) -> Pieces[None]:
+def _write_topic_produce_response_v9_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -835,7 +835,7 @@ def _write_topic_produce_response_v9_in_pieces(w: Append, x: TopicProduceRespons
     count = len(partition_responses) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v9_in_pieces(w, partition_responses_item)
+        yield from _write_partition_produce_response_v9_in_chunks(w, partition_responses_item)
         yield
     w(b"\0")
 
@@ -892,7 +892,7 @@ def _write_topic_produce_response_v10(w: Append, x: TopicProduceResponse) -> Non
     w(b"\0")
 
 
-def _write_topic_produce_response_v10_in_pieces(w: Append, x: TopicProduceResponse) -> Pieces[None]:
+def _write_topic_produce_response_v10_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -902,7 +902,7 @@ def _write_topic_produce_response_v10_in_pieces(w: Append, x: TopicProduceRespon
     count = len(partition_responses) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v10_in_pieces(w, partition_responses_item)
+        yield from _write_partition_produce_response_v10_in_chunks(w, partition_responses_item)
         yield
     w(b"\0")
 
@@ -946,7 +946,7 @@ def _write_topic_produce_response_v13(w: Append, x: TopicProduceResponse) -> Non
     w(b"\0")
 
 
-def _write_topic_produce_response_v13_in_pieces(w: Append, x: TopicProduceResponse) -> Pieces[None]:
+def _write_topic_produce_response_v13_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
     topic_id = x.topic_id
     if len(topic_id) != 16:
         raise bad_uuid("ProduceResponse", "topic_id", topic_id)
@@ -954,7 +954,7 @@ def _write_topic_produce_response_v13_in_pieces(w: Append, x: TopicProduceRespon
     count = len(partition_responses) + 1
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
     for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v10_in_pieces(w, partition_responses_item)
+        yield from _write_partition_produce_response_v10_in_chunks(w, partition_responses_item)
         yield
     w(b"\0")
 
@@ -990,13 +990,13 @@ def _write_produce_response_v8(w: Append, x: ProduceResponse) -> None:
     w(_pack_i(x.throttle_time_ms))
 
 
-def _write_produce_response_v8_in_pieces(w: Append, x: ProduceResponse) -> Pieces[None]:
+def _write_produce_response_v8_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("ProduceResponse", "node_endpoints", "8")
     responses = x.responses
     w(_pack_i(len(responses)))
     for responses_item in responses:
-        yield from _write_topic_produce_response_v8_in_pieces(w, responses_item)
+        yield from _write_topic_produce_response_v8_in_chunks(w, responses_item)
         yield
     w(_pack_i(x.throttle_time_ms))
 
@@ -1039,14 +1039,14 @@ def _write_produce_response_v9(w: Append, x: ProduceResponse) -> None:
     w(_pack_ix(x.throttle_time_ms))
 
 
-def _write_produce_response_v9_in_pieces(w: Append, x: ProduceResponse) -> Pieces[None]:
+def _write_produce_response_v9_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
     if x.node_endpoints:
         raise unsupported_field("ProduceResponse", "node_endpoints", "9")
     responses = x.responses
     count = len(responses) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
-        yield from _write_topic_produce_response_v9_in_pieces(w, responses_item)
+        yield from _write_topic_produce_response_v9_in_chunks(w, responses_item)
         yield
     w(_pack_ix(x.throttle_time_ms))
 
@@ -1128,12 +1128,12 @@ def _write_produce_response_v10(w: Append, x: ProduceResponse) -> None:
         w(b"\0")
 
 
-def _write_produce_response_v10_in_pieces(w: Append, x: ProduceResponse) -> Pieces[None]:
+def _write_produce_response_v10_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
     responses = x.responses
     count = len(responses) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
-        yield from _write_topic_produce_response_v10_in_pieces(w, responses_item)
+        yield from _write_topic_produce_response_v10_in_chunks(w, responses_item)
         yield
     w(_pack_i(x.throttle_time_ms))
     tagged: list[tuple[int, bytes]] = []
@@ -1228,12 +1228,12 @@ def _write_produce_response_v13(w: Append, x: ProduceResponse) -> None:
         w(b"\0")
 
 
-def _write_produce_response_v13_in_pieces(w: Append, x: ProduceResponse) -> Pieces[None]:
+def _write_produce_response_v13_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
     responses = x.responses
     count = len(responses) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
-        yield from _write_topic_produce_response_v13_in_pieces(w, responses_item)
+        yield from _write_topic_produce_response_v13_in_chunks(w, responses_item)
         yield
     w(_pack_i(x.throttle_time_ms))
     tagged: list[tuple[int, bytes]] = []
@@ -1275,16 +1275,16 @@ ProduceResponse._WRITERS = {
     12: _write_produce_response_v10,
     13: _write_produce_response_v13,
 }
-ProduceResponse._WRITERS_IN_PIECES = {
-    3: _write_produce_response_v3_in_pieces,
-    4: _write_produce_response_v3_in_pieces,
-    5: _write_produce_response_v5_in_pieces,
-    6: _write_produce_response_v5_in_pieces,
-    7: _write_produce_response_v5_in_pieces,
-    8: _write_produce_response_v8_in_pieces,
-    9: _write_produce_response_v9_in_pieces,
-    10: _write_produce_response_v10_in_pieces,
-    11: _write_produce_response_v10_in_pieces,
-    12: _write_produce_response_v10_in_pieces,
-    13: _write_produce_response_v13_in_pieces,
+ProduceResponse._WRITERS_IN_CHUNKS = {
+    3: _write_produce_response_v3_in_chunks,
+    4: _write_produce_response_v3_in_chunks,
+    5: _write_produce_response_v5_in_chunks,
+    6: _write_produce_response_v5_in_chunks,
+    7: _write_produce_response_v5_in_chunks,
+    8: _write_produce_response_v8_in_chunks,
+    9: _write_produce_response_v9_in_chunks,
+    10: _write_produce_response_v10_in_chunks,
+    11: _write_produce_response_v10_in_chunks,
+    12: _write_produce_response_v10_in_chunks,
+    13: _write_produce_response_v13_in_chunks,
 }

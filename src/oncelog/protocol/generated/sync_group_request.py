@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -196,7 +196,7 @@ def _write_sync_group_request_v0(w: Append, x: SyncGroupRequest) -> None:
         _write_sync_group_request_assignment_v0(w, assignments_item)
 
 
-def _read_sync_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -304,7 +304,7 @@ def _write_sync_group_request_v3(w: Append, x: SyncGroupRequest) -> None:
         _write_sync_group_request_assignment_v0(w, assignments_item)
 
 
-def _read_sync_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -444,7 +444,7 @@ def _write_sync_group_request_v4(w: Append, x: SyncGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_sync_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -638,7 +638,7 @@ def _write_sync_group_request_v5(w: Append, x: SyncGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_sync_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -740,11 +740,11 @@ SyncGroupRequest._WRITERS = {
     4: _write_sync_group_request_v4,
     5: _write_sync_group_request_v5,
 }
-SyncGroupRequest._READERS_IN_PIECES = {
-    0: _read_sync_group_request_v0_in_pieces,
-    1: _read_sync_group_request_v0_in_pieces,
-    2: _read_sync_group_request_v0_in_pieces,
-    3: _read_sync_group_request_v3_in_pieces,
-    4: _read_sync_group_request_v4_in_pieces,
-    5: _read_sync_group_request_v5_in_pieces,
+SyncGroupRequest._READERS_IN_CHUNKS = {
+    0: _read_sync_group_request_v0_in_chunks,
+    1: _read_sync_group_request_v0_in_chunks,
+    2: _read_sync_group_request_v0_in_chunks,
+    3: _read_sync_group_request_v3_in_chunks,
+    4: _read_sync_group_request_v4_in_chunks,
+    5: _read_sync_group_request_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -205,7 +205,7 @@ def _write_txn_offset_commit_request_topic_v0(w: Append, x: TxnOffsetCommitReque
         _write_txn_offset_commit_request_partition_v0(w, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+def _read_txn_offset_commit_request_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -273,7 +273,7 @@ def _write_txn_offset_commit_request_topic_v2(w: Append, x: TxnOffsetCommitReque
         _write_txn_offset_commit_request_partition_v2(w, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+def _read_txn_offset_commit_request_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -354,7 +354,7 @@ def _write_txn_offset_commit_request_topic_v3(w: Append, x: TxnOffsetCommitReque
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_topic_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+def _read_txn_offset_commit_request_topic_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -453,7 +453,7 @@ def _write_txn_offset_commit_request_v0(w: Append, x: TxnOffsetCommitRequest) ->
         _write_txn_offset_commit_request_topic_v0(w, topics_item)
 
 
-def _read_txn_offset_commit_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -485,7 +485,7 @@ def _read_txn_offset_commit_request_v0_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count, size - pos)
         topics: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v0_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v0_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -553,7 +553,7 @@ def _write_txn_offset_commit_request_v2(w: Append, x: TxnOffsetCommitRequest) ->
         _write_txn_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_txn_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -585,7 +585,7 @@ def _read_txn_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count, size - pos)
         topics: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v2_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v2_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
     except READ_ERRORS as error:
@@ -700,7 +700,7 @@ def _write_txn_offset_commit_request_v3(w: Append, x: TxnOffsetCommitRequest) ->
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -763,7 +763,7 @@ def _read_txn_offset_commit_request_v3_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count, size - pos)
         topics: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v3_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v3_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "tagged fields"
@@ -790,11 +790,11 @@ TxnOffsetCommitRequest._WRITERS = {
     4: _write_txn_offset_commit_request_v3,
     5: _write_txn_offset_commit_request_v3,
 }
-TxnOffsetCommitRequest._READERS_IN_PIECES = {
-    0: _read_txn_offset_commit_request_v0_in_pieces,
-    1: _read_txn_offset_commit_request_v0_in_pieces,
-    2: _read_txn_offset_commit_request_v2_in_pieces,
-    3: _read_txn_offset_commit_request_v3_in_pieces,
-    4: _read_txn_offset_commit_request_v3_in_pieces,
-    5: _read_txn_offset_commit_request_v3_in_pieces,
+TxnOffsetCommitRequest._READERS_IN_CHUNKS = {
+    0: _read_txn_offset_commit_request_v0_in_chunks,
+    1: _read_txn_offset_commit_request_v0_in_chunks,
+    2: _read_txn_offset_commit_request_v2_in_chunks,
+    3: _read_txn_offset_commit_request_v3_in_chunks,
+    4: _read_txn_offset_commit_request_v3_in_chunks,
+    5: _read_txn_offset_commit_request_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -130,7 +130,7 @@ def _write_txn_offset_commit_response_topic_v0(w: Append, x: TxnOffsetCommitResp
         _write_txn_offset_commit_response_partition_v0(w, partitions_item)
 
 
-def _write_txn_offset_commit_response_topic_v0_in_pieces(w: Append, x: TxnOffsetCommitResponseTopic) -> Pieces[None]:
+def _write_txn_offset_commit_response_topic_v0_in_chunks(w: Append, x: TxnOffsetCommitResponseTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     w(_pack_h(len(name_bytes)))
@@ -194,7 +194,7 @@ def _write_txn_offset_commit_response_topic_v3(w: Append, x: TxnOffsetCommitResp
     w(b"\0")
 
 
-def _write_txn_offset_commit_response_topic_v3_in_pieces(w: Append, x: TxnOffsetCommitResponseTopic) -> Pieces[None]:
+def _write_txn_offset_commit_response_topic_v3_in_chunks(w: Append, x: TxnOffsetCommitResponseTopic) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -235,11 +235,11 @@ def _write_txn_offset_commit_response_v0(w: Append, x: TxnOffsetCommitResponse) 
         _write_txn_offset_commit_response_topic_v0(w, topics_item)
 
 
-def _write_txn_offset_commit_response_v0_in_pieces(w: Append, x: TxnOffsetCommitResponse) -> Pieces[None]:
+def _write_txn_offset_commit_response_v0_in_chunks(w: Append, x: TxnOffsetCommitResponse) -> Chunks[None]:
     topics = x.topics
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
-        yield from _write_txn_offset_commit_response_topic_v0_in_pieces(w, topics_item)
+        yield from _write_txn_offset_commit_response_topic_v0_in_chunks(w, topics_item)
         yield
 
 
@@ -279,12 +279,12 @@ def _write_txn_offset_commit_response_v3(w: Append, x: TxnOffsetCommitResponse) 
     w(b"\0")
 
 
-def _write_txn_offset_commit_response_v3_in_pieces(w: Append, x: TxnOffsetCommitResponse) -> Pieces[None]:
+def _write_txn_offset_commit_response_v3_in_chunks(w: Append, x: TxnOffsetCommitResponse) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
-        yield from _write_txn_offset_commit_response_topic_v3_in_pieces(w, topics_item)
+        yield from _write_txn_offset_commit_response_topic_v3_in_chunks(w, topics_item)
         yield
     w(b"\0")
 TxnOffsetCommitResponse._READERS = {
@@ -303,11 +303,11 @@ TxnOffsetCommitResponse._WRITERS = {
     4: _write_txn_offset_commit_response_v3,
     5: _write_txn_offset_commit_response_v3,
 }
-TxnOffsetCommitResponse._WRITERS_IN_PIECES = {
-    0: _write_txn_offset_commit_response_v0_in_pieces,
-    1: _write_txn_offset_commit_response_v0_in_pieces,
-    2: _write_txn_offset_commit_response_v0_in_pieces,
-    3: _write_txn_offset_commit_response_v3_in_pieces,
-    4: _write_txn_offset_commit_response_v3_in_pieces,
-    5: _write_txn_offset_commit_response_v3_in_pieces,
+TxnOffsetCommitResponse._WRITERS_IN_CHUNKS = {
+    0: _write_txn_offset_commit_response_v0_in_chunks,
+    1: _write_txn_offset_commit_response_v0_in_chunks,
+    2: _write_txn_offset_commit_response_v0_in_chunks,
+    3: _write_txn_offset_commit_response_v3_in_chunks,
+    4: _write_txn_offset_commit_response_v3_in_chunks,
+    5: _write_txn_offset_commit_response_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_hTx = _Struct(">h?x").pack
@@ -161,7 +161,7 @@ def _write_update_features_request_v0(w: Append, x: UpdateFeaturesRequest) -> No
     w(b"\0")
 
 
-def _read_update_features_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[UpdateFeaturesRequest, int]]:
+def _read_update_features_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[UpdateFeaturesRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -226,7 +226,7 @@ def _write_update_features_request_v1(w: Append, x: UpdateFeaturesRequest) -> No
     w(_pack_Tx(x.validate_only))
 
 
-def _read_update_features_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[UpdateFeaturesRequest, int]]:
+def _read_update_features_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[UpdateFeaturesRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -263,8 +263,8 @@ UpdateFeaturesRequest._WRITERS = {
     1: _write_update_features_request_v1,
     2: _write_update_features_request_v1,
 }
-UpdateFeaturesRequest._READERS_IN_PIECES = {
-    0: _read_update_features_request_v0_in_pieces,
-    1: _read_update_features_request_v1_in_pieces,
-    2: _read_update_features_request_v1_in_pieces,
+UpdateFeaturesRequest._READERS_IN_CHUNKS = {
+    0: _read_update_features_request_v0_in_chunks,
+    1: _read_update_features_request_v1_in_chunks,
+    2: _read_update_features_request_v1_in_chunks,
 }

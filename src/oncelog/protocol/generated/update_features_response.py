@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_ih = _Struct(">ih").pack
@@ -196,7 +196,7 @@ def _write_update_features_response_v0(w: Append, x: UpdateFeaturesResponse) -> 
     w(b"\0")
 
 
-def _write_update_features_response_v0_in_pieces(w: Append, x: UpdateFeaturesResponse) -> Pieces[None]:
+def _write_update_features_response_v0_in_chunks(w: Append, x: UpdateFeaturesResponse) -> Chunks[None]:
     error_message = x.error_message
     w(_pack_ih(x.throttle_time_ms, x.error_code))
     if error_message is None:
@@ -223,7 +223,7 @@ UpdateFeaturesResponse._WRITERS = {
     1: _write_update_features_response_v0,
     2: _write_update_features_response_v2,
 }
-UpdateFeaturesResponse._WRITERS_IN_PIECES = {
-    0: _write_update_features_response_v0_in_pieces,
-    1: _write_update_features_response_v0_in_pieces,
+UpdateFeaturesResponse._WRITERS_IN_CHUNKS = {
+    0: _write_update_features_response_v0_in_chunks,
+    1: _write_update_features_response_v0_in_chunks,
 }

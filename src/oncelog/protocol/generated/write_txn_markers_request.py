@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ibx = _Struct(">ibx").pack
 _pack_ix = _Struct(">ix").pack
@@ -111,7 +111,7 @@ def _write_writable_txn_marker_topic_v1(w: Append, x: WritableTxnMarkerTopic) ->
     w(b"\0")
 
 
-def _read_writable_txn_marker_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WritableTxnMarkerTopic, int]]:
+def _read_writable_txn_marker_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WritableTxnMarkerTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -186,7 +186,7 @@ def _write_writable_txn_marker_v1(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ix(x.coordinator_epoch))
 
 
-def _read_writable_txn_marker_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WritableTxnMarker, int]]:
+def _read_writable_txn_marker_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WritableTxnMarker, int]]:
     at = "producer_id"
     try:
         producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
@@ -201,7 +201,7 @@ def _read_writable_txn_marker_v1_in_pieces(data: bytes, pos: int, size: int) -> 
             raise overrun(count, size - pos)
         topics: list[WritableTxnMarkerTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "coordinator_epoch"
@@ -252,7 +252,7 @@ def _write_writable_txn_marker_v2(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ibx(x.coordinator_epoch, x.transaction_version))
 
 
-def _read_writable_txn_marker_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WritableTxnMarker, int]]:
+def _read_writable_txn_marker_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WritableTxnMarker, int]]:
     at = "producer_id"
     try:
         producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
@@ -267,7 +267,7 @@ def _read_writable_txn_marker_v2_in_pieces(data: bytes, pos: int, size: int) -> 
             raise overrun(count, size - pos)
         topics: list[WritableTxnMarkerTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_pieces(data, pos, size)
+            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_chunks(data, pos, size)
             topics.append(topics_item)
             yield 1
         at = "coordinator_epoch"
@@ -316,7 +316,7 @@ def _write_write_txn_markers_request_v1(w: Append, x: WriteTxnMarkersRequest) ->
     w(b"\0")
 
 
-def _read_write_txn_markers_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WriteTxnMarkersRequest, int]]:
+def _read_write_txn_markers_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WriteTxnMarkersRequest, int]]:
     at = "markers"
     try:
         count = data[pos]
@@ -330,7 +330,7 @@ def _read_write_txn_markers_request_v1_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count, size - pos)
         markers: list[WritableTxnMarker] = []
         for _ in range(count):
-            markers_item, pos = yield from _read_writable_txn_marker_v1_in_pieces(data, pos, size)
+            markers_item, pos = yield from _read_writable_txn_marker_v1_in_chunks(data, pos, size)
             markers.append(markers_item)
             yield 1
         at = "tagged fields"
@@ -378,7 +378,7 @@ def _write_write_txn_markers_request_v2(w: Append, x: WriteTxnMarkersRequest) ->
     w(b"\0")
 
 
-def _read_write_txn_markers_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WriteTxnMarkersRequest, int]]:
+def _read_write_txn_markers_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WriteTxnMarkersRequest, int]]:
     at = "markers"
     try:
         count = data[pos]
@@ -392,7 +392,7 @@ def _read_write_txn_markers_request_v2_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count, size - pos)
         markers: list[WritableTxnMarker] = []
         for _ in range(count):
-            markers_item, pos = yield from _read_writable_txn_marker_v2_in_pieces(data, pos, size)
+            markers_item, pos = yield from _read_writable_txn_marker_v2_in_chunks(data, pos, size)
             markers.append(markers_item)
             yield 1
         at = "tagged fields"
@@ -411,7 +411,7 @@ WriteTxnMarkersRequest._WRITERS = {
     1: _write_write_txn_markers_request_v1,
     2: _write_write_txn_markers_request_v2,
 }
-WriteTxnMarkersRequest._READERS_IN_PIECES = {
-    1: _read_write_txn_markers_request_v1_in_pieces,
-    2: _read_write_txn_markers_request_v2_in_pieces,
+WriteTxnMarkersRequest._READERS_IN_CHUNKS = {
+    1: _read_write_txn_markers_request_v1_in_chunks,
+    2: _read_write_txn_markers_request_v2_in_chunks,
 }

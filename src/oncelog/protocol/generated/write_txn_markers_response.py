@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ihx = _Struct(">ihx").pack
 _pack_q = _Struct(">q").pack
@@ -132,7 +132,7 @@ def _write_writable_txn_marker_topic_result_v1(w: Append, x: WritableTxnMarkerTo
     w(b"\0")
 
 
-def _write_writable_txn_marker_topic_result_v1_in_pieces(w: Append, x: WritableTxnMarkerTopicResult) -> Pieces[None]:
+def _write_writable_txn_marker_topic_result_v1_in_chunks(w: Append, x: WritableTxnMarkerTopicResult) -> Chunks[None]:
     name = x.name
     name_bytes = name.encode()
     count = len(name_bytes) + 1
@@ -183,12 +183,12 @@ def _write_writable_txn_marker_result_v1(w: Append, x: WritableTxnMarkerResult) 
     w(b"\0")
 
 
-def _write_writable_txn_marker_result_v1_in_pieces(w: Append, x: WritableTxnMarkerResult) -> Pieces[None]:
+def _write_writable_txn_marker_result_v1_in_chunks(w: Append, x: WritableTxnMarkerResult) -> Chunks[None]:
     topics = x.topics
     count = len(topics) + 1
     w(_pack_qB(x.producer_id, count) if count < 128 else _pack_q(x.producer_id) + uvarint(count))
     for topics_item in topics:
-        yield from _write_writable_txn_marker_topic_result_v1_in_pieces(w, topics_item)
+        yield from _write_writable_txn_marker_topic_result_v1_in_chunks(w, topics_item)
         yield
     w(b"\0")
 
@@ -228,12 +228,12 @@ def _write_write_txn_markers_response_v1(w: Append, x: WriteTxnMarkersResponse) 
     w(b"\0")
 
 
-def _write_write_txn_markers_response_v1_in_pieces(w: Append, x: WriteTxnMarkersResponse) -> Pieces[None]:
+def _write_write_txn_markers_response_v1_in_chunks(w: Append, x: WriteTxnMarkersResponse) -> Chunks[None]:
     markers = x.markers
     count = len(markers) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
     for markers_item in markers:
-        yield from _write_writable_txn_marker_result_v1_in_pieces(w, markers_item)
+        yield from _write_writable_txn_marker_result_v1_in_chunks(w, markers_item)
         yield
     w(b"\0")
 WriteTxnMarkersResponse._READERS = {
@@ -244,7 +244,7 @@ WriteTxnMarkersResponse._WRITERS = {
     1: _write_write_txn_markers_response_v1,
     2: _write_write_txn_markers_response_v1,
 }
-WriteTxnMarkersResponse._WRITERS_IN_PIECES = {
-    1: _write_write_txn_markers_response_v1_in_pieces,
-    2: _write_write_txn_markers_response_v1_in_pieces,
+WriteTxnMarkersResponse._WRITERS_IN_CHUNKS = {
+    1: _write_write_txn_markers_response_v1_in_chunks,
+    2: _write_write_txn_markers_response_v1_in_chunks,
 }

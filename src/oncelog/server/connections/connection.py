@@ -8,7 +8,7 @@ Invariants
 - As in Apache Kafka, a connection has one request under way at a time; only produce requests behind produce
   requests go ahead, so that one sync commits all of a pipelining producer's batches.
 - While a peer does not read its answers, its requests wait too: memory for a slow peer is bounded.
-- A connection that has used up the budget of a turn gives way to the others.
+- A connection that has used up the budget of an iteration gives way to the others.
 - A request takes memory as it arrives, not as it is announced, and all requests share ``RequestMemory``.
 - A connection that sends nothing and has nothing to be sent holds no buffer.
 - A peer that takes nothing of its answers for ``connections.max.idle.ms`` counts as idle, like one that sends nothing;
@@ -42,11 +42,12 @@ FIRST_FRAME_BYTES = 16 * 1024
 """Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
 PARTS_OF_A_REQUEST = 64
 """A request of which less than one part has arrived for a while is considered stalled."""
-TURN_BUDGET = 256 * 1024
+ITERATION_BUDGET = 256 * 1024
 """What one connection may use up before others get their turn: bytes sent to it, and a price for each request."""
 REQUEST_PRICE = 1024
 NS_OF_A_BYTE = 2
-"""Requests that take long cost more: half a millisecond is a whole turn, or a pipeline of them would delay everyone."""
+"""Requests that take long cost more: half a millisecond is a whole iteration, or a pipeline of them would delay
+everyone."""
 _SIZE = Struct(">i")
 PRODUCE = 0
 
@@ -213,11 +214,11 @@ class Connection(Sending, asyncio.BufferedProtocol):
             return
         self.last_active = self._server.loop.time()
         self._received(nbytes)
-        self._server.turn_ends()
+        self._server.iteration_ends()
 
     def _received(self, nbytes: int) -> None:
         """This many plain bytes are new in the buffer that ``get_buffer`` returned."""
-        self._turn_used += nbytes
+        self._iteration_used += nbytes
         if self._frame is None:
             self._take(self._server.read_buffer, 0, len(self._rest) + nbytes)
         else:
@@ -232,7 +233,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
                     self._note_progress()
                 if self._frame_filled == self._frame_room:
                     self._want_room(min(self._frame_size, 2 * self._frame_room))
-        if self._turn_used >= TURN_BUDGET:
+        if self._iteration_used >= ITERATION_BUDGET:
             self._yield()
 
     def _take_own(self, buffer: bytearray, end: int) -> None:
@@ -336,16 +337,16 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 )
                 break
             after = position + 4 + size
-            if after > end or self._turn_used >= TURN_BUDGET or not self._may_start(buffer, position):
+            if after > end or self._iteration_used >= ITERATION_BUDGET or not self._may_start(buffer, position):
                 break
             slot, self._next_slot = self._next_slot, self._next_slot + 1
             run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
             if run_end > position:
-                self._turn_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about that many
+                self._iteration_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about that many
                 position = run_end
                 begun_ns = self._pay_for_time(begun_ns)
                 continue
-            self._turn_used += REQUEST_PRICE
+            self._iteration_used += REQUEST_PRICE
             self._only_produce = self._only_produce and _is_produce(buffer, position)
             if not position and after == end and buffer is not self._server.read_buffer:
                 frame = memoryview(buffer)[4:after]  # the buffer is its own
@@ -358,9 +359,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
         return position
 
     def _pay_for_time(self, since_ns: int) -> int:
-        """Count the time that a request took towards the turn; returns the time now."""
+        """Count the time that a request took towards the iteration; returns the time now."""
         now_ns = time.perf_counter_ns()
-        self._turn_used += (now_ns - since_ns) // NS_OF_A_BYTE
+        self._iteration_used += (now_ns - since_ns) // NS_OF_A_BYTE
         return now_ns
 
     def _may_start(self, buffer: bytearray, position: int) -> bool:
@@ -379,7 +380,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _yield(self) -> None:
         """Give others their turn before reading or starting more here."""
-        self._turn_used = 0
+        self._iteration_used = 0
         if not self._yielded and not self._closing and self._transport is not None:
             self._yielded = True
             self._transport.pause_reading()
@@ -387,18 +388,18 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _continue(self) -> None:
         self._yielded = False
-        self._turn_used = 0
+        self._iteration_used = 0
         self.resume()
-        self._server.turn_ends()
+        self._server.iteration_ends()
 
     def resume(self) -> None:
-        """Start waiting requests, as far as the rules allow; called at the end of a turn."""
+        """Start waiting requests, as far as the rules allow; called at the end of a iteration."""
         waiting = self._waiting
         if waiting is not None and not self._yielded and not self._closing and self._may_start(waiting, 0):
             self._waiting = None
             self._release(self._waiting_end)
             self._take_own(waiting, self._waiting_end)
-            if self._turn_used >= TURN_BUDGET:
+            if self._iteration_used >= ITERATION_BUDGET:
                 self._yield()
         if self._may_read():
             self._read_on()
@@ -447,7 +448,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if not self.silent:
             self._throttled_until = 0.0
             self.resume()
-            self._server.turn_ends()
+            self._server.iteration_ends()
 
     def _may_read(self) -> bool:
         """Whether to read more: nothing waits, there is memory for it, and no stop has begun."""

@@ -57,14 +57,15 @@ class SendingHost(Protocol):
 
     def wants_write(self, connection: Sending) -> None: ...
 
-    def turn_ends(self) -> None: ...
+    def iteration_ends(self) -> None: ...
 
 
 class Sending:
-    """What a connection has to send; ``turn_used`` is how much of its turn it has used."""
+    """What a connection has to send; ``iteration_used`` is how much of its turn it has used."""
 
     __slots__ = (
         "_closing",
+        "_iteration_used",
         "_next_reply",
         "_out",
         "_out_bytes",
@@ -73,7 +74,6 @@ class Sending:
         "_server",
         "_socket",
         "_transport",
-        "_turn_used",
         "_waiting",
         "_writer",
         "client_host",
@@ -97,7 +97,7 @@ class Sending:
         self._out_counted = 0
         self.kept_since = 0.0
         """Since when its peer has not taken all of its answers, as far as they are counted."""
-        self._turn_used = 0
+        self._iteration_used = 0
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
@@ -126,7 +126,7 @@ class Sending:
                 size = len(part)
                 self._out_bytes += size
                 if size > LARGE_ANSWER_BYTES:
-                    self._turn_used += ANSWER_PRICE * size
+                    self._iteration_used += ANSWER_PRICE * size
 
     def write(self) -> None:
         """Send what is ready; while the socket is full, the loop calls this again."""
@@ -263,7 +263,7 @@ class Sending:
     def _writable(self) -> None:
         self.last_active = self.progressed = self._server.loop.time()
         self.write()
-        self._server.turn_ends()
+        self._server.iteration_ends()
 
     @property
     def kept_bytes(self) -> int:

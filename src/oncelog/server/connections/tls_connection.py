@@ -2,7 +2,7 @@
 
 The event loop fills one buffer that all connections of a server share, because it is emptied before the loop continues.
 The socket is read again only when everything received so far has been decrypted, so its end is never seen too early.
-Outgoing data is encrypted piece by piece, as the socket takes it. Ranges of files are read and encrypted here;
+Outgoing data is encrypted chunk by chunk, as the socket takes it. Ranges of files are read and encrypted here;
 ``sendfile`` is only for plain listeners.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.login.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
 from oncelog.log.results import FileSlice
 from oncelog.server.connections.connection import Connection, ConnectionHost
-from oncelog.server.security.tls import PIECE_BYTES, TlsStream, refusal
+from oncelog.server.security.tls import CHUNK_BYTES, TlsStream, refusal
 
 if TYPE_CHECKING:
     from oncelog.broker.requests.session import Session
@@ -71,7 +71,7 @@ class TlsConnection(Connection):
         if self._writer is not None and self._tls.outgoing_bytes > MAX_UNASKED_BYTES:
             self.cut_off("it keeps asking TLS for answers and does not take them")
         self._server.wants_write(self)
-        self._server.turn_ends()
+        self._server.iteration_ends()
 
     def _handshake(self) -> bool:
         """Continue the handshake; True once the peer is identified."""
@@ -93,7 +93,7 @@ class TlsConnection(Connection):
         return True
 
     def _read_on(self) -> None:
-        """Decrypt what arrived before there was memory for it, or during others' turns; only then read the socket."""
+        """Decrypt what arrived before there was memory for it, or during other callbacks; only then read the socket."""
         self._server.loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
@@ -132,7 +132,7 @@ class TlsConnection(Connection):
         return True
 
     def _encrypt(self) -> bool:
-        """Prepare the next piece for sending; False if there is none."""
+        """Prepare the next chunk for sending; False if there is none."""
         if self._out:
             self._tls.encrypt(self._next_piece())
         elif self._closing and not self._ended:
@@ -142,26 +142,26 @@ class TlsConnection(Connection):
         return bool(self._encrypted)
 
     def _next_piece(self) -> bytes:
-        pieces: list[bytes | bytearray | memoryview] = []
+        chunks: list[bytes | bytearray | memoryview] = []
         size = 0
-        while self._out and size < PIECE_BYTES:
-            first, room = self._out[0], PIECE_BYTES - size
+        while self._out and size < CHUNK_BYTES:
+            first, room = self._out[0], CHUNK_BYTES - size
             if isinstance(first, FileSlice):
                 count = min(first.size_bytes, room)
-                pieces.append(self._read(FileSlice(first.file, first.position, count)))
+                chunks.append(self._read(FileSlice(first.file, first.position, count)))
                 rest = FileSlice(first.file, first.position + count, first.size_bytes - count)
                 left = rest.size_bytes
             else:
                 count = min(len(first), room)
                 whole = memoryview(first)
-                pieces.append(whole[:count])
+                chunks.append(whole[:count])
                 rest, left = whole[count:], len(first) - count  # type: ignore[assignment]
             size += count
             if left:
                 self._out[0] = rest
             else:
                 self._out.popleft()
-        return b"".join(pieces)
+        return b"".join(chunks)
 
     def _abort(self) -> None:
         self._encrypted = memoryview(b"")

@@ -42,7 +42,7 @@ class SyncingHost(Protocol):
 
     def now_ms(self) -> int: ...
 
-    def turn_ends(self) -> None: ...
+    def iteration_ends(self) -> None: ...
 
 
 class _Round:
@@ -78,7 +78,7 @@ class Syncing:
         """Whether a round is running whose end will be reported."""
         return self._under_way and all(worker.alive for worker in self._workers)
 
-    def turn_ends(self) -> None:
+    def iteration_ends(self) -> None:
         """Start a round if answers wait for a sync, or one is due."""
         if not self._under_way and not self._scheduled:
             # After this iteration of the loop, so that data other connections sent meanwhile shares the sync.
@@ -123,4 +123,4 @@ class Syncing:
         now_ms = server.now_ms()
         server.broker.now_ms = now_ms
         server.broker.flushing.done(job, failures, now_ms)
-        server.turn_ends()
+        server.iteration_ends()

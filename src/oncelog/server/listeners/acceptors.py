@@ -109,8 +109,8 @@ class Acceptor:
     def size_buffers(self, receive_bytes: int, send_bytes: int) -> None:
         """Set the kernel's buffer sizes of connections, below 1: the system's choice; call before any client connects.
 
-        Large requests and answers then pass in pieces that stay in the processor's cache, and while a peer sends one,
-        others get turns in between.
+        Large requests and answers then pass in chunks that stay in the processor's cache, and while a peer sends one,
+        others run in between.
         """
         for option, size_bytes in ((socket.SO_RCVBUF, receive_bytes), (socket.SO_SNDBUF, send_bytes)):
             if size_bytes > 0:

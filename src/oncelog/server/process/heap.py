@@ -11,7 +11,7 @@ import gc
 import sys
 
 COLLECT_AFTER = 500, 2, 2_400
-"""Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn. One of 500 objects
+"""Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's request. One of 500 objects
 takes an eighth of a millisecond, one of what three of them left less than a half."""
 STEP = 50
 """How many new partitions make another freeze worthwhile."""

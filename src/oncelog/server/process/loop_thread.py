@@ -1,7 +1,7 @@
 """The thread that an embedded broker's event loop runs on, and its end. Called by ``embedded``.
 
 Invariants
-- It ends once, when its last piece of work is done, whoever asks and how often: several threads, a signal handler that
+- It ends once, when its last chunk of work is done, whoever asks and how often: several threads, a signal handler that
   interrupts somebody who waits for the end.
 - Who waits may be interrupted; the work goes on, and can be waited for again.
 - Nobody waits for something that a loop that has ended will never do.

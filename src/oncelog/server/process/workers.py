@@ -55,7 +55,7 @@ class Worker:
             del job  # and all that it refers to, instead of when the next one comes
 
 
-class Elsewhere:
+class BackgroundWorker:
     """Work that answers wait for, on a worker's thread. Implements ``ports.Background``.
 
     :param report: called on the loop's thread with the ``done`` of finished work and its error.

@@ -41,7 +41,7 @@ _REFUSALS = {
     "SSLV3_ALERT_BAD_CERTIFICATE": "the client does not take this listener's certificate",
 }
 """Explanations of OpenSSL's reasons."""
-PIECE_BYTES = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 """Most plain bytes encrypted at once, which limits what a slow reader makes us hold."""
 
 

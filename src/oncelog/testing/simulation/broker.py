@@ -1,7 +1,7 @@
 """The real broker on a simulated machine, which can be started, killed or lose power, in the simulation's one thread.
 
 No part of the broker is a model. Its disk is a :class:`~oncelog.testing.simulation.disk.FaultyDisk`, whose power can be
-cut. Its threads are replaced by later turns of the loop. Its metadata is a real SQLite file in a temporary folder.
+cut. Its threads are replaced by later iterations of the loop. Its metadata is a real SQLite file in a temporary folder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ QUICK: Mapping[str, object] = {
 
 
 class SimulatedWorker(Worker):
-    """Replaces a thread of the broker (syncs, background work, checks of batches): each job runs in a later turn."""
+    """Replaces a thread of the broker (syncs, background work, checks of batches): each job runs in a later
+    iteration."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: Callable[[], float]) -> None:
         self._loop = loop
@@ -117,7 +118,8 @@ class SimulatedMachine(Machine):
     :param rng: decides how long a sync takes, and what a power failure leaves.
     :param store_rng: the same for the metadata.
     :param folder: a real folder, only for the metadata.
-    :param spend: called with the seconds that each sync takes, which the server measures: it syncs in its own turn if
+    :param spend: called with the seconds that each sync takes, which the server measures: it syncs in its own iteration
+    if
         syncs are quick.
     """
 

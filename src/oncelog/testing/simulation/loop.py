@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import random
 
 MAX_IDLE_ITERATIONS = 200_000
-"""After this many turns of the loop without any time passing, something is spinning."""
+"""After this many iterations of the loop without any time passing, something is spinning."""
 START_NS = 1_000_000_000_000
 """Where monotonic clocks begin: not at 0, which would hide mistakes."""
 
@@ -90,7 +90,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """How long syncs have taken by ``time.perf_counter``, though no virtual time passed during them."""
         self._order = order
         self._end_ns = START_NS + int(limit_s * 1e9)
-        self._idle_turns = 0
+        self._idle_iterations = 0
         self.is_over = False
         """Whether the simulation has ended: nothing is called any more."""
         self.network: LoopNetwork | None = None
@@ -108,13 +108,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         if seconds is None:
             raise SimulationError("nothing will ever happen again: everything waits for something that never comes")
         if seconds <= 0:
-            self._idle_turns += 1
-            if self._idle_turns > MAX_IDLE_ITERATIONS:
+            self._idle_iterations += 1
+            if self._idle_iterations > MAX_IDLE_ITERATIONS:
                 raise SimulationError(
-                    f"{MAX_IDLE_ITERATIONS} turns of the loop without any time passing: something is a busy loop"
+                    f"{MAX_IDLE_ITERATIONS} iterations of the loop without any time passing: something is a busy loop"
                 )
             return
-        self._idle_turns = 0
+        self._idle_iterations = 0
         self.now_ns += math.ceil(seconds * 1e9)
         if self.now_ns > self._end_ns:
             raise SimulationError(
@@ -177,7 +177,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Remove and return all waiting callbacks of a process, in order."""
         found: list[asyncio.Handle] = []
         ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
-        for index, handle in enumerate(ready):  # in place: this turn of the loop relies on their number
+        for index, handle in enumerate(ready):  # in place: this iteration of the loop relies on their number
             if _is_of(handle, process):
                 found.append(handle)
                 ready[index] = _dead(self)

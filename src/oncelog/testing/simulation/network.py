@@ -1,6 +1,6 @@
 """The network of a simulation: connections that have delays, stall, split data and can be cut; listeners.
 
-Data arrives after a delay that the seed decides, sometimes in pieces. A partitioned network delivers nothing until it
+Data arrives after a delay that the seed decides, sometimes in chunks. A partitioned network delivers nothing until it
 is healed. A connection that is cut may lose data on its way, and each side learns of it in its own time.
 """
 
@@ -40,7 +40,7 @@ class Habits:
 
     :param delay_s: the shortest and longest time that a message takes.
     :param slow: the probability that a message takes up to ``slow_s`` instead.
-    :param split: the probability that a message arrives in two pieces.
+    :param split: the probability that a message arrives in two chunks.
     :param window_bytes: how much may be on its way in one direction before the sender has to wait.
     """
 
@@ -102,7 +102,7 @@ class _Listener:
 class Network:
     """All connections and listeners of a simulation.
 
-    :param rng: decides about delays and pieces.
+    :param rng: decides about delays and chunks.
     """
 
     def __init__(self, loop: SimulatedLoop, rng: random.Random, timeline: Timeline, habits: Habits) -> None:

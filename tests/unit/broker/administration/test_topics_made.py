@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.broker.administration.topics import COMPLETED_AGAIN_MS, LED_IN_A_PIECE
-from oncelog.broker.requests import slices
+from oncelog.broker.administration.topics import COMPLETED_AGAIN_MS, LED_IN_A_CHUNK
+from oncelog.broker.requests import tasks
 from oncelog.coordinator.runtime import CoordinatorRuntime
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, INTERNAL_TOPICS, TopicPartition
@@ -54,45 +54,45 @@ def test_who_comes_while_an_internal_topic_is_made_waits_for_all_of_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = Admin().broker
-    monkeypatch.setattr(slices, "AT_ONCE", 1)
+    monkeypatch.setattr(tasks, "AT_ONCE", 1)
     there: list[int] = []
 
     def made(_: None) -> None:
         there.append(sum(where.topic == CONSUMER_OFFSETS_TOPIC for where in broker.topics.partitions))
 
     for _ in range(3):
-        broker.slices.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)).then(made)
+        broker.tasks.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)).then(made)
     assert not there
-    broker.slices.finish()
+    broker.tasks.finish()
     assert there == [50, 50, 50]
     assert not caplog.records
     broker.stop(NOW_MS)
 
 
-@pytest.mark.parametrize("pieces", [0, 1, 2, 4, 60])
+@pytest.mark.parametrize("chunks", [0, 1, 2, 4, 60])
 @pytest.mark.parametrize("topic", sorted(INTERNAL_TOPICS))
 @pytest.mark.parametrize("client_first", [True, False])
 def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordinates(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, topic: str, pieces: int, client_first: bool
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, topic: str, chunks: int, client_first: bool
 ) -> None:
     broker = Admin().broker
-    monkeypatch.setattr(slices, "AT_ONCE", 1)
+    monkeypatch.setattr(tasks, "AT_ONCE", 1)
     outcomes: list[object] = []
 
     def client() -> None:
         work = broker.topics.creating(topic, 3, {}, NOW_MS)
-        broker.slices.begin(work).then(lambda made: outcomes.append(made.partitions), outcomes.append)
+        broker.tasks.begin(work).then(lambda made: outcomes.append(made.partitions), outcomes.append)
 
     def coordinator() -> None:
-        broker.slices.begin(broker.topics.ensuring_internal(topic, NOW_MS))
+        broker.tasks.begin(broker.topics.ensuring_internal(topic, NOW_MS))
 
     first, second = (client, coordinator) if client_first else (coordinator, client)
     first()
-    for _ in range(pieces):
-        if broker.slices:
-            broker.slices.step()
+    for _ in range(chunks):
+        if broker.tasks:
+            broker.tasks.step()
     second()
-    broker.slices.finish()
+    broker.tasks.finish()
     (outcome,) = outcomes
     if client_first:
         assert outcome == 3
@@ -179,11 +179,11 @@ def test_partitions_that_are_added_to_an_incomplete_topic_are_opened_once(monkey
         with pytest.raises(StorageError, match="no space"):
             broker.topics.create("t", 1, {}, NOW_MS)
     monkeypatch.setattr(broker.logs, "open", counts)
-    added = broker.slices.begin(broker.topics.adding_partitions("t", 3 * slices.AT_ONCE, NOW_MS))
+    added = broker.tasks.begin(broker.topics.adding_partitions("t", 3 * tasks.AT_ONCE, NOW_MS))
     assert not added.done and opened
     broker.advance(NOW_MS + COMPLETED_AGAIN_MS)
-    broker.slices.finish()
-    assert added.succeeded and len(opened) == 3 * slices.AT_ONCE
+    broker.tasks.finish()
+    assert added.succeeded and len(opened) == 3 * tasks.AT_ONCE
     assert set(opened.values()) == {1}
     broker.stop(NOW_MS)
 
@@ -205,10 +205,10 @@ def test_a_topic_that_a_full_disk_has_left_incomplete_can_be_deleted(monkeypatch
     broker.stop(NOW_MS)
 
 
-def test_the_coordinator_of_a_topic_that_was_just_made_begins_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_coordinator_of_a_topic_that_was_just_made_begins_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """All fifty partitions at once took 3 ms, in which nobody was served."""
     broker = Admin().broker
-    monkeypatch.setattr(slices, "AT_ONCE", 1)
+    monkeypatch.setattr(tasks, "AT_ONCE", 1)
     loaded: list[int] = []
     load = CoordinatorRuntime.load
 
@@ -217,14 +217,14 @@ def test_the_coordinator_of_a_topic_that_was_just_made_begins_in_pieces(monkeypa
         load(runtime, partition, *rest)
 
     monkeypatch.setattr(CoordinatorRuntime, "load", counted)
-    broker.slices.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS))
+    broker.tasks.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS))
     most = 0
-    while broker.slices:
+    while broker.tasks:
         before = len(loaded)
-        broker.slices.step()
+        broker.tasks.step()
         most = max(most, len(loaded) - before)
     assert loaded == list(range(50))
-    assert most <= LED_IN_A_PIECE
+    assert most <= LED_IN_A_CHUNK
     broker.stop(NOW_MS)
 
 
@@ -232,15 +232,15 @@ def test_a_coordinator_does_not_begin_with_a_topic_that_is_deleted_meanwhile(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = Admin().broker
-    monkeypatch.setattr(slices, "AT_ONCE", 1)
-    broker.slices.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS))
+    monkeypatch.setattr(tasks, "AT_ONCE", 1)
+    broker.tasks.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS))
     runtime = None
-    while broker.slices:
-        broker.slices.step()
+    while broker.tasks:
+        broker.tasks.step()
         if runtime is None and len(broker.topics.partitions) == 50:
             runtime = broker.groups.runtime
-            broker.slices.step()
-            broker.slices.step()
+            broker.tasks.step()
+            broker.tasks.step()
             broker.topics.delete(CONSUMER_OFFSETS_TOPIC, NOW_MS)
     assert runtime is not None
     assert not list(runtime.shards())

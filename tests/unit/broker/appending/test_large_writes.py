@@ -27,8 +27,8 @@ from tests.unit.broker.conftest import NOW_MS
 def side() -> Iterator[Side]:
     made = Side()
     made.broker.validation_thread.worker = None
-    made.elsewhere = Later()
-    made.broker.large_writes.begin(made.elsewhere)
+    made.worker = Later()
+    made.broker.large_writes.begin(made.worker)
     yield made
     made.broker.stop(NOW_MS)
 
@@ -61,7 +61,7 @@ def test_a_large_batch_holds_its_connection_until_it_is_in_the_log(side: Side) -
     side.produce(peer, long())
     assert (peer.held, peer.answers, side.end_offset(), sizes(side)) == (1, [], 0, [])
     assert memory.taken_bytes >= LARGE_WRITE_BYTES
-    side.elsewhere.do()
+    side.worker.do()
     assert (peer.held, answers(peer), side.end_offset()) == (0, [(Error.NONE, 0)], 1)
     assert memory.taken_bytes == 0
 
@@ -69,14 +69,14 @@ def test_a_large_batch_holds_its_connection_until_it_is_in_the_log(side: Side) -
 def test_a_small_one_is_written_in_its_own_turn(side: Side) -> None:
     peer = Peer()
     side.produce(peer, short())
-    assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
+    assert (side.worker.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
 
 
 def test_one_is_written_in_its_own_turn_once_nothing_is_handed_over_any_more(side: Side) -> None:
     peer = Peer()
     side.broker.large_writes.end()
     side.produce(peer, long())
-    assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
+    assert (side.worker.jobs, answers(peer)) == ([], [(Error.NONE, 0)])
 
 
 def test_it_is_written_under_its_own_lock_by_whoever_comes_first(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,13 +94,13 @@ def test_it_is_written_under_its_own_lock_by_whoever_comes_first(side: Side, mon
         append(file, buffers)
 
     monkeypatch.setattr(MemoryFile, "append", seen)
-    side.broker.large_writes.begin(side.elsewhere, make_lock)
+    side.broker.large_writes.begin(side.worker, make_lock)
     for end_offset in (1, 2):
         side.produce(Peer(), long())
         partition = side.broker.partition(TopicPartition("plain", 0))
         assert partition is not None
         partition.log.settle()
-        side.elsewhere.do()
+        side.worker.do()
         assert side.end_offset() == end_offset
     assert held == [[True], [False, True]]
 
@@ -111,8 +111,8 @@ def test_what_comes_after_it_on_another_connection_is_behind_it(side: Side) -> N
     side.produce(second, short())
     side.produce(third, long())
     assert (answers(first), answers(second), answers(third)) == ([], [(Error.NONE, 1)], [])
-    side.elsewhere.do()
-    side.elsewhere.do()
+    side.worker.do()
+    side.worker.do()
     assert (answers(first), answers(third)) == ([(Error.NONE, 0)], [(Error.NONE, 2)])
     assert sizes(side) == [len(long()), len(short()), len(long())]
 
@@ -122,7 +122,7 @@ def test_a_repeated_batch_is_answered_from_memory(side: Side) -> None:
     first, again = Peer(), Peer()
     side.produce(first, long(**producer))
     side.produce(again, long(**producer))
-    side.elsewhere.do()
+    side.worker.do()
     assert answers(first) == answers(again) == [(Error.NONE, 0)]
     assert len(sizes(side)) == 1
 
@@ -131,7 +131,7 @@ def test_one_that_is_refused_is_never_handed_over(side: Side) -> None:
     damaged, peer = bytearray(long()), Peer()
     damaged[-1] ^= 1
     side.produce(peer, bytes(damaged))
-    assert (side.elsewhere.jobs, answers(peer)) == ([], [(Error.CORRUPT_MESSAGE, -1)])
+    assert (side.worker.jobs, answers(peer)) == ([], [(Error.CORRUPT_MESSAGE, -1)])
 
 
 @pytest.mark.parametrize("made_again", [False, True])
@@ -142,7 +142,7 @@ def test_a_topic_that_is_deleted_meanwhile_gets_nothing(side: Side, made_again: 
     if made_again:
         again = CreatableTopic(name="plain", num_partitions=2, replication_factor=1)
         side.admin.ask(CreateTopicsRequest(topics=[again], timeout_ms=1000), 7)
-    side.elsewhere.do()
+    side.worker.do()
     assert answers(peer) == [(Error.UNKNOWN_TOPIC_OR_PARTITION, -1)]
     assert peer.held == 0
     if made_again:
@@ -156,7 +156,7 @@ def test_a_marker_is_behind_the_batch_of_its_transaction(side: Side) -> None:
     batch = long(producer_id=pid, producer_epoch=epoch, base_sequence=0, transactional=True)
     side.produce(peer, batch, transactional_id="id", version=12)
     assert side.admin.ask(EndTxnRequest("id", pid, epoch, True), 5).error_code == Error.NONE
-    side.elsewhere.do()
+    side.worker.do()
     assert answers(peer, 12) == [(Error.NONE, 0)]
     partition = side.broker.partition(TopicPartition("plain", 0))
     assert partition is not None
@@ -173,7 +173,7 @@ def test_a_disk_that_refuses_stops_the_partition_and_nobody_else(side: Side, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(MemoryFile, "append", refuse)
-        side.elsewhere.do()
+        side.worker.do()
     assert (answers(peer), peer.held) == ([(Error.KAFKA_STORAGE_ERROR, -1)], 0)
     side.produce(other, short(), indexes=[1])
     assert answers(other) == [(Error.NONE, 0)]
@@ -183,7 +183,7 @@ def test_a_disk_that_refuses_stops_the_partition_and_nobody_else(side: Side, mon
 def test_a_thread_that_fails_in_a_way_nobody_foresaw_ends_the_connection_and_nothing_else(side: Side) -> None:
     peer, other = Peer(), Peer()
     side.produce(peer, long())
-    _, done = side.elsewhere.jobs.pop()
+    _, done = side.worker.jobs.pop()
     done(MemoryError())
     assert peer.closed is not None
     assert (peer.held, side.broker.request_memory.taken_bytes) == (0, 0)
@@ -204,16 +204,16 @@ def test_large_batches_of_several_connections_stand_in_line_and_nothing_waits_fo
     peers, small, memory = [Peer() for _ in range(3)], Peer(), side.broker.request_memory
     for peer in peers:
         side.produce(peer, long())
-    assert (len(side.elsewhere.jobs), [peer.held for peer in peers]) == (1, [1, 1, 1])
+    assert (len(side.worker.jobs), [peer.held for peer in peers]) == (1, [1, 1, 1])
     assert memory.taken_bytes >= 3 * LARGE_WRITE_BYTES
     for written in range(3):
         assert [answers(peer) for peer in peers] == [[(Error.NONE, offset)] for offset in range(written)] + [[]] * (
             3 - written
         )
-        side.elsewhere.do()
+        side.worker.do()
     side.produce(small, short())
     assert [answers(peer) for peer in [*peers, small]] == [[(Error.NONE, offset)] for offset in range(4)]
-    assert (side.elsewhere.jobs, [peer.held for peer in peers], memory.taken_bytes) == ([], [0, 0, 0], 0)
+    assert (side.worker.jobs, [peer.held for peer in peers], memory.taken_bytes) == ([], [0, 0, 0], 0)
 
 
 def test_a_small_one_of_another_connection_goes_ahead_of_those_in_line(side: Side) -> None:
@@ -222,8 +222,8 @@ def test_a_small_one_of_another_connection_goes_ahead_of_those_in_line(side: Sid
     side.produce(second, long())
     side.produce(small, short())
     assert answers(small) == [(Error.NONE, 1)]
-    side.elsewhere.do()
-    side.elsewhere.do()
+    side.worker.do()
+    side.worker.do()
     assert sizes(side) == [len(long()), len(short()), len(long())]
 
 
@@ -234,11 +234,11 @@ def test_one_that_is_refused_in_its_turn_holds_up_nobody_behind_it(side: Side) -
     side.produce(gap, long(base_sequence=5, **producer))
     side.produce(repeated, long(base_sequence=0, **producer))
     side.produce(last, long(base_sequence=1, **producer))
-    side.elsewhere.do()
+    side.worker.do()
     assert answers(gap) == [(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)]
     assert answers(first) == answers(repeated) == [(Error.NONE, 0)]
     assert answers(last) == []
-    side.elsewhere.do()
+    side.worker.do()
     assert answers(last) == [(Error.NONE, 1)]
     assert [peer.held for peer in (gap, repeated, last)] == [0, 0, 0]
 
@@ -253,7 +253,7 @@ def test_a_topic_that_is_deleted_refuses_those_in_line(side: Side) -> None:
     third = Peer()
     side.produce(third, long())
     for _ in range(2):
-        side.elsewhere.do()
+        side.worker.do()
     assert answers(first) == answers(second) == [(Error.UNKNOWN_TOPIC_OR_PARTITION, -1)]
     assert answers(third) == [(Error.NONE, 0)]
     assert (first.held, second.held, memory.taken_bytes, side.end_offset()) == (0, 0, 0, 1)
@@ -263,10 +263,10 @@ def test_a_write_that_fails_in_a_way_nobody_foresaw_gives_the_next_its_turn(side
     first, second = Peer(), Peer()
     side.produce(first, long())
     side.produce(second, long())
-    _, done = side.elsewhere.jobs.pop()
+    _, done = side.worker.jobs.pop()
     done(MemoryError())
     assert first.closed is not None
-    side.elsewhere.do()
+    side.worker.do()
     assert (answers(second), second.held) == ([(Error.NONE, 1)], 0)
     assert side.broker.request_memory.taken_bytes == 0
 
@@ -279,7 +279,7 @@ def test_a_transaction_that_was_ended_while_its_batch_stood_in_line_does_not_tak
     batch = long(producer_id=pid, producer_epoch=epoch, base_sequence=0, transactional=True)
     side.produce(peer, batch, transactional_id="id", version=12)
     assert side.admin.ask(EndTxnRequest("id", pid, epoch, False), 5).error_code == Error.NONE
-    side.elsewhere.do()
+    side.worker.do()
     ((error, offset),) = answers(peer, 12)
     assert (error, offset) == (Error.INVALID_TXN_STATE, -1)
     partition = side.broker.partition(TopicPartition("plain", 0))

@@ -95,8 +95,8 @@ class Side:
     def __init__(self, **settings: str) -> None:
         self.admin = Admin(**settings)
         self.broker = self.admin.broker
-        self.elsewhere = Later()
-        self.broker.validation_thread.worker = self.elsewhere
+        self.worker = Later()
+        self.broker.validation_thread.worker = self.worker
         made = [
             CreatableTopic(
                 name=name,
@@ -150,7 +150,7 @@ def test_a_long_batch_holds_its_connection_until_it_is_checked(side: Side) -> No
     side.produce(peer, packed())
     assert (peer.held, peer.answers, side.end_offset()) == (1, [], 0)
     assert memory.taken_bytes >= LONG_BYTES
-    side.elsewhere.do()
+    side.worker.do()
     assert peer.held == 0
     assert [(part.error_code, part.base_offset) for part in peer.parts()] == [(Error.NONE, 0)]
     assert side.end_offset() == 1
@@ -158,7 +158,7 @@ def test_a_long_batch_holds_its_connection_until_it_is_checked(side: Side) -> No
 
 
 @pytest.mark.parametrize(
-    ("topic", "batch", "elsewhere"),
+    ("topic", "batch", "worker"),
     [
         ("plain", packed(), True),
         ("plain", packed(LONG_GZIP_BYTES), False),
@@ -182,12 +182,12 @@ def test_a_long_batch_holds_its_connection_until_it_is_checked(side: Side) -> No
         ("packed", packed(LONG_BYTES, Compression.ZSTD), False),
     ],
 )
-def test_only_what_takes_long_is_checked_elsewhere(side: Side, topic: str, batch: bytes, elsewhere: bool) -> None:
+def test_only_what_takes_long_is_checked_elsewhere(side: Side, topic: str, batch: bytes, worker: bool) -> None:
     peer = Peer()
     side.produce(peer, batch, topic=topic)
-    assert bool(side.elsewhere.jobs) is elsewhere
-    if elsewhere:
-        side.elsewhere.do()
+    assert bool(side.worker.jobs) is worker
+    if worker:
+        side.worker.do()
     assert [part.error_code for part in peer.parts()] == [Error.NONE]
 
 
@@ -204,7 +204,7 @@ def test_what_claims_to_be_short_and_is_not_is_checked_elsewhere_all_the_same(si
         peer = Peer()
         side.produce(peer, bytes(batch))
         assert not peer.answers
-        side.elsewhere.do()
+        side.worker.do()
         assert [part.error_code for part in peer.parts()] == [outcome]
 
 
@@ -233,7 +233,7 @@ def test_the_answer_is_that_of_a_broker_that_checks_in_its_own_turn(side: Side, 
     alone.produce(here, bytes(batch), acks=acks)
     side.produce(there, bytes(batch), acks=acks)
     assert not there.answers
-    side.elsewhere.do()
+    side.worker.do()
     assert (there.answers, there.closed) == (here.answers, here.closed)
     assert side.end_offset() == alone.end_offset() == (place == "nothing")
     alone.broker.stop(NOW_MS)
@@ -243,7 +243,7 @@ def test_a_topic_that_is_deleted_meanwhile_gets_nothing(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed())
     side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
-    side.elsewhere.do()
+    side.worker.do()
     assert [part.error_code for part in peer.parts()] == [Error.UNKNOWN_TOPIC_OR_PARTITION]
 
 
@@ -253,7 +253,7 @@ def test_one_that_was_made_again_under_its_name_gets_nothing_either(side: Side) 
     side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
     again = CreatableTopic(name="plain", num_partitions=2, replication_factor=1)
     side.admin.ask(CreateTopicsRequest(topics=[again], timeout_ms=1000), 7)
-    side.elsewhere.do()
+    side.worker.do()
     assert [part.error_code for part in peer.parts()] == [Error.UNKNOWN_TOPIC_OR_PARTITION]
     assert side.end_offset() == 0
 
@@ -261,10 +261,10 @@ def test_one_that_was_made_again_under_its_name_gets_nothing_either(side: Side) 
 def test_a_request_of_several_batches_is_held_until_the_last_one_is_checked(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed(), packed())
-    side.elsewhere.do()
+    side.worker.do()
     assert peer.held
     assert (peer.answers, side.end_offset(0), side.end_offset(1)) == ([], 1, 0)
-    side.elsewhere.do()
+    side.worker.do()
     assert not peer.held
     assert [part.error_code for part in peer.parts()] == [Error.NONE, Error.NONE]
 
@@ -273,7 +273,7 @@ def test_what_came_whole_is_carried_out_though_its_connection_ends(side: Side) -
     peer = Peer()
     side.produce(peer, packed())
     side.broker.disconnected(peer)
-    side.elsewhere.do()
+    side.worker.do()
     assert side.end_offset() == 1
     assert side.broker.request_memory.taken_bytes == 0
 
@@ -285,11 +285,11 @@ def test_a_check_that_fails_in_a_way_nobody_foresaw_ends_its_connection_and_noth
     with monkeypatch.context() as patch:
         patch.setattr("oncelog.records.validation.record_area", lambda *_: 1 // 0)
         side.produce(peer, packed())
-        side.elsewhere.do()
+        side.worker.do()
     assert peer.closed is not None
     assert side.broker.request_memory.taken_bytes == 0
     side.produce(other, packed())
-    side.elsewhere.do()
+    side.worker.do()
     assert [part.error_code for part in other.parts()] == [Error.NONE]
 
 
@@ -300,13 +300,13 @@ def test_a_batch_of_a_transaction_is_verified_when_it_is_checked(side: Side) -> 
     pid, epoch, peer = made.producer_id, made.producer_epoch, Peer()
     stamp = {"producer_id": pid, "producer_epoch": epoch, "transactional": True}
     side.produce(peer, packed(base_sequence=0, **stamp), transactional_id="id", version=12)
-    side.elsewhere.do()
+    side.worker.do()
     assert [part.error_code for part in peer.parts(12)] == [Error.NONE]
     late = Peer()
     side.produce(late, packed(base_sequence=1, **stamp), transactional_id="id", version=12)
     assert side.admin.ask(EndTxnRequest("id", pid, epoch, True), 5).error_code == Error.NONE
     end = side.end_offset()
-    side.elsewhere.do()
+    side.worker.do()
     assert [part.error_code for part in late.parts(12)] == [Error.INVALID_PRODUCER_EPOCH]
     assert side.end_offset() == end
 
@@ -318,17 +318,17 @@ def test_behind_as_much_as_may_be_under_check_batches_are_checked_in_their_own_t
         gone = Peer()
         side.produce(gone, batch)
         side.broker.disconnected(gone)
-    assert len(side.elsewhere.jobs) == most
+    assert len(side.worker.jobs) == most
     peer = Peer()
     side.produce(peer, batch)
     assert [part.error_code for part in peer.parts()] == [Error.NONE]
-    assert len(side.elsewhere.jobs) == most
-    side.elsewhere.do()
+    assert len(side.worker.jobs) == most
+    side.worker.do()
     later = Peer()
     side.produce(later, batch)
-    assert len(side.elsewhere.jobs) == most
-    while side.elsewhere.jobs:
-        side.elsewhere.do()
+    assert len(side.worker.jobs) == most
+    while side.worker.jobs:
+        side.worker.do()
     assert [part.error_code for part in later.parts()] == [Error.NONE]
     assert side.end_offset() == most + 2
 
@@ -338,7 +338,7 @@ def test_the_last_of_several_entries_for_a_partition_counts(side: Side) -> None:
     peer = Peer()
     two, three = (bytes(encode_batch([Record(n, NOW_MS, b"k", b"v") for n in range(count)])) for count in (2, 3))
     side.produce(peer, packed(), two, packed(), three, indexes=[0, 1, 0, 0])
-    assert not side.elsewhere.jobs
+    assert not side.worker.jobs
     assert [(part.index, part.base_offset) for part in peer.parts()] == [(0, 0), (1, 0)]
     assert (side.end_offset(0), side.end_offset(1)) == (3, 2)
 
@@ -354,7 +354,7 @@ def test_the_answer_tells_the_time_that_the_batch_bears_whatever_the_setting_is_
     side.produce(peer, packed())
     partition.log.update_config(replace(partition.log.config, message_timestamp_type=after))
     side.broker.now_ms = NOW_MS + 500  # the check takes that long
-    side.elsewhere.do()
+    side.worker.do()
     assert [part.log_append_time_ms for part in peer.parts()] == [-1 if before == "CreateTime" else NOW_MS]
 
 
@@ -367,7 +367,7 @@ def test_the_timeout_begins_when_the_batch_is_appended(step_ms: int) -> None:
     side.broker.clock_was_set(step_ms)
     now_ms = NOW_MS + step_ms + 40_000
     side.broker.now_ms = now_ms
-    side.elsewhere.do()
+    side.worker.do()
     side.broker.advance(now_ms + 29_999)
     assert (peer.answers, side.end_offset()) == ([], 1)
     side.broker.advance(now_ms + 30_000)
@@ -393,11 +393,11 @@ def test_few_batches_of_a_request_for_many_partitions_are_parked(
     if fails:
         monkeypatch.setattr("oncelog.records.validation.record_area", lambda *_: 1 // 0)
     side.produce(peer, *[packed()] * count, topic="many", indexes=range(count))
-    while side.elsewhere.jobs or side.broker.slices:
-        side.broker.slices.finish()
+    while side.worker.jobs or side.broker.tasks:
+        side.broker.tasks.finish()
         most = max(most, contexts[0].parks)
-        if side.elsewhere.jobs:
-            side.elsewhere.do()
+        if side.worker.jobs:
+            side.worker.do()
     assert PARTITIONS_AT_ONCE < most <= MAX_PARKS + PARTITIONS_AT_ONCE
     if fails:
         assert peer.closed is not None
@@ -426,6 +426,6 @@ def test_nothing_of_an_idempotent_producer_goes_before_what_was_refused(
             )
         side.produce(peer, bytes(second))
         side.produce(Peer(), third)
-        while side.elsewhere.jobs:
-            side.elsewhere.do()
+        while side.worker.jobs:
+            side.worker.do()
     assert side.end_offset() == 1

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from oncelog.broker.fetching.purgatory import LOOKED_AT_IN_A_PIECE, MAX_WATCHED, FetchPurgatory, ParkedFetch
-from oncelog.broker.requests.slices import AT_ONCE, Slices
+from oncelog.broker.fetching.purgatory import LOOKED_AT_IN_A_CHUNK, MAX_WATCHED, FetchPurgatory, ParkedFetch
+from oncelog.broker.requests.tasks import AT_ONCE, Tasks
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
 
@@ -34,7 +34,7 @@ class Fetch:
 
 
 def test_fetch_stays_until_there_is_enough() -> None:
-    purgatory = FetchPurgatory(Timers(), Slices())
+    purgatory = FetchPurgatory(Timers(), Tasks())
     fetch = Fetch(purgatory, FakeChannel(), A, B)
     purgatory.wake(A)
     assert len(purgatory) == 1
@@ -47,7 +47,7 @@ def test_fetch_stays_until_there_is_enough() -> None:
 
 def test_fetch_is_answered_at_its_deadline_once() -> None:
     timers = Timers()
-    purgatory = FetchPurgatory(timers, Slices())
+    purgatory = FetchPurgatory(timers, Tasks())
     fetch = Fetch(purgatory, FakeChannel(), A)
     timers.fire(99)
     assert fetch.attempts == []
@@ -58,7 +58,7 @@ def test_fetch_is_answered_at_its_deadline_once() -> None:
 
 def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
     timers = Timers()
-    purgatory = FetchPurgatory(timers, Slices())
+    purgatory = FetchPurgatory(timers, Tasks())
     gone, stays = FakeChannel(1), FakeChannel(2)
     dropped, kept = Fetch(purgatory, gone, A), Fetch(purgatory, stays, A)
     purgatory.drop(gone)
@@ -69,7 +69,7 @@ def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
 
 
 def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
-    purgatory = FetchPurgatory(Timers(), Slices())
+    purgatory = FetchPurgatory(Timers(), Tasks())
     woken: list[TopicPartition | None] = []
 
     def attempt(final: bool, partition: TopicPartition | None) -> bool:
@@ -83,7 +83,7 @@ def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
 
 
 def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many() -> None:
-    purgatory = FetchPurgatory(Timers(), Slices())
+    purgatory = FetchPurgatory(Timers(), Tasks())
     few = Fetch(purgatory, FakeChannel(1), A, B)
     half = tuple(TopicPartition("wide", index) for index in range(MAX_WATCHED // 2))
     wide = Fetch(purgatory, FakeChannel(2), *half)
@@ -95,9 +95,9 @@ def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many()
     assert (again.attempts, len(purgatory)) == ([], 2)
 
 
-def test_those_that_wait_in_vain_are_woken_in_pieces_and_nobody_waits_for_them() -> None:
-    slices = Slices()
-    purgatory = FetchPurgatory(Timers(), slices)
+def test_those_that_wait_in_vain_are_woken_in_chunks_and_nobody_waits_for_them() -> None:
+    tasks = Tasks()
+    purgatory = FetchPurgatory(Timers(), tasks)
     greedy = [Fetch(purgatory, FakeChannel(number), A) for number in range(1000)]
     purgatory.wake(A)
     assert {len(fetch.attempts) for fetch in greedy} == {1}
@@ -105,18 +105,18 @@ def test_those_that_wait_in_vain_are_woken_in_pieces_and_nobody_waits_for_them()
     other.enough = True
     purgatory.wake(A)
     assert (len(other.attempts), len(purgatory)) == (1, 1000)
-    assert slices
-    assert sum(len(fetch.attempts) > 1 for fetch in greedy) <= AT_ONCE * LOOKED_AT_IN_A_PIECE
+    assert tasks
+    assert sum(len(fetch.attempts) > 1 for fetch in greedy) <= AT_ONCE * LOOKED_AT_IN_A_CHUNK
 
     greedy[0].enough = greedy[999].enough = True
     purgatory.wake(A)  # some of them have been looked at, and are looked at once more
-    slices.finish()
+    tasks.finish()
     assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
     assert len(purgatory) == 998
 
     for number in range(1, 999):
         purgatory.drop(FakeChannel(number))
     purgatory.wake(A)
-    slices.finish()
+    tasks.finish()
     assert len(purgatory) == 0
     assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}

@@ -10,7 +10,7 @@ from oncelog.broker.limits import answer_memory
 from oncelog.broker.limits.answer_memory import AnswerMemory
 from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -102,9 +102,9 @@ def test_an_answer_takes_no_more_than_all_requests_may(
     make, version = AGAIN[name]
     memory = admin.broker.request_memory
     peer, most = send(admin, make(1000), version), 0
-    while admin.broker.slices:
+    while admin.broker.tasks:
         most = max(most, memory.taken_bytes)
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     assert peer.closed is not None
     assert "queued.max.request.bytes" in peer.closed
     assert LIMIT_BYTES / 2 < most < 2 * LIMIT_BYTES
@@ -124,7 +124,7 @@ def test_a_refusal_of_each_part_of_a_request_counts_as_well(
     """A request's byte or four become a sentence."""
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     peer = send(admin, *REFUSED[name])
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert peer.closed is not None
     assert "queued.max.request.bytes" in peer.closed
     assert (admin.broker.request_memory.taken_bytes, peer.answers) == (0, [])
@@ -146,9 +146,9 @@ def test_answers_wait_for_each_other_and_all_come(admin: Admin, name: str) -> No
     make, version = AGAIN[name]
     memory = admin.broker.request_memory
     peers, most = [send(admin, make(8), version) for _ in range(20)], 0
-    while admin.broker.slices:
+    while admin.broker.tasks:
         most = max(most, memory.taken_bytes)
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     assert [len(peer.answers) for peer in peers] == [1] * 20
     assert LIMIT_BYTES / 2 < most < 2 * LIMIT_BYTES
     assert memory.taken_bytes == 0
@@ -157,10 +157,10 @@ def test_answers_wait_for_each_other_and_all_come(admin: Admin, name: str) -> No
 def test_an_answer_that_nobody_waits_for_takes_nothing(admin: Admin) -> None:
     peers = [send(admin, configs(15), 4) for _ in range(20)]
     for _ in range(100):
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     for peer in peers:
         admin.broker.disconnected(peer)
-    assert not admin.broker.slices
+    assert not admin.broker.tasks
     assert admin.broker.request_memory.taken_bytes == 0
 
 
@@ -168,7 +168,7 @@ def test_members_are_counted_with_what_they_sent(admin: Admin, monkeypatch: pyte
     """Until it is written, an answer refers to what members sent: 100 KB for a name of a few bytes."""
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     few, many = (send(admin, DescribeGroupsRequest(["group"] * count), 5) for count in (20, 500))
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert len(few.answers[0]) > 2_000_000
     assert many.closed is not None
     assert admin.broker.request_memory.taken_bytes == 0
@@ -177,9 +177,9 @@ def test_members_are_counted_with_what_they_sent(admin: Admin, monkeypatch: pyte
 def test_lists_of_all_there_is_wait_for_each_other(admin: Admin) -> None:
     peers = [send(admin, MetadataRequest(topics=None), 12) for _ in range(50)]
     most = 0
-    while admin.broker.slices:
+    while admin.broker.tasks:
         most = max(most, admin.broker.request_memory.taken_bytes)
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     assert [len(each.answers) for each in peers] == [1] * 50
     assert LIMIT_BYTES / 2 < most < 2 * LIMIT_BYTES
 
@@ -187,13 +187,13 @@ def test_lists_of_all_there_is_wait_for_each_other(admin: Admin) -> None:
 def test_a_partition_that_is_named_again_and_again(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     peer: Peer = send(admin, DescribeProducersRequest([TopicRequest("one", [0] * 20_000)]), 0)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert peer.closed is not None
     assert admin.broker.request_memory.taken_bytes == 0
 
 
 def test_a_short_look_at_offsets_waits_for_nobody(admin: Admin) -> None:
-    """It is answered in its own turn, in which nobody else could free anything."""
+    """It is answered in its own iteration, in which nobody else could free anything."""
     memory = admin.broker.request_memory
     memory.estimate(LIMIT_BYTES)
     others = [send(admin, configs(8), 4) for _ in range(2)]
@@ -201,7 +201,7 @@ def test_a_short_look_at_offsets_waits_for_nobody(admin: Admin) -> None:
     peer = send(admin, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("offsets", topics=asked)]), 8)
     assert len(peer.answers) == 1
     memory.estimate(-LIMIT_BYTES)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert [len(other.answers) for other in others] == [1, 1]
     assert memory.taken_bytes == 0
 
@@ -229,8 +229,8 @@ def context_of(connection_id: int) -> RequestContext:
 def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
     """Turns in which nothing could be done used to cost as much as others: they kept a core busy."""
     memory = RequestMemory(1_000_000, 1000)
-    answers, slices, wanted = AnswerMemory(memory), Slices(), list[int]()
-    slices.wanted = lambda: wanted.append(1)
+    answers, tasks, wanted = AnswerMemory(memory), Tasks(), list[int]()
+    tasks.wanted = lambda: wanted.append(1)
     first, *others = contexts = [context_of(number) for number in range(4)]
     done: list[int] = []
 
@@ -239,17 +239,17 @@ def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
         return context.channel.connection_id
 
     for context in contexts:
-        slices.begin(work(context), context.channel).then(done.append)
-    assert (done, len(slices), wanted) == ([0], 0, [])
+        tasks.begin(work(context), context.channel).then(done.append)
+    assert (done, len(tasks), wanted) == ([0], 0, [])
     assert memory.missing_bytes == 3 * 800_000 + 800_000 - 1_000_000
-    slices.drop(others[1].channel)
+    tasks.drop(others[1].channel)
     answers.end(others[1].channel)
     answers.end(first.channel)
     assert wanted
-    slices.finish()
+    tasks.finish()
     assert done == [0, 1]
     answers.end(others[0].channel)
-    slices.finish()
+    tasks.finish()
     assert done == [0, 1, 3]
     answers.end(others[2].channel)
     assert (memory.taken_bytes, memory.missing_bytes) == (0, -memory.limit_bytes)
@@ -280,7 +280,7 @@ def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() 
     )
     made.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
     peers = [send(made, MetadataRequest(topics=None), 12) for _ in range(3)]
-    made.broker.slices.finish()
+    made.broker.tasks.finish()
     assert [len(peer.answers) for peer in peers] == [1, 1, 1]
     assert [peer.closed for peer in peers] == [None] * 3
     made.broker.stop(NOW_MS)
@@ -289,7 +289,7 @@ def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() 
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_change_goes_on_though_its_connection_ends_and_gives_its_memory_back(waits: bool) -> None:
     memory = RequestMemory(1_000_000, 1000)
-    answers, slices, done = AnswerMemory(memory), Slices(), list[int]()
+    answers, tasks, done = AnswerMemory(memory), Tasks(), list[int]()
     first, second = context_of(0), context_of(1)
     assert list(answers.grow(first, 1000)) == []
 
@@ -300,15 +300,15 @@ def test_a_change_goes_on_though_its_connection_ends_and_gives_its_memory_back(w
         yield from answers.grow(second, 2000 if waits else 500)
         return 1
 
-    slices.begin(change()).then(done.append)
+    tasks.begin(change()).then(done.append)
     if waits:
-        slices.finish()
-    slices.drop(second.channel)
+        tasks.finish()
+    tasks.drop(second.channel)
     answers.end(second.channel)
-    slices.finish()
+    tasks.finish()
     assert done == ([] if waits else [1])
     answers.end(first.channel)
-    slices.finish()
+    tasks.finish()
     assert done == [1]
     assert memory.taken_bytes == (800_000 if waits else 200_000)
     answers.end(second.channel)
@@ -316,8 +316,8 @@ def test_a_change_goes_on_though_its_connection_ends_and_gives_its_memory_back(w
 
 
 @pytest.mark.parametrize("filters", [2, 500])
-@pytest.mark.parametrize("pieces", [0, 30])
-def test_acls_are_deleted_though_the_connection_ends(filters: int, pieces: int) -> None:
+@pytest.mark.parametrize("chunks", [0, 30])
+def test_acls_are_deleted_though_the_connection_ends(filters: int, chunks: int) -> None:
     """The connection ends while the request waits for others' answers, or before that; also a long request's."""
     acls = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -331,14 +331,14 @@ def test_acls_are_deleted_though_the_connection_ends(filters: int, pieces: int) 
     memory.estimate(LIMIT_BYTES)
     everything = DeleteAclsFilter(1, "*" * 50, 1, None, None, 1, 1), DeleteAclsFilter(1, None, 1, None, None, 1, 1)
     peer = send(made, DeleteAclsRequest([everything[0]] * (filters - 1) + [everything[1]]), 3)
-    for _ in range(pieces):
-        if made.broker.slices:
-            made.broker.slices.step()
+    for _ in range(chunks):
+        if made.broker.tasks:
+            made.broker.tasks.step()
     made.broker.disconnected(peer)
-    made.broker.slices.finish()
+    made.broker.tasks.finish()
     memory.estimate(-LIMIT_BYTES)
     made.broker.answer_memory.end(other.channel)
-    made.broker.slices.finish()
+    made.broker.tasks.finish()
     assert list(made.broker.metadata.acls()) == []
     assert (memory.taken_bytes, memory.wanted_by_answers, len(made.broker.long_requests)) == (0, 0, 0)
     late = context_of(-2)

@@ -11,7 +11,7 @@ import pytest
 
 from oncelog.broker.cluster.node import Node
 from oncelog.broker.registry import FEW
-from oncelog.broker.requests.slices import AT_A_TIME, Slices
+from oncelog.broker.requests.tasks import AT_A_TIME, Tasks
 from oncelog.broker.requests.work import Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.errors import Error
@@ -117,14 +117,14 @@ def committed(admin: Admin) -> set[int]:
     return {partition.committed_offset for topic in answer.groups[0].topics for partition in topic.partitions}
 
 
-@pytest.mark.parametrize("pieces", [0, 1, 5, 8, 12])
-def test_a_commit_that_came_whole_is_carried_out_though_its_connection_ends(admin: Admin, pieces: int) -> None:
+@pytest.mark.parametrize("chunks", [0, 1, 5, 8, 12])
+def test_a_commit_that_came_whole_is_carried_out_though_its_connection_ends(admin: Admin, chunks: int) -> None:
     peer = send(admin, commit(), 8)
-    for _ in range(pieces):
-        admin.broker.slices.step()
+    for _ in range(chunks):
+        admin.broker.tasks.step()
     assert not peer.answers
     admin.broker.disconnected(peer)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert committed(admin) == {5}
     assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
 
@@ -142,16 +142,16 @@ def first_offset(admin: Admin) -> int:
 
 
 @pytest.mark.parametrize("version", [2, 8])
-@pytest.mark.parametrize("pieces", [0, 1, 5, 8, 12])
-def test_a_later_short_commit_is_not_undone_by_a_long_one(admin: Admin, pieces: int, version: int) -> None:
+@pytest.mark.parametrize("chunks", [0, 1, 5, 8, 12])
+def test_a_later_short_commit_is_not_undone_by_a_long_one(admin: Admin, chunks: int, version: int) -> None:
     """The consumer gave up, reconnected and continued."""
     peer = send(admin, commit(), version)
-    for _ in range(pieces):
-        admin.broker.slices.step()
+    for _ in range(chunks):
+        admin.broker.tasks.step()
     assert not peer.answers
     later = [send(admin, one(offset), version) for offset in range(6, 300)]  # so many at once are no recursion
     admin.broker.disconnected(peer)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert [len(each.answers) for each in later] == [1] * 294
     assert first_offset(admin) == 299
     assert "g" not in admin.broker.commit_order
@@ -165,7 +165,7 @@ def test_a_later_commit_is_not_undone_by_one_that_waited_for_memory(admin: Admin
     assert not wide.answers
     assert [len(peer.answers) for peer in (early, later, other)] == [0, 0, 1]
     admin.broker.disconnected(early)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert len(later.answers) == 1
     assert first_offset(admin) == 6
 
@@ -183,7 +183,7 @@ def test_commits_in_transactions_have_the_same_order(admin: Admin) -> None:
     long, short = send(admin, in_transaction(PARTITIONS, 5), 3), send(admin, in_transaction(1, 6), 3)
     assert not long.answers
     assert not short.answers
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     admin.ask(EndTxnRequest("t", producer_id, 0, committed=True), 3)
     assert first_offset(admin) == 6
 
@@ -195,7 +195,7 @@ def test_a_commit_that_cannot_be_read_holds_up_no_other(admin: Admin) -> None:
     later = send(admin, one(6), 8)
     assert not wide.answers
     assert not later.answers
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert peer.closed is not None
     assert len(later.answers) == 1
     assert first_offset(admin) == 6
@@ -207,22 +207,22 @@ def test_a_change_whose_connection_ended_is_counted_until_it_is_carried_out(admi
     peer = send(admin, CreateTopicsRequest(topics, 1000), 7)
     counted = []
     admin.broker.disconnected(peer)
-    while admin.broker.slices:
+    while admin.broker.tasks:
         counted.append(memory.taken_bytes)
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     assert len(counted) > 50
     assert min(counted) > 20_000
     assert (memory.taken_bytes, len(admin.broker.long_requests), peer.answers) == (0, 0, [])
     assert admin.broker.metadata.topic(topics[-1].name) is not None
 
 
-@pytest.mark.parametrize("pieces", [0, 1, 5, 20])
-def test_a_question_is_dropped_with_its_connection(admin: Admin, pieces: int) -> None:
+@pytest.mark.parametrize("chunks", [0, 1, 5, 20])
+def test_a_question_is_dropped_with_its_connection(admin: Admin, chunks: int) -> None:
     peer = send(admin, DescribeGroupsRequest(groups=[f"g{number}" for number in range(5000)]), 5)
-    for _ in range(pieces):
-        admin.broker.slices.step()
+    for _ in range(chunks):
+        admin.broker.tasks.step()
     admin.broker.disconnected(peer)
-    assert not admin.broker.slices
+    assert not admin.broker.tasks
     assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
 
 
@@ -234,7 +234,7 @@ def test_a_list_of_all_topics_names_none_that_goes_meanwhile(empty: Admin) -> No
     peers = send(empty, pages, 0), send(empty, metadata, 9)
     assert not any(peer.answers for peer in peers)
     empty.broker.topics.delete("t44", NOW_MS)
-    empty.broker.slices.finish()
+    empty.broker.tasks.finish()
     expected = [f"t{number:02}" for number in range(44)]
     paged = DescribeTopicPartitionsResponse.decode(peers[0].answers[0], 0, 9)
     all_at_once = MetadataResponse.decode(peers[1].answers[0], 9, 9)
@@ -247,7 +247,7 @@ def test_what_long_requests_become_is_counted_until_they_are_answered(admin: Adm
     counted = []
     while not peer.answers:
         counted.append(memory.taken_bytes)
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     assert 20_000 * 200 <= min(counted) <= max(counted) <= 20_000 * 1000
     assert memory.taken_bytes == 0
 
@@ -257,8 +257,8 @@ def test_no_more_long_requests_are_read_at_once_than_memory_allows(admin: Admin)
     memory = admin.broker.request_memory
     peers = [send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5) for _ in range(10)]
     most = 0
-    while admin.broker.slices:
-        admin.broker.slices.step()
+    while admin.broker.tasks:
+        admin.broker.tasks.step()
         most = max(most, memory.taken_bytes)
     assert most <= memory.limit_bytes + 10_000_000
     assert [len(peer.answers) for peer in peers] == [1] * 10
@@ -268,9 +268,9 @@ def test_no_more_long_requests_are_read_at_once_than_memory_allows(admin: Admin)
 def test_a_line_of_long_requests_moves_on_when_whoever_is_read_goes(admin: Admin) -> None:
     peers = [send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5) for _ in range(5)]
     for peer in peers[:4]:
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
         admin.broker.disconnected(peer)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert [len(peer.answers) for peer in peers] == [0, 0, 0, 0, 1]
     assert admin.broker.request_memory.taken_bytes == 0
 
@@ -281,7 +281,7 @@ def test_a_request_that_cannot_be_read_gives_its_memory_back(admin: Admin) -> No
     peer = Peer()
     sent = bytes(encode_request(request.API_KEY, 5, 7, "test", body))[4:]
     admin.broker.receive(peer, 0, memoryview(sent), NOW_MS)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert peer.closed is not None
     assert "DescribeGroupsRequest" in peer.closed
     admin.broker.disconnected(peer)
@@ -294,7 +294,7 @@ def test_a_request_that_cannot_be_read_takes_no_memory_until_its_connection_has_
     peer = Peer()
     sent = bytes(encode_request(request.API_KEY, 5, 7, "test", request.encode(5)[:-1000]))[4:]
     empty.broker.receive(peer, 0, memoryview(sent), NOW_MS)
-    empty.broker.slices.finish()
+    empty.broker.tasks.finish()
     assert peer.closed is not None
     assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
 
@@ -304,7 +304,7 @@ def test_very_many_who_wait_for_memory_are_all_answered(empty: Admin) -> None:
     first = send(empty, DescribeGroupsRequest(groups=[""] * 60_000), 5)
     waiting = [send(empty, FindCoordinatorRequest("k" * 20_000), 2) for _ in range(500)]
     assert not any(peer.answers for peer in waiting)
-    empty.broker.slices.finish()
+    empty.broker.tasks.finish()
     assert [len(peer.answers) for peer in [first, *waiting]] == [1] * 501
     assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
 
@@ -316,7 +316,7 @@ def test_a_fetch_of_long_names_that_waits_takes_no_memory_of_others(empty: Admin
         empty.broker.topics.create(name, 1, {}, NOW_MS)
     topics = [FetchTopic(name, partitions=[FetchPartition(0, fetch_offset=0)]) for name in names]
     peer = send(empty, FetchRequest(max_wait_ms=2**31 - 1, min_bytes=1, topics=topics), 12)
-    empty.broker.slices.finish()
+    empty.broker.tasks.finish()
     assert not peer.answers
     assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
 
@@ -346,7 +346,7 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
     peers = {node_id: send(admin, groups, 5, node=node_id) for node_id in (1, 2, 3)}
     assert not any(peer.answers for peer in [written, *peers.values()])
     broker.cluster.let_go(2)
-    broker.slices.finish()
+    broker.tasks.finish()
     errors = {
         node_id: DescribeGroupsResponse.decode(peer.answers[0], 5, 9).groups[-1].error_code
         for node_id, peer in peers.items()
@@ -372,7 +372,7 @@ def test_a_commit_that_waited_for_another_is_answered_by_the_node_that_was_asked
     short = {node_id: send(admin, one(6), 8, node=node_id) for node_id in (1, 2, 3)}
     assert not any(peer.answers for peer in [written, long, *short.values()])
     broker.cluster.let_go(2)
-    broker.slices.finish()
+    broker.tasks.finish()
     errors = {
         node_id: OffsetCommitResponse.decode(peer.answers[0], 8, 9).topics[0].partitions[0].error_code
         for node_id, peer in short.items()
@@ -385,7 +385,7 @@ def test_a_commit_that_waited_for_another_is_answered_by_the_node_that_was_asked
 def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:
     protocols = [JoinGroupRequestProtocol("", b"")] * (FEW + 1000)
     peer = send(admin, JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 5)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert peer.closed is not None
     assert f"more than {FEW}" in peer.closed
 
@@ -406,11 +406,11 @@ def test_a_topic_that_is_deleted_while_a_commit_is_read_has_no_offsets_afterward
     """Nor does a new topic of the same name."""
     peer = send(admin, commit(), 8)
     for _ in range(12):
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     assert not peer.answers
     admin.broker.topics.delete("wide", NOW_MS)
     admin.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     answer = OffsetCommitResponse.decode(peer.answers[0], 8, 9)
     errors = {partition.error_code for partition in answer.topics[0].partitions}
     assert (errors, committed(admin)) in (
@@ -419,13 +419,13 @@ def test_a_topic_that_is_deleted_while_a_commit_is_read_has_no_offsets_afterward
     )
 
 
-def test_offsets_that_are_fetched_in_pieces_are_of_one_moment(admin: Admin) -> None:
+def test_offsets_that_are_fetched_in_chunks_are_of_one_moment(admin: Admin) -> None:
     admin.ask(commit(5), 8)
     asked = OffsetFetchRequestTopics("wide", partition_indexes=list(range(PARTITIONS)) * 5)
     peer = send(admin, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[asked])]), 8)
     offset = 6
     while not peer.answers:
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
         request = commit(offset)
         request.topics[0].topic_id = admin.broker.topics.partitions[TopicPartition("wide", 0)].topic_id
         finished(admin.broker.groups.commit_offsets(request, Caller(8, "test", "host"), NOW_MS))
@@ -436,13 +436,13 @@ def test_offsets_that_are_fetched_in_pieces_are_of_one_moment(admin: Admin) -> N
     assert offset > 8
 
 
-def test_a_topic_of_many_partitions_is_deleted_in_pieces_and_made_again_at_once(admin: Admin) -> None:
+def test_a_topic_of_many_partitions_is_deleted_in_chunks_and_made_again_at_once(admin: Admin) -> None:
     peer = send(admin, DeleteTopicsRequest(topics=[DeleteTopicState("wide")], timeout_ms=1000), 6)
     while admin.broker.metadata.topic("wide") is not None:
-        admin.broker.slices.step()
+        admin.broker.tasks.step()
     assert not peer.answers
     made = send(admin, CreateTopicsRequest([CreatableTopic("wide", PARTITIONS, 1)], 1000), 7)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert len(peer.answers) == len(made.answers) == 1
     admin.ask(commit(3), 8)
     assert committed(admin) == {3}
@@ -459,7 +459,7 @@ def test_a_coordinators_batch_that_cannot_fit_is_not_made(admin: Admin) -> None:
 
 
 def test_only_some_works_go_on_side_by_side() -> None:
-    slices, begun = Slices(Ticks()), set[int]()
+    tasks, begun = Tasks(Ticks()), set[int]()
 
     def work(number: int) -> Work[int]:
         for _ in range(3):
@@ -469,16 +469,16 @@ def test_only_some_works_go_on_side_by_side() -> None:
             yield
         return number
 
-    results = [slices.begin(work(number)) for number in range(3 * AT_A_TIME)]
+    results = [tasks.begin(work(number)) for number in range(3 * AT_A_TIME)]
     for _ in range(5 * AT_A_TIME):
-        slices.step()
+        tasks.step()
     assert len(begun) <= AT_A_TIME + 1
-    slices.finish()
+    tasks.finish()
     assert [result.value for result in results] == list(range(3 * AT_A_TIME))
 
 
 def test_work_that_waits_for_a_later_one_does_not_wait_for_ever() -> None:
-    slices, done = Slices(Ticks()), list[bool]()
+    tasks, done = Tasks(Ticks()), list[bool]()
 
     def waiting() -> Work[None]:
         while not done:
@@ -490,9 +490,9 @@ def test_work_that_waits_for_a_later_one_does_not_wait_for_ever() -> None:
         yield
         done.append(True)
 
-    waiters = [slices.begin(waiting()) for _ in range(AT_A_TIME)]
-    slices.begin(later())
+    waiters = [tasks.begin(waiting()) for _ in range(AT_A_TIME)]
+    tasks.begin(later())
     for _ in range(200 * AT_A_TIME):
-        if slices:
-            slices.step()
+        if tasks:
+            tasks.step()
     assert all(waiter.done for waiter in waiters)

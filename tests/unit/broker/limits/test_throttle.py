@@ -138,7 +138,7 @@ def test_a_produce_counts_against_its_quota_though_its_connection_ends(hangs_up:
     peer = send(admin, request, 9)
     if hangs_up:
         admin.broker.disconnected(peer)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert peer.answers == [] if hangs_up else len(peer.answers) == 1
     assert admin.broker.throttle is not None
     (used,) = [
@@ -178,7 +178,8 @@ def work_used(admin: Admin) -> float:
 
 @pytest.mark.parametrize("groups", [1, 500, 20_000])
 def test_what_a_request_works_in_later_turns_counts_too(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Almost all of a long request, which is parsed, carried out and answered in pieces, happens in later turns."""
+    """Almost all of a long request, which is parsed, carried out and answered in chunks, happens in later
+    iterations."""
     monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)
     ticks = Ticks()
     admin = Admin(work_clock=ticks)
@@ -186,10 +187,10 @@ def test_what_a_request_works_in_later_turns_counts_too(groups: int, monkeypatch
     admin.broker.quotas_changed()
     begun_ns = ticks.now_ns
     peer = send(admin, DescribeGroupsRequest([f"group-{number}" for number in range(groups)], False), 5)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert len(peer.answers) == 1
     worked = (ticks.now_ns - begun_ns) / 1e7
-    assert worked / 4 < work_used(admin) <= worked, "with each tick a piece begins or ends, or is asked for the time"
+    assert worked / 4 < work_used(admin) <= worked, "with each tick a chunk begins or ends, or is asked for the time"
 
 
 def test_the_first_quota_finds_no_work_of_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.parking import MAX_PARKS, Park, ParkReason, capacity_to_park, carry_out
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from tests.unit.broker.appending.test_validation_thread import Peer
@@ -48,11 +48,11 @@ def test_among_others_work_is_sent_the_value_too(known: bool) -> None:
     def steps() -> Work[int]:
         return (yield first) + 1
 
-    slices = Slices()
-    result = slices.begin(steps())
+    tasks = Tasks()
+    result = tasks.begin(steps())
     if not known:
         first.resolve(2)
-    slices.finish()
+    tasks.finish()
     assert result.value == 3
 
 
@@ -67,11 +67,11 @@ def test_among_others_work_is_told_the_failure_too(known: bool) -> None:
             return str(error)
         return ""
 
-    slices = Slices()
-    result = slices.begin(steps())
+    tasks = Tasks()
+    result = tasks.begin(steps())
     if not known:
         first.fail(ValueError("expected"))
-    slices.finish()
+    tasks.finish()
     assert result.value == "expected"
 
 
@@ -85,11 +85,11 @@ def test_among_others_a_park_holds_the_connection_until_the_work_has_continued(
         yield Park(context, ParkReason.WRITE, until)
         held_after.append(peer.held)
 
-    slices = Slices()
-    result = slices.begin(steps(), owner=context)
+    tasks = Tasks()
+    result = tasks.begin(steps(), owner=context)
     assert peer.held == 1
     until.resolve(None)
-    slices.finish()
+    tasks.finish()
     assert (held_after, peer.held, result.done) == ([1], 0, True)
 
 

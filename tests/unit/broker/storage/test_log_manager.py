@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import finished
 from oncelog.broker.storage.log_manager import LogManager
 from oncelog.config import BrokerConfig, TopicConfig, parse_broker
@@ -28,7 +28,7 @@ def manager(
     random = CountingRandom()
     timers = Timers()
     store = MetadataStore(":memory:", node_id=1, random=random, cluster_id=cluster_id)
-    return LogManager(disk, config or BrokerConfig(), timers, AtOnce(), random, Slices()), timers, store
+    return LogManager(disk, config or BrokerConfig(), timers, AtOnce(), random, Tasks()), timers, store
 
 
 def append(logs: LogManager, topic_id: bytes) -> int:

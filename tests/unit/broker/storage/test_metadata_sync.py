@@ -40,11 +40,11 @@ class Slow:
         self.store_path = folder / FILE_NAME
         self.admin = Admin(str(self.store_path), self.disk, **{"oncelog.flush.policy": policy})
         self.broker = self.admin.broker
-        self.elsewhere = Later()
+        self.worker = Later()
         self.syncs = 0
         self.fails = False
-        self.broker.logs.elsewhere = self.elsewhere
-        self.broker.metadata_sync.begin(self.elsewhere, self._sync)
+        self.broker.logs.background = self.worker
+        self.broker.metadata_sync.begin(self.worker, self._sync)
         if drained:
             self.drain()
             self.syncs = 0
@@ -69,9 +69,9 @@ class Slow:
 
     def drain(self) -> None:
         """Until no work is left."""
-        while self.elsewhere.jobs:
-            self.elsewhere.do_next()
-            self.broker.slices.finish()
+        while self.worker.jobs:
+            self.worker.do_next()
+            self.broker.tasks.finish()
 
     def send(self, request: Message, channel: RecordingChannel | None = None) -> RecordingChannel:
         channel = channel or RecordingChannel()
@@ -79,7 +79,7 @@ class Slow:
         version = SERVED[kind.API_KEY].high
         sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))
         self.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
-        self.broker.slices.finish()
+        self.broker.tasks.finish()
         return channel
 
     def create(self, *names: str, partitions: int = 1) -> RecordingChannel:
@@ -125,20 +125,20 @@ def test_a_change_is_answered_when_it_is_synced_and_those_made_meanwhile_share_a
     first = slow.create("a")
     others = [slow.create("b"), slow.create("c", "d")]
     assert not first.answers and slow.syncs == 0
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     assert first.answers and not any(channel.answers for channel in others)
     assert slow.synced_topics()[:1] == ["a"]
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     assert all(channel.answers for channel in others)
     assert slow.synced_topics() == ["a", "b", "c", "d"]
-    assert (slow.syncs, slow.elsewhere.jobs) == (2, [])
+    assert (slow.syncs, slow.worker.jobs) == (2, [])
 
 
 def test_what_is_shown_of_metadata_is_synced(slow: Slow) -> None:
     slow.create("a")
     shown = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="a")]))
     assert not shown.answers
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     (topic,) = decoded(shown, MetadataRequest).topics  # type: ignore[attr-defined]
     assert (topic.name, topic.error_code) == ("a", 0)
     again = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="a")]))
@@ -149,7 +149,7 @@ def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
     """Otherwise a client that changes something all the time holds the answer back forever."""
     first = slow.create("a")
     slow.create("b")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     slow.create("c")
     assert first.answers and not slow.broker.metadata_sync.is_settled
 
@@ -158,7 +158,7 @@ def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
 def test_who_neither_changes_nor_asks_for_metadata_waits_for_none(tmp_path: Path, policy: str) -> None:
     slow = Slow(tmp_path, policy)
     slow.create("old")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     slow.create("new")
     written = slow.produce("old")
     slow.flush()
@@ -172,7 +172,7 @@ def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_take(slow: S
     slow.create("a")
     written = slow.produce("a")
     assert slow.flush() == [] and not written.answers
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     assert not written.answers
     assert slow.flush() == [TopicPartition("a", 0)]
     assert error_of_produce(written) == 0
@@ -180,30 +180,30 @@ def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_take(slow: S
 
 def test_nor_to_partitions_that_are_added(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     added = slow.send(CreatePartitionsRequest([CreatePartitionsTopic("a", 3, None)], 1000, False))
     written = slow.produce("a", 2)
     assert slow.flush() == [] and not written.answers and not added.answers
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     assert slow.flush() == [TopicPartition("a", 2)]
     assert written.answers and added.answers
 
 
 def test_files_of_a_deleted_topic_are_put_aside_when_its_end_is_synced(slow: Slow) -> None:
     slow.create("a", partitions=2)
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     deleted = slow.delete("a")
     assert slow.broker.partition(TopicPartition("a", 0)) is None
     assert slow.disk.exists("a-0") and slow.disk.exists("a-1") and not deleted.answers
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     assert not slow.disk.exists("a-0") and not slow.disk.exists("a-1") and deleted.answers
     assert slow.synced_topics() == []
 
 
 def test_a_name_whose_end_is_not_synced_yet_is_made_again_after_it(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     slow.produce("a", acks=1)
     slow.flush()
     first = slow.broker.metadata.topic("a")
@@ -219,11 +219,11 @@ def test_a_name_whose_end_is_not_synced_yet_is_made_again_after_it(slow: Slow) -
 
 def test_a_failed_sync_ends_the_connections_of_those_who_waited_and_all_changes(slow: Slow) -> None:
     slow.create("old")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     changed = slow.create("new")
     waits = slow.produce("new")
     slow.fails = True
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     assert changed.closed is not None and "could not be synced" in changed.closed and not changed.answers
     assert error_of_produce(waits) == Error.KAFKA_STORAGE_ERROR
     slow.broker.now_ms = NOW_MS + 1
@@ -239,12 +239,12 @@ def test_a_failed_sync_ends_the_connections_of_those_who_waited_and_all_changes(
 def test_a_change_that_comes_after_a_failed_sync_is_refused_with_an_answer(slow: Slow) -> None:
     slow.create("a")
     slow.fails = True
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     kind = CreateTopicsRequest
     sent = encode_request(kind.API_KEY, 7, 7, "test", kind([CreatableTopic("b", 1, 1)], 1000).encode(7))
     channel = RecordingChannel()
     slow.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS + 5)
-    slow.broker.slices.finish()
+    slow.broker.tasks.finish()
     (topic,) = decoded(channel, kind).topics  # type: ignore[attr-defined]
     assert (topic.name, topic.error_code) == ("b", Error.KAFKA_STORAGE_ERROR)
 
@@ -270,7 +270,7 @@ def test_no_producer_id_is_given_twice_though_the_power_fails(slow: Slow) -> Non
         assert reserved[slow.syncs] > given[-1]
         if len(given) == PRODUCER_ID_BLOCK_SIZE * 3 // 4:
             assert slow.syncs == 0, "the first block was synced with the start"
-            slow.elsewhere.do_next()
+            slow.worker.do_next()
     assert given == list(range(len(given)))
     assert slow.syncs == 1, "the second block was synced elsewhere, long before it was needed"
 
@@ -279,7 +279,7 @@ def test_a_block_that_is_not_there_when_it_is_needed_is_synced_in_its_turn(slow:
     ask = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
     for _ in range(PRODUCER_ID_BLOCK_SIZE):
         slow.send(ask)
-    assert slow.syncs == 0 and len(slow.elsewhere.jobs) == 1, "the disk takes its time"
+    assert slow.syncs == 0 and len(slow.worker.jobs) == 1, "the disk takes its time"
     answered = slow.send(ask)
     assert slow.syncs == 1
     (text,) = slow.synced("SELECT value FROM meta WHERE key = 'next_producer_id'")
@@ -289,18 +289,18 @@ def test_a_block_that_is_not_there_when_it_is_needed_is_synced_in_its_turn(slow:
 
 def test_checkpoints_forget_a_deleted_topic_elsewhere_before_one_of_its_name_is_made(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     slow.broker.logs._write_checkpoints()
     slow.delete("a")
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     made = slow.create("a")
     assert slow.broker.metadata.topic("a") is None and b"a 0" in slow.disk.read("recovery-point-offset-checkpoint")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     assert b"a 0" not in slow.disk.read("recovery-point-offset-checkpoint")
-    slow.broker.slices.finish()
+    slow.broker.tasks.finish()
     assert slow.broker.metadata.topic("a") is not None and not made.answers
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     assert made.answers
 
 
@@ -311,14 +311,14 @@ def test_a_topic_deleted_while_checkpoints_are_written_is_in_the_next_ones(slow:
     slow.drain()
     slow.create("a")
     slow.delete("b")
-    slow.elsewhere.jobs.reverse()  # two threads
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    slow.worker.jobs.reverse()  # two threads
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     slow.create("b")
     waits = slow.create("a")
-    assert slow.broker.metadata.topics() == () and len(slow.elsewhere.jobs) == 1
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    assert slow.broker.metadata.topics() == () and len(slow.worker.jobs) == 1
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     assert [info.name for info in slow.broker.metadata.topics()] == ["a"]
     slow.drain()
     assert [info.name for info in slow.broker.metadata.topics()] == ["a", "b"]
@@ -328,9 +328,9 @@ def test_a_topic_deleted_while_checkpoints_are_written_is_in_the_next_ones(slow:
 
 def test_a_checkpoint_is_written_by_the_interval_elsewhere_and_a_stop_takes_no_mark_while_one_is(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     slow.broker.advance(NOW_MS + 60_000)
-    slow.broker.slices.finish()
+    slow.broker.tasks.finish()
     assert slow.broker.logs.is_writing and not slow.disk.exists("recovery-point-offset-checkpoint")
     slow.broker.stop(NOW_MS + 60_000)
     assert not slow.disk.exists(".kafka_cleanshutdown")
@@ -345,8 +345,8 @@ def test_a_name_that_two_make_again_and_a_third_deletes_meanwhile_is_one_topic_a
     slow.delete("a")
     slow.drain()
     first, second = slow.create("a"), slow.create("a")
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     assert slow.broker.metadata.topic("a") is not None
     deleted = slow.delete("a")
     slow.drain()
@@ -385,7 +385,7 @@ def test_a_stop_does_not_wait_for_a_coordinator_whose_topic_waits_for_a_disk_tha
     asked = RecordingChannel()
     slow.broker.receive(asked, 0, memoryview(sent)[4:], NOW_MS)
     while not slow.broker.logs.is_writing:
-        slow.broker.slices.step()
+        slow.broker.tasks.step()
     slow.broker.stop(NOW_MS)
     (found,) = response_type(ask.API_KEY).decode(asked.answers[0], 4, 9).coordinators  # type: ignore[attr-defined]
     assert found.error_code == Error.COORDINATOR_NOT_AVAILABLE
@@ -415,10 +415,10 @@ def test_producer_ids_of_half_a_block_are_given_though_no_next_block_can_be_had(
 
 def test_a_topic_named_by_metadata_requests_is_made_once(slow: Slow) -> None:
     slow.create("a")
-    slow.elsewhere.do_next()
+    slow.worker.do_next()
     slow.delete("a")
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     request = MetadataRequest(topics=[MetadataRequestTopic(name="a")], allow_auto_topic_creation=True)
     asked = [slow.send(request), slow.send(request)]
     slow.drain()

@@ -43,8 +43,8 @@ def _until_moving(slow: Slow) -> None:
     """The store's log is about to be moved, and no request waits for a sync."""
     for number in range(100):
         slow.create(f"old{number}")
-        slow.elsewhere.do_next()
-        if slow.elsewhere.jobs:
+        slow.worker.do_next()
+        if slow.worker.jobs:
             return
     pytest.fail("it is never moved")
 
@@ -61,8 +61,8 @@ def test_the_log_of_the_store_is_moved_elsewhere_and_changes_wait_for_it(slow: S
     named = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="named")], allow_auto_topic_creation=True))
     assert slow.broker.metadata.topic("new") is None and slow.broker.metadata.topic("named") is None
     assert path.read_bytes() == before
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     after = path.read_bytes()
     assert after[:32] != before[:32], "the log has begun again, which costs a sync"
     assert slow.broker.metadata.topic("new") is not None and not made.answers
@@ -79,8 +79,8 @@ def test_a_log_that_cannot_be_moved_is_told_as_a_failed_sync_is(slow: Slow, monk
     monkeypatch.setattr(slow.broker.metadata, "move_log", fails)
     _until_moving(slow)
     waits = slow.create("new")
-    slow.elsewhere.do_next()
-    slow.broker.slices.finish()
+    slow.worker.do_next()
+    slow.broker.tasks.finish()
     (topic,) = decoded(waits, CreateTopicsRequest).topics  # type: ignore[attr-defined]
     assert (topic.name, topic.error_code) == ("new", Error.KAFKA_STORAGE_ERROR), "nothing of it was begun"
     with pytest.raises(StorageError, match="restart the broker"):
@@ -139,7 +139,7 @@ def test_compactions_have_their_checkpoint_written_elsewhere(slow: Slow) -> None
     logs = slow.broker.logs
     logs._cleaner._first_dirty[TopicPartition("a", 0)] = 7
     logs._log_was_cleaned()
-    slow.broker.slices.finish()
+    slow.broker.tasks.finish()
     assert not slow.disk.exists("cleaner-offset-checkpoint")
     slow.drain()
     assert b"a 0 7" in slow.disk.read("cleaner-offset-checkpoint")
@@ -152,7 +152,7 @@ def test_compactions_have_their_checkpoint_written_elsewhere(slow: Slow) -> None
 
 def test_a_start_keeps_nobody_waiting_for_the_producer_ids_that_it_reserves(tmp_path: Path) -> None:
     slow = Slow(tmp_path, drained=False)
-    assert slow.elsewhere.jobs, "the first block is on its way to the disk"
+    assert slow.worker.jobs, "the first block is on its way to the disk"
     shown = slow.send(MetadataRequest(topics=[]))
     assert shown.answers and slow.syncs == 0
     given = decoded(slow.send(InitProducerIdRequest(None, 0)), InitProducerIdRequest)

@@ -806,8 +806,8 @@ def test_many_producer_ids_to_list_by_are_not_gone_through_for_each_transaction(
     assert len(found.transactions) == 40
 
 
-def test_transactions_that_time_out_together_are_aborted_in_pieces(host: MemoryTransactionHost) -> None:
-    """With others' turns in between; each is aborted once."""
+def test_transactions_that_time_out_together_are_aborted_in_chunks(host: MemoryTransactionHost) -> None:
+    """With other callbacks in between; each is aborted once."""
     coordinator = host.coordinator()
     for number in range(100):
         given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
@@ -822,7 +822,7 @@ def test_transactions_that_time_out_together_are_aborted_in_pieces(host: MemoryT
     assert max(steps) <= 10
 
 
-def test_an_abort_in_pieces_ends_where_the_shard_is_unloaded(host: MemoryTransactionHost) -> None:
+def test_an_abort_in_chunks_ends_where_the_shard_is_unloaded(host: MemoryTransactionHost) -> None:
     """The next write would overwrite what another shard of the partition knows by then."""
     coordinator = host.coordinator(parse(BrokerConfig, {"transaction.state.log.num.partitions": "1"}))
     for number in range(20):

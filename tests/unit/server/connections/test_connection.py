@@ -80,9 +80,9 @@ def test_requests_are_answered_in_order_however_they_are_cut(seed: int, policy: 
         def send() -> None:
             nonlocal position
             while position < len(stream):
-                piece = rng.choice([1, 3, 4, 50, 5_000, 300_000])
-                connection.sendall(stream[position : position + piece])
-                position += piece
+                chunk = rng.choice([1, 3, 4, 50, 5_000, 300_000])
+                connection.sendall(stream[position : position + chunk])
+                position += chunk
 
         sender = threading.Thread(target=send)
         sender.start()
@@ -135,7 +135,7 @@ def test_the_kernel_keeps_as_much_of_a_connection_as_is_configured(
     assert sizes in ([receive_bytes, send_bytes], [2 * receive_bytes, 2 * send_bytes])  # Linux counts its own part, too
 
 
-def test_a_large_answer_leaves_in_pieces_as_its_peer_reads_it() -> None:
+def test_a_large_answer_leaves_in_chunks_as_its_peer_reads_it() -> None:
     """Many times what the kernel keeps, from the files of two partitions; nobody else waits meanwhile."""
     with (
         oncelog.Broker(settings={"socket.send.buffer.bytes": "8192"}) as broker,
@@ -229,11 +229,11 @@ def test_large_requests_of_several_connections_keep_their_bytes_apart(policy: st
                 frames.append(request(ProduceRequest(None, -1, 30_000, [topic]), 9, number))
             streams.append(memoryview(b"".join(frames)))
 
-        def send(connection: socket.socket, stream: memoryview, pieces: Random) -> None:
+        def send(connection: socket.socket, stream: memoryview, chunks: Random) -> None:
             while stream:
-                piece = pieces.choice([50_000, 300_000, 1_000_000])
-                connection.sendall(stream[:piece])
-                stream = stream[piece:]
+                chunk = chunks.choice([50_000, 300_000, 1_000_000])
+                connection.sendall(stream[:chunk])
+                stream = stream[chunk:]
 
         senders = [
             threading.Thread(target=send, args=(connection, stream, Random(number)))

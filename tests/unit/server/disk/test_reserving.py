@@ -21,7 +21,7 @@ from oncelog.server.disk.reserving import RESERVED_FROM_BYTES
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, open_log, roll
 
 MB, GB = 1024 * 1024, 1024 * 1024 * 1024
-PIECE = bytes(MB)
+CHUNK = bytes(MB)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OsDisk:
 
 def _fill(file: OsFile, megabytes: int) -> None:
     for _ in range(megabytes):
-        file.append([PIECE])
+        file.append([CHUNK])
 
 
 def _taken_bytes(path: Path) -> int:
@@ -61,12 +61,12 @@ def test_what_is_set_aside_is_no_part_of_the_file_and_given_back(disk: OsDisk, t
     file = disk.open("f", create=True)
     _fill(file, 5)
     assert bool(_taken_bytes(tmp_path / "f")) is _sets_aside(tmp_path)
-    assert (file.size(), disk.size("f"), disk.read("f")) == (5 * MB, 5 * MB, 5 * PIECE)
+    assert (file.size(), disk.size("f"), disk.read("f")) == (5 * MB, 5 * MB, 5 * CHUNK)
     ENDS[end](file)
     assert (disk.size("f"), _taken_bytes(tmp_path / "f")) == (5 * MB, 0)
     again = disk.open("f")
     again.append([b"!"])
-    assert disk.read("f") == 5 * PIECE + b"!"
+    assert disk.read("f") == 5 * CHUNK + b"!"
 
 
 def test_a_part_of_a_log_is_set_aside_and_never_very_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -72,9 +72,9 @@ class Shell:
     def now_ms(self) -> int:
         return NOW_MS
 
-    def turn_ends(self) -> None:
+    def iteration_ends(self) -> None:
         if self.broker.flushing.wanted:
-            self.syncing.turn_ends()
+            self.syncing.iteration_ends()
         self.loop.turn()
 
     def partition(self, index: int) -> Partition:
@@ -85,7 +85,7 @@ class Shell:
     def append(self, partitions: int = PARTITIONS) -> None:
         for index in range(partitions):
             assert not self.partition(index).append_client(encode_batch([Record(0, NOW_MS, None, b"v")]), NOW_MS).error
-        self.turn_ends()
+        self.iteration_ends()
 
     def committed(self) -> list[int]:
         return [self.partition(index).log.high_watermark for index in range(PARTITIONS)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.work import Work, each_in_pieces
+from oncelog.broker.requests.work import Work, each_in_chunks
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 PREFERRED, UNCLEAN = 0, 1
-PARTITIONS_IN_A_PIECE = 50
+PARTITIONS_IN_A_CHUNK = 50
 MESSAGES = {
     Error.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
     Error.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
@@ -47,7 +47,7 @@ def handle(
                 for topic in request.topic_partitions or ()
             ],
         )
-    return ports.slices.begin(_elect_each(ports, context, request), owner=context)
+    return ports.tasks.begin(_elect_each(ports, context, request), owner=context)
 
 
 def _elect_each(
@@ -59,11 +59,11 @@ def _elect_each(
         if asked is None
         else [(topic.topic, topic.partitions) for topic in asked]
     )
-    found = yield from each_in_pieces(
+    found = yield from each_in_chunks(
         topics,
         lambda topic: topic[1],
         lambda topic, index: _result(ports, request.election_type, topic[0], index, context.now_ms),
-        PARTITIONS_IN_A_PIECE,
+        PARTITIONS_IN_A_CHUNK,
     )
     results = [
         ReplicaElectionResult(topic=name, partition_result=_news(results) if asked is None else results)

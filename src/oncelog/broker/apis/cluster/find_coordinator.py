@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oncelog.broker.apis.ports import ClusterPorts
 
 FIRST_BATCHED = 4
-KEYS_IN_A_PIECE = 50
+KEYS_IN_A_CHUNK = 50
 TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}
 RIGHTS = {
     0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
@@ -36,9 +36,9 @@ def handle(
     ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest
 ) -> Deferred[FindCoordinatorResponse]:
     if context.api_version >= FIRST_BATCHED:
-        found_all = ports.slices.begin(_find_all(ports, context, request), context.channel, owner=context)
+        found_all = ports.tasks.begin(_find_all(ports, context, request), context.channel, owner=context)
         return found_all.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
-    return ports.slices.begin(_find(ports, context, request.key_type, request.key), context.channel, owner=context).map(
+    return ports.tasks.begin(_find(ports, context, request.key_type, request.key), context.channel, owner=context).map(
         _alone
     )
 
@@ -56,10 +56,10 @@ def _alone(found: Coordinator) -> FindCoordinatorResponse:
 
 def _find_all(ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest) -> Work[list[Coordinator]]:
     coordinators: list[Coordinator] = []
-    for keys in in_parts(request.coordinator_keys, KEYS_IN_A_PIECE):
+    for keys in in_parts(request.coordinator_keys, KEYS_IN_A_CHUNK):
         for key in keys:
             coordinators.append((yield from _find(ports, context, request.key_type, key)))
-        if len(keys) == KEYS_IN_A_PIECE:  # a few keys do not wait for memory
+        if len(keys) == KEYS_IN_A_CHUNK:  # a few keys do not wait for memory
             yield from ports.answer_memory.grow(context, len(keys))
         yield
     return coordinators

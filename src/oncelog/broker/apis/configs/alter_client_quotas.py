@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from oncelog.broker.apis.ports import QuotaPorts
 
 
-ENTRIES_IN_A_PIECE = 100
-ENTITIES_IN_A_PIECE = 10
+ENTRIES_IN_A_CHUNK = 100
+ENTITIES_IN_A_CHUNK = 10
 """How many become durable together."""
 
 
 def handle(
     ports: QuotaPorts, context: RequestContext, request: AlterClientQuotasRequest
 ) -> Deferred[AlterClientQuotasResponse]:
-    return ports.slices.begin(_alter(ports, request), owner=context)
+    return ports.tasks.begin(_alter(ports, request), owner=context)
 
 
 def _alter(ports: QuotaPorts, request: AlterClientQuotasRequest) -> Work[AlterClientQuotasResponse]:
     results: dict[QuotaEntity, tuple[Error, str | None]] = {}
     changes: dict[QuotaEntity, list[QuotaChange]] = {}
-    for entries in in_parts(request.entries, ENTRIES_IN_A_PIECE):
+    for entries in in_parts(request.entries, ENTRIES_IN_A_CHUNK):
         for entry in entries:
             entity = entity_of([(part.entity_type, part.entity_name) for part in entry.entity])
             if entity in changes:
@@ -45,14 +45,14 @@ def _alter(ports: QuotaPorts, request: AlterClientQuotasRequest) -> Work[AlterCl
                 continue
             changes[entity] = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
         yield
-    for part in in_parts(list(changes.items()), ENTITIES_IN_A_PIECE):
+    for part in in_parts(list(changes.items()), ENTITIES_IN_A_CHUNK):
         for entity, done in _change(ports, part, validate_only=request.validate_only):
             # The first of several entries of one entity counts, but the entity gets the others' refusal.
             results.setdefault(entity, done)
         yield
     ports.quotas_changed()
     answers: list[EntryData] = []
-    for told in in_parts(list(results.items()), ENTRIES_IN_A_PIECE):
+    for told in in_parts(list(results.items()), ENTRIES_IN_A_CHUNK):
         answers += [
             EntryData(
                 error_code=error,

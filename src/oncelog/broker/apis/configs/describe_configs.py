@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 
 KINDS = frozenset(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
-ENTRIES_IN_A_PIECE = 15
+ENTRIES_IN_A_CHUNK = 15
 """Settings of one resource: a broker has about 300, and looking up all sources of one takes 20 microseconds."""
 
 
 def handle(
     ports: ConfigPorts, context: RequestContext, request: DescribeConfigsRequest
 ) -> Deferred[DescribeConfigsResponse]:
-    return ports.slices.begin(_describe_each(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe_each(ports, context, request), context.channel, owner=context)
 
 
 def _describe_each(
@@ -118,7 +118,7 @@ def _describe(
     for number, entry in enumerate(found, 1):
         if not keys or entry.name in keys:
             result.configs.append(_shown(entry, request))
-        if not number % ENTRIES_IN_A_PIECE:
+        if not number % ENTRIES_IN_A_CHUNK:
             yield
     return result
 

@@ -23,7 +23,7 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import PartitionPorts
 
-PARTITIONS_IN_A_PIECE = 100
+PARTITIONS_IN_A_CHUNK = 100
 FUTURE_SUFFIX = len("-future") + 32
 """A copy being moved to another folder has this and an id after its partition's name, which may become too long."""
 LONGEST_FOLDER_NAME = 255
@@ -32,15 +32,15 @@ LONGEST_FOLDER_NAME = 255
 def handle(
     ports: PartitionPorts, context: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> Deferred[AlterReplicaLogDirsResponse]:
-    return ports.slices.begin(_alter_each(ports, request), owner=context)
+    return ports.tasks.begin(_alter_each(ports, request), owner=context)
 
 
 def _alter_each(ports: PartitionPorts, request: AlterReplicaLogDirsRequest) -> Work[AlterReplicaLogDirsResponse]:
     answers: dict[str, dict[int, Error]] = {}
     for folder in request.dirs:
         here = folder.path == log_dir(ports.metadata)
-        for piece in groups_in_parts(folder.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
-            for topic, indexes in piece:
+        for chunk in groups_in_parts(folder.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
+            for topic, indexes in chunk:
                 for index in indexes:
                     error = Error.NONE if here else Error.LOG_DIR_NOT_FOUND
                     if len(f"{topic.name}-{index}.") + FUTURE_SUFFIX > LONGEST_FOLDER_NAME:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.work import Work, each_in_pieces
+from oncelog.broker.requests.work import Work, each_in_chunks
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -31,13 +31,13 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import PartitionPorts
 
-PARTITIONS_IN_A_PIECE = 50
+PARTITIONS_IN_A_CHUNK = 50
 
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DeleteRecordsRequest
 ) -> Deferred[DeleteRecordsResponse]:
-    return ports.slices.begin(_delete_each(ports, context, request), owner=context)
+    return ports.tasks.begin(_delete_each(ports, context, request), owner=context)
 
 
 def _delete_each(
@@ -52,7 +52,7 @@ def _delete_each(
             return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
         return _delete(ports, context, ports.metadata.topic(topic.name), asked)
 
-    topics = yield from each_in_pieces(request.topics, _partitions, answer, PARTITIONS_IN_A_PIECE)
+    topics = yield from each_in_chunks(request.topics, _partitions, answer, PARTITIONS_IN_A_CHUNK)
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(name=topic.name, partitions=partitions)

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 FIRST_WITH_SPACE = 4
-PARTITIONS_IN_A_PIECE = 50
+PARTITIONS_IN_A_CHUNK = 50
 
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DescribeLogDirsRequest
 ) -> Deferred[DescribeLogDirsResponse]:
-    return ports.slices.begin(_describe(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe(ports, context, request), context.channel, owner=context)
 
 
 def _describe(
@@ -49,7 +49,7 @@ def _describe(
     topics = []
     for name, indexes in asked.items():
         partitions: list[DescribeLogDirsPartition] = []
-        for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
+        for part in in_parts(indexes, PARTITIONS_IN_A_CHUNK):
             partitions += _sizes(ports, name, part)
             yield
         if partitions:

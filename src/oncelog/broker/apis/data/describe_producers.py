@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from oncelog.broker.storage.partition import Partition
 
 
-PARTITIONS_IN_A_PIECE = 20
+PARTITIONS_IN_A_CHUNK = 20
 
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DescribeProducersRequest
 ) -> Deferred[DescribeProducersResponse]:
-    return ports.slices.begin(_describe_each(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe_each(ports, context, request), context.channel, owner=context)
 
 
 def _describe_each(
@@ -42,8 +42,8 @@ def _describe_each(
     refusals: dict[str, tuple[Error, str] | None] = {}
     topics: list[TopicResponse] = []
     last: TopicRequest | None = None
-    for piece in groups_in_parts(request.topics, lambda topic: topic.partition_indexes, PARTITIONS_IN_A_PIECE):
-        for topic, part in piece:
+    for chunk in groups_in_parts(request.topics, lambda topic: topic.partition_indexes, PARTITIONS_IN_A_CHUNK):
+        for topic, part in chunk:
             if topic is not last:
                 last = topic
                 topics.append(TopicResponse(name=topic.name))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from oncelog.broker.apis.ports import FetchPorts
 
 FIRST_WITH_TOPIC_IDS = 13
-PARTITIONS_IN_A_PIECE = 100
+PARTITIONS_IN_A_CHUNK = 100
 _Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
 """The session in use, and the partitions to read."""
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
@@ -58,7 +58,7 @@ def handle(
     if isinstance(opened, Error):
         return FetchResponse(error_code=opened)
     session, positions = opened
-    if len(positions) > PARTITIONS_IN_A_PIECE:
+    if len(positions) > PARTITIONS_IN_A_CHUNK:
         return _WideFetch(ports, context, request, isolation).begin(_opened(opened))
     answers = list(read_all(ports, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
@@ -99,10 +99,10 @@ def handle(
 
 def _names_many(request: FetchRequest) -> bool:
     topics, forgotten = request.topics, request.forgotten_topics_data
-    if len(topics) + len(forgotten) > PARTITIONS_IN_A_PIECE:
+    if len(topics) + len(forgotten) > PARTITIONS_IN_A_CHUNK:
         return True
     named = sum([len(topic.partitions) for topic in topics]) + sum([len(topic.partitions) for topic in forgotten])
-    return named > PARTITIONS_IN_A_PIECE
+    return named > PARTITIONS_IN_A_CHUNK
 
 
 def _is_enough(request: FetchRequest, answers: Sequence[Answer]) -> bool:
@@ -169,7 +169,7 @@ class _Waiting:
 
 
 class _WideFetch:
-    """A fetch of many partitions, which are read in pieces, with other turns in between."""
+    """A fetch of many partitions, which are read in chunks, with other callbacks in between."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class _WideFetch:
         return self._response
 
     def _work(self, work: Work[None]) -> None:
-        done = self._ports.slices.begin(work, self._context.channel, owner=self._context)
+        done = self._ports.tasks.begin(work, self._context.channel, owner=self._context)
         done.then(lambda _: None, self._response.fail)
 
     def _look(self, opening: Work[_Opened | Error]) -> Work[None]:
@@ -228,12 +228,12 @@ class _WideFetch:
 
         fetches, fetch = self._ports.fetches, ParkedFetch(self._context.channel, (), attempt)
         while answers:
-            late += self._watch(fetch, waiting, answers[-PARTITIONS_IN_A_PIECE:])
-            del answers[-PARTITIONS_IN_A_PIECE:]
+            late += self._watch(fetch, waiting, answers[-PARTITIONS_IN_A_CHUNK:])
+            del answers[-PARTITIONS_IN_A_CHUNK:]
             yield
         has_enough = is_final or not fetch.partitions
         while late and not has_enough:
-            has_enough = any(waiting.has_enough(late.popleft()) for _ in range(min(len(late), PARTITIONS_IN_A_PIECE)))
+            has_enough = any(waiting.has_enough(late.popleft()) for _ in range(min(len(late), PARTITIONS_IN_A_CHUNK)))
             if late:
                 yield
         if has_enough or is_final:
@@ -265,7 +265,7 @@ class _WideFetch:
         answers: list[Answer] = []
         for answer in read_all(self._ports, self._context, self._request, self._positions, self._isolation):
             answers.append(answer)
-            if len(answers) % PARTITIONS_IN_A_PIECE == 0:
+            if len(answers) % PARTITIONS_IN_A_CHUNK == 0:
                 yield
         return answers
 
@@ -286,8 +286,8 @@ def _positions(ports: FetchPorts, context: RequestContext, request: FetchRequest
     """The session in use (None without one) and what to read, in serving order (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
-    for piece in groups_in_parts(request.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
-        for topic, part in piece:
+    for chunk in groups_in_parts(request.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
+        for topic, part in chunk:
             for asked in part:
                 wanted[_key(ports, by_id, topic.topic, topic.topic_id, asked.partition)] = FetchPosition(
                     asked.fetch_offset,
@@ -298,7 +298,7 @@ def _positions(ports: FetchPorts, context: RequestContext, request: FetchRequest
                 )
         yield
     forgotten: dict[PartitionKey, None] = {}
-    for left in groups_in_parts(request.forgotten_topics_data, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
+    for left in groups_in_parts(request.forgotten_topics_data, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
         for gone, indexes in left:
             for index in indexes:
                 forgotten[_key(ports, by_id, gone.topic, gone.topic_id, index)] = None
@@ -334,7 +334,7 @@ def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[Answ
 def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[Answer]) -> Work[FetchResponse]:
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
-    for part in in_parts(answers, PARTITIONS_IN_A_PIECE):
+    for part in in_parts(answers, PARTITIONS_IN_A_CHUNK):
         told = [answer for answer in part if session is None or _is_news(session, answer, incremental)]
         _add_by_topic(response.responses, told)
         for answer in told:
@@ -345,7 +345,7 @@ def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[A
                 partition.bytes_out += answer.size_bytes
             if session is not None:
                 session.serve_last(answer.key)
-        if len(answers) > PARTITIONS_IN_A_PIECE:
+        if len(answers) > PARTITIONS_IN_A_CHUNK:
             yield
     return response
 

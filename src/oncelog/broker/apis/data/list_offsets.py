@@ -44,7 +44,7 @@ EARLIEST_PENDING_UPLOAD = -6
 FIRST_VERSION_OF = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FIRST_WITH_LEADER_EPOCH = 4
 ISOLATION_LEVELS = frozenset(IsolationLevel)
-PARTITIONS_IN_A_PIECE = 50
+PARTITIONS_IN_A_CHUNK = 50
 CONSUMER_REPLICA = -1
 DEBUGGING_REPLICA = -2
 
@@ -53,10 +53,10 @@ def handle(
     ports: PartitionPorts, context: RequestContext, request: ListOffsetsRequest
 ) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
     looking = _look_up_each(ports, context, request)
-    topics, most = request.topics, PARTITIONS_IN_A_PIECE
+    topics, most = request.topics, PARTITIONS_IN_A_CHUNK
     if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
         return finished(looking)
-    return ports.slices.begin(looking, context.channel, owner=context)
+    return ports.tasks.begin(looking, context.channel, owner=context)
 
 
 def _look_up_each(
@@ -65,8 +65,8 @@ def _look_up_each(
     isolated = request.isolation_level in ISOLATION_LEVELS
     seen: dict[str, Counter[int]] = {}
     hidden: set[str] = set()
-    for piece in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_PIECE):
-        for topic, part in piece:
+    for chunk in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_CHUNK):
+        for topic, part in chunk:
             if topic.name not in seen:
                 seen[topic.name] = Counter()
                 if not allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name):
@@ -93,8 +93,8 @@ def _look_up_each(
         repeated.add(key)
         return is_new
 
-    for piece in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_PIECE):
-        for topic, part in piece:
+    for chunk in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_CHUNK):
+        for topic, part in chunk:
             found = [answer(topic, asked) for asked in part if is_first(topic, asked)]
             if topic is not last and found:
                 last = topic

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.work import Work, each_in_pieces
+from oncelog.broker.requests.work import Work, each_in_chunks
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -31,13 +31,13 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import PartitionPorts
 
-PARTITIONS_IN_A_PIECE = 50
+PARTITIONS_IN_A_CHUNK = 50
 
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Deferred[OffsetForLeaderEpochResponse]:
-    return ports.slices.begin(_answer_each(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_answer_each(ports, context, request), context.channel, owner=context)
 
 
 def _answer_each(
@@ -54,7 +54,7 @@ def _answer_each(
             return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
         return _answer(ports, context, name, asked)
 
-    topics = yield from each_in_pieces(request.topics, _partitions, answer, PARTITIONS_IN_A_PIECE)
+    topics = yield from each_in_chunks(request.topics, _partitions, answer, PARTITIONS_IN_A_CHUNK)
     return OffsetForLeaderEpochResponse(
         topics=[OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions) for topic, partitions in topics]
     )

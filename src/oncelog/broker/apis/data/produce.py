@@ -42,9 +42,9 @@ def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest
     if len(topics) > PARTITIONS_AT_ONCE or sum([len(topic.partition_data) for topic in topics]) > PARTITIONS_AT_ONCE:
         context.channel.hold()
         context.is_wide = True
-        chunks = ports.slices.begin(_append_each(ports, context, request), owner=context).flat_map(gather)
+        chunks = ports.tasks.begin(_append_each(ports, context, request), owner=context).flat_map(gather)
         return chunks.flat_map(
-            lambda parts: ports.slices.begin(
+            lambda parts: ports.tasks.begin(
                 _responding(context, request, list(chain.from_iterable(parts))), owner=context
             )
         )

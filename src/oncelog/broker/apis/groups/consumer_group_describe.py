@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.groups.groups_in_pieces import of_each_group, with_operations
+from oncelog.broker.apis.groups.groups_in_chunks import of_each_group, with_operations
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
@@ -39,7 +39,7 @@ def handle(
 
     describing = of_each_group(ports, context, Operation.DESCRIBE, request.group_ids, describe, _refused, _memory_of)
     return (
-        ports.slices.begin(describing, context.channel, owner=context)
+        ports.tasks.begin(describing, context.channel, owner=context)
         .flat_map(lambda described: described)
         .map(lambda groups: ConsumerGroupDescribeResponse(groups=groups))
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.groups.groups_in_pieces import of_each_group
+from oncelog.broker.apis.groups.groups_in_chunks import of_each_group
 from oncelog.broker.requests.context import RequestContext
 from oncelog.deferred import Deferred
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
@@ -25,7 +25,7 @@ def handle(ports: GroupPorts, context: RequestContext, request: DeleteGroupsRequ
         DeletableGroupResult,
     )
     return (
-        ports.slices.begin(deleting, owner=context)
+        ports.tasks.begin(deleting, owner=context)
         .flat_map(lambda deleted: deleted)
         .map(lambda results: DeleteGroupsResponse(results=results))
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.groups.groups_in_pieces import of_each_group, with_operations
+from oncelog.broker.apis.groups.groups_in_chunks import of_each_group, with_operations
 from oncelog.broker.requests.context import RequestContext
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
@@ -35,7 +35,7 @@ def handle(
 
     describing = of_each_group(ports, context, Operation.DESCRIBE, request.groups, describe, _refused, _memory_of)
     return (
-        ports.slices.begin(describing, context.channel, owner=context)
+        ports.tasks.begin(describing, context.channel, owner=context)
         .flat_map(lambda described: described)
         .map(lambda groups: DescribeGroupsResponse(groups=groups))
     )

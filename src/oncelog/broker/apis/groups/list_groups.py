@@ -18,11 +18,11 @@ from oncelog.protocol.generated.list_groups_response import ListedGroup, ListGro
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import GroupPorts
 
-LISTED_IN_A_PIECE = 200
+LISTED_IN_A_CHUNK = 200
 
 
 def handle(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
-    return ports.slices.begin(_list(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_list(ports, context, request), context.channel, owner=context)
 
 
 def _list(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
@@ -30,7 +30,7 @@ def _list(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest
     listed = yield from ports.groups.list_groups(request, context.session.node_id)
     if not allows_cluster(ports, context, Operation.DESCRIBE, log=False):
         visible: list[ListedGroup] = []
-        for groups in in_parts(listed, LISTED_IN_A_PIECE):
+        for groups in in_parts(listed, LISTED_IN_A_CHUNK):
             visible += [
                 group
                 for group in groups

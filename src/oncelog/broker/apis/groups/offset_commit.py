@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.groups.refused_partitions import PARTITIONS_IN_A_PIECE, add_refused, within
+from oncelog.broker.apis.groups.refused_partitions import PARTITIONS_IN_A_CHUNK, add_refused, within
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows
@@ -32,7 +32,7 @@ FIRST_WITH_TOPIC_IDS = 10
 
 
 def handle(ports: GroupPorts, context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
-    topics, most = request.topics, PARTITIONS_IN_A_PIECE
+    topics, most = request.topics, PARTITIONS_IN_A_CHUNK
     few = len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most
     return ports.commit_order.carry_out(context, request.group_id, _commit(ports, context, request), few=few)
 
@@ -59,7 +59,7 @@ def _commit(
             refused.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, errors))
         if info is not None and good:
             known.append(OffsetCommitRequestTopic(info.name, info.topic_id, good))
-        if looked_at >= PARTITIONS_IN_A_PIECE:
+        if looked_at >= PARTITIONS_IN_A_CHUNK:
             looked_at = 0
             yield
 

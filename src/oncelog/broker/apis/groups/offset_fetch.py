@@ -35,9 +35,9 @@ from oncelog.protocol.wire import ZERO_UUID
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import GroupPorts
 
-GROUPS_IN_A_PIECE = 50
-TOPICS_IN_A_PIECE = 100
-PARTITIONS_IN_A_PIECE = 200
+GROUPS_IN_A_CHUNK = 50
+TOPICS_IN_A_CHUNK = 100
+PARTITIONS_IN_A_CHUNK = 200
 FIRST_WITH_GROUP_ERROR = 2
 FIRST_WITH_SEVERAL_GROUPS = 8
 FIRST_WITH_TOPIC_IDS = 10
@@ -48,32 +48,33 @@ def handle(ports: GroupPorts, context: RequestContext, request: OffsetFetchReque
     fetching = _fetch_all(ports, context, request, short=short)
     if short:
         return finished(fetching)
-    return ports.slices.begin(fetching, context.channel, owner=context).flat_map(lambda answer: answer)
+    return ports.tasks.begin(fetching, context.channel, owner=context).flat_map(lambda answer: answer)
 
 
 def _is_short(request: OffsetFetchRequest) -> bool:
     """Whether it names few partitions, and each of them explicitly."""
     if len(request.groups) == 1 and not request.topics:
         topics = request.groups[0].topics
-        return topics is not None and len(topics) == 1 and len(topics[0].partition_indexes) < PARTITIONS_IN_A_PIECE
+        return topics is not None and len(topics) == 1 and len(topics[0].partition_indexes) < PARTITIONS_IN_A_CHUNK
     return False
 
 
 def _fetch_all(
     ports: GroupPorts, context: RequestContext, request: OffsetFetchRequest, *, short: bool
 ) -> Work[Deferred[OffsetFetchResponse]]:
-    """With pauses if there are many partitions or groups; in one turn, not waiting for memory, if there are few."""
+    """With pauses if there are many partitions or groups; in one iteration, not waiting for memory, if there are
+    few."""
     if context.api_version >= FIRST_WITH_SEVERAL_GROUPS:
         by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
         fetch = _fetch_by_id if by_id else _fetch
         groups: list[FetchedOffsets] = []
-        for part in in_parts(request.groups, GROUPS_IN_A_PIECE):
+        for part in in_parts(request.groups, GROUPS_IN_A_CHUNK):
             for group in part:
                 groups.append((yield from fetch(ports, context, group, request.require_stable)))
                 if not short:
                     entries = sum([1 + len(topic.partitions) for topic in groups[-1].answer.topics])
                     yield from ports.answer_memory.grow(context, 1 + entries)
-            if len(part) == GROUPS_IN_A_PIECE:
+            if len(part) == GROUPS_IN_A_CHUNK:
                 yield
         return gather([group.settled for group in groups]).map(
             lambda errors: OffsetFetchResponse(groups=list(map(FetchedOffsets.known, groups, errors)))
@@ -109,24 +110,24 @@ def _fetch(
     refused: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         mine: list[OffsetFetchRequestTopics] = []
-        for part in in_parts(group.topics, TOPICS_IN_A_PIECE):
+        for part in in_parts(group.topics, TOPICS_IN_A_CHUNK):
             for topic in part:
                 if allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name):
                     mine.append(topic)
                 else:
                     refused.append((yield from _all(topic, Error.TOPIC_AUTHORIZATION_FAILED)))
-            if len(part) == TOPICS_IN_A_PIECE:
+            if len(part) == TOPICS_IN_A_CHUNK:
                 yield
         group = group.replace(topics=mine)
     fetched = yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms, context.session.node_id)
     answer = fetched.answer
     if answer.error_code == Error.NONE:
         visible: list[OffsetFetchResponseTopics] = []
-        for answers in in_parts(answer.topics, TOPICS_IN_A_PIECE):
+        for answers in in_parts(answer.topics, TOPICS_IN_A_CHUNK):
             visible += [
                 topic for topic in answers if allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name, log=False)
             ]
-            if len(answers) == TOPICS_IN_A_PIECE:
+            if len(answers) == TOPICS_IN_A_CHUNK:
                 yield
         answer.topics = visible + refused
     return fetched
@@ -139,14 +140,14 @@ def _fetch_by_id(
     unknown: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         known: list[OffsetFetchRequestTopics] = []
-        for part in in_parts(group.topics, TOPICS_IN_A_PIECE):
+        for part in in_parts(group.topics, TOPICS_IN_A_CHUNK):
             for topic in part:
                 info = ports.metadata.topic_by_id(topic.topic_id)
                 if info is not None:
                     known.append(OffsetFetchRequestTopics(info.name, topic.topic_id, topic.partition_indexes))
                 else:
                     unknown.append((yield from _all(topic.replace(name=""), Error.UNKNOWN_TOPIC_ID)))
-            if len(part) == TOPICS_IN_A_PIECE:
+            if len(part) == TOPICS_IN_A_CHUNK:
                 yield
         group = group.replace(topics=known)
     fetched = yield from _fetch(ports, context, group, require_stable)
@@ -162,9 +163,9 @@ def _fetch_by_id(
 def _all(topic: OffsetFetchRequestTopics, error: Error) -> Work[OffsetFetchResponseTopics]:
     """The same error for each partition."""
     answer = OffsetFetchResponseTopics(topic.name, topic.topic_id, [])
-    for part in in_parts(topic.partition_indexes, PARTITIONS_IN_A_PIECE):
+    for part in in_parts(topic.partition_indexes, PARTITIONS_IN_A_CHUNK):
         answer.partitions += [OffsetFetchResponsePartitions(index, -1, -1, "", error) for index in part]
-        if len(part) == PARTITIONS_IN_A_PIECE:
+        if len(part) == PARTITIONS_IN_A_CHUNK:
             yield
     return answer
 
@@ -186,8 +187,8 @@ def _single(
         return OffsetFetchResponse(topics=failed)
     topics: list[OffsetFetchResponseTopic] = []
     last: OffsetFetchResponseTopics | None = None
-    for piece in groups_in_parts(answer.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
-        for group, part in piece:
+    for chunk in groups_in_parts(answer.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
+        for group, part in chunk:
             if group is not last:
                 last = group
                 topics.append(OffsetFetchResponseTopic(group.name, []))

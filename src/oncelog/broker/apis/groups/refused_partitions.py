@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from oncelog.broker.requests.work import Work, in_parts
 
-PARTITIONS_IN_A_PIECE = 200
+PARTITIONS_IN_A_CHUNK = 200
 
 
 class AnsweredTopic(Protocol):
@@ -30,10 +30,10 @@ def within(partitions: Sequence[P], count: int) -> Work[tuple[list[P], list[int]
     """Partitions that a topic of this size has, and the indexes of the others. With pauses if there are many."""
     good: list[P] = []
     bad: list[int] = []
-    for part in in_parts(partitions, PARTITIONS_IN_A_PIECE):
+    for part in in_parts(partitions, PARTITIONS_IN_A_CHUNK):
         good += [partition for partition in part if 0 <= partition.partition_index < count]
         bad += [partition.partition_index for partition in part if not 0 <= partition.partition_index < count]
-        if len(part) == PARTITIONS_IN_A_PIECE:
+        if len(part) == PARTITIONS_IN_A_CHUNK:
             yield
     return good, bad
 

@@ -38,22 +38,22 @@ Change = ScramCredentialDeletion | ScramCredentialUpsertion
 TWICE = Error.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 
 
-CHANGES_IN_A_PIECE = 50
-USERS_IN_A_PIECE = 200
+CHANGES_IN_A_CHUNK = 50
+USERS_IN_A_CHUNK = 200
 """How many become durable together."""
 
 
 def handle(
     ports: SecurityPorts, context: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> Deferred[AlterUserScramCredentialsResponse]:
-    return ports.slices.begin(_alter(ports, request), owner=context)
+    return ports.tasks.begin(_alter(ports, request), owner=context)
 
 
 def _alter(ports: SecurityPorts, request: AlterUserScramCredentialsRequest) -> Work[AlterUserScramCredentialsResponse]:
     refusals: dict[str, Refusal | None] = {}
     changes: dict[str, tuple[int, ScramCredential | None]] = {}
     wanted: list[Change] = [*request.deletions, *request.upsertions]
-    for part in in_parts(wanted, CHANGES_IN_A_PIECE):
+    for part in in_parts(wanted, CHANGES_IN_A_CHUNK):
         for change in part:
             user = change.name
             if refusals.get(user) is not None:
@@ -65,7 +65,7 @@ def _alter(ports: SecurityPorts, request: AlterUserScramCredentialsRequest) -> W
                 changes[user] = change.mechanism, None
         yield
     results: list[AlterUserScramCredentialsResult] = []
-    for users in in_parts(sorted(refusals), USERS_IN_A_PIECE):
+    for users in in_parts(sorted(refusals), USERS_IN_A_CHUNK):
         failure = _apply(ports, {user: changes[user] for user in users if refusals[user] is None})
         results += [_result(user, refusals[user] or failure) for user in users]
         yield

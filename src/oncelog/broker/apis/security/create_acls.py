@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oncelog.broker.apis.ports import SecurityPorts
 
 
-ACLS_IN_A_PIECE = 500
+ACLS_IN_A_CHUNK = 500
 
 
 def handle(
@@ -29,13 +29,13 @@ def handle(
     if ports.authorizer is None:
         refused = [AclCreationResult(Error.SECURITY_DISABLED, NO_AUTHORIZER) for _ in request.creations]
         return CreateAclsResponse(results=refused)
-    return ports.slices.begin(_create(ports, request), owner=context)
+    return ports.tasks.begin(_create(ports, request), owner=context)
 
 
 def _create(ports: SecurityPorts, request: CreateAclsRequest) -> Work[CreateAclsResponse]:
-    """Check ACLs in pieces, add them all at once: of an allowing and a denying one, neither is ever in force alone."""
+    """Check ACLs in chunks, add them all at once: of an allowing and a denying one, neither is ever in force alone."""
     asked: list[Acl] = []
-    for part in in_parts(request.creations, ACLS_IN_A_PIECE):
+    for part in in_parts(request.creations, ACLS_IN_A_CHUNK):
         asked += [
             Acl(
                 creation.resource_type,
@@ -50,7 +50,7 @@ def _create(ports: SecurityPorts, request: CreateAclsRequest) -> Work[CreateAcls
         ]
         yield
     refusals: list[str | None] = []
-    for acls in in_parts(asked, ACLS_IN_A_PIECE):
+    for acls in in_parts(asked, ACLS_IN_A_CHUNK):
         refusals += map(acl_refusal, acls)
         yield
     accepted = AclCreationResult(Error.NONE, None)

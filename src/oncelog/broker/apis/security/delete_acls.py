@@ -34,14 +34,14 @@ def handle(
                 for _ in request.filters
             ]
         )
-    return ports.slices.begin(_delete_each(ports, context, request), owner=context)
+    return ports.tasks.begin(_delete_each(ports, context, request), owner=context)
 
 
-ACLS_IN_A_PIECE = 500
+ACLS_IN_A_CHUNK = 500
 
 
 def _delete_each(ports: SecurityPorts, context: RequestContext, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
-    """Search in pieces, remove all at once."""
+    """Search in chunks, remove all at once."""
     there = sorted(ports.metadata.acls())
     named: dict[str, list[Acl]] = {}
     for acl in there:
@@ -65,7 +65,7 @@ def _delete_each(ports: SecurityPorts, context: RequestContext, request: DeleteA
         results.append(result)
         name = wanted.resource_name
         among = there if name is None or wanted.pattern_type == PatternType.MATCH else named.get(name, [])
-        for part in in_parts(among if refusal is None else [], ACLS_IN_A_PIECE):
+        for part in in_parts(among if refusal is None else [], ACLS_IN_A_CHUNK):
             found = [acl for acl in part if wanted.finds(acl)]
             yield from ports.answer_memory.grow(context, len(found))
             result.matching_acls += map(_shown, found)

@@ -43,7 +43,7 @@ MAX_PARTITIONS_OF_A_REQUEST = 10_000
 
 
 def handle(ports: TopicPorts, context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-    return ports.slices.begin(_create_all(ports, context, request), owner=context)
+    return ports.tasks.begin(_create_all(ports, context, request), owner=context)
 
 
 def _create_all(ports: TopicPorts, context: RequestContext, request: CreateTopicsRequest) -> Work[CreateTopicsResponse]:

@@ -29,13 +29,13 @@ from oncelog.types import INTERNAL_TOPICS, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import TopicPorts
 
-TOPICS_IN_A_PIECE = 20
+TOPICS_IN_A_CHUNK = 20
 
 
 def handle(
     ports: TopicPorts, context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> Deferred[DescribeTopicPartitionsResponse]:
-    return ports.slices.begin(_describe(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe(ports, context, request), context.channel, owner=context)
 
 
 def _describe(
@@ -52,7 +52,7 @@ def _describe(
     limit = max(1, min(request.response_partition_limit, _max_page(ports)))
     may_see: list[str] = []
     hidden: list[DescribeTopicPartitionsResponseTopic] = []
-    for part in in_parts(names, TOPICS_IN_A_PIECE):
+    for part in in_parts(names, TOPICS_IN_A_CHUNK):
         for name in part:
             if allows(ports, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics)):
                 may_see.append(name)
@@ -64,7 +64,7 @@ def _describe(
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     next_cursor = None
     for count, name in enumerate(may_see, 1):
-        if not count % TOPICS_IN_A_PIECE:
+        if not count % TOPICS_IN_A_CHUNK:
             yield
         if limit <= 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)

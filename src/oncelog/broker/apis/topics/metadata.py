@@ -42,8 +42,8 @@ NEVER_THROTTLED = MAX_SHORT
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
-PARTITIONS_IN_A_PIECE = 25
-TOPICS_IN_A_PIECE = 10
+PARTITIONS_IN_A_CHUNK = 25
+TOPICS_IN_A_CHUNK = 10
 """Of a long answer, whether the caller may see them or not; each may have to be created."""
 
 
@@ -57,7 +57,7 @@ def handle(
         return _refused(request, Error.INVALID_REQUEST)
     if any(topic.name is None and topic.topic_id == ZERO_ID for topic in request.topics or ()):
         return _refused(request, Error.INVALID_REQUEST)
-    topics = ports.slices.begin(_topics(ports, context, request), context.channel, owner=context)
+    topics = ports.tasks.begin(_topics(ports, context, request), context.channel, owner=context)
     return topics.map(lambda found: _respond(ports, context, request, found))
 
 
@@ -101,7 +101,7 @@ def _topics(ports: TopicPorts, context: RequestContext, request: MetadataRequest
                 and topic.error_code != Error.TOPIC_AUTHORIZATION_FAILED
             ):
                 topic.topic_authorized_operations = authorized_operations(ports, context, TOPIC, topic.name)
-        if looked_at >= TOPICS_IN_A_PIECE or partitions >= PARTITIONS_IN_A_PIECE:
+        if looked_at >= TOPICS_IN_A_CHUNK or partitions >= PARTITIONS_IN_A_CHUNK:
             yield from ports.answer_memory.grow(context, looked_at + partitions)
             looked_at = partitions = 0
             yield
@@ -195,7 +195,7 @@ class PartitionState(NamedTuple):
 def _described(ports: TopicPorts, info: TopicInfo) -> Work[MetadataResponseTopic]:
     partitions: list[MetadataResponsePartition] = []
     for index in range(info.partitions):
-        if index % PARTITIONS_IN_A_PIECE == PARTITIONS_IN_A_PIECE - 1:
+        if index % PARTITIONS_IN_A_CHUNK == PARTITIONS_IN_A_CHUNK - 1:
             yield
         state = PartitionState.of(ports, TopicPartition(info.name, index))
         partitions.append(

@@ -32,8 +32,8 @@ from oncelog.types import INTERNAL_TOPICS, ProducerIdAndEpoch, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import TransactionPorts
 
-PARTITIONS_IN_A_PIECE = 200
-TRANSACTIONS_IN_A_PIECE = 20
+PARTITIONS_IN_A_CHUNK = 200
+TRANSACTIONS_IN_A_CHUNK = 20
 FIRST_WITH_PRODUCER_FENCED = 2
 FIRST_FROM_BROKERS = 4
 
@@ -56,27 +56,27 @@ def handle(
         work = _add_each(ports, context, request)
     else:
         work = _add_one(ports, context, request)
-    return ports.slices.begin(work, owner=context).flat_map(lambda answered: answered)
+    return ports.tasks.begin(work, owner=context).flat_map(lambda answered: answered)
 
 
 def _add_each(
     ports: TransactionPorts, context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Work[Deferred[AddPartitionsToTxnResponse]]:
     added: list[Deferred[AddPartitionsToTxnResult]] = []
-    for transactions in in_parts(request.transactions, TRANSACTIONS_IN_A_PIECE):
+    for transactions in in_parts(request.transactions, TRANSACTIONS_IN_A_CHUNK):
         for transaction in transactions:
             producer = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
             partitions = yield from _partitions(transaction.topics)
             asked = _Asked(transaction.transactional_id, producer, transaction.verify_only, partitions)
             adding = yield from _add(ports, context, asked)
             added.append((yield from _when_known(adding, partial(_result, asked.transactional_id))))
-        if len(transactions) == TRANSACTIONS_IN_A_PIECE:
+        if len(transactions) == TRANSACTIONS_IN_A_CHUNK:
             yield
     return gather(added).map(lambda results: AddPartitionsToTxnResponse(results_by_transaction=results))
 
 
 def _when_known(adding: Deferred[Errors], answer: Callable[[Errors], Work[T]]) -> Work[Deferred[T]]:
-    """Wait for the result, in pieces: refused partitions may be anything, and as many as fit; added ones exist."""
+    """Wait for the result, in chunks: refused partitions may be anything, and as many as fit; added ones exist."""
     if adding.succeeded:
         return Deferred.of((yield from answer(adding.value)))
     return adding.map(lambda errors: finished(answer(errors)))
@@ -104,9 +104,9 @@ def _add_one(
 
 def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> Work[list[TopicPartition]]:
     found: list[TopicPartition] = []
-    for piece in groups_in_parts(topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
-        found += [TopicPartition(topic.name, partition) for topic, part in piece for partition in part]
-        if len(found) >= PARTITIONS_IN_A_PIECE:
+    for chunk in groups_in_parts(topics, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
+        found += [TopicPartition(topic.name, partition) for topic, part in chunk for partition in part]
+        if len(found) >= PARTITIONS_IN_A_CHUNK:
             yield
     return found
 
@@ -114,18 +114,18 @@ def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> Work[list[TopicPar
 def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Work[Deferred[Errors]]:
     errors: Errors = {}
     refused, node_id = False, context.session.node_id
-    for part in in_parts(asked.partitions, PARTITIONS_IN_A_PIECE):
+    for part in in_parts(asked.partitions, PARTITIONS_IN_A_CHUNK):
         for partition in part:
             errors[partition] = error = _refusal(ports, context, partition)
             refused = refused or error is not Error.NONE
-        if len(part) == PARTITIONS_IN_A_PIECE:
+        if len(part) == PARTITIONS_IN_A_CHUNK:
             yield
     if refused:
-        for part in in_parts(asked.partitions, PARTITIONS_IN_A_PIECE):
+        for part in in_parts(asked.partitions, PARTITIONS_IN_A_CHUNK):
             for partition in part:
                 if errors[partition] is Error.NONE:
                     errors[partition] = Error.OPERATION_NOT_ATTEMPTED
-            if len(part) == PARTITIONS_IN_A_PIECE:
+            if len(part) == PARTITIONS_IN_A_CHUNK:
                 yield
         return Deferred.of(errors)
     if asked.verify_only:
@@ -165,6 +165,6 @@ def _results(errors: Errors) -> Work[list[AddPartitionsToTxnTopicResult]]:
         topic.results_by_partition.append(
             AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=error)
         )
-        if not number % PARTITIONS_IN_A_PIECE:
+        if not number % PARTITIONS_IN_A_CHUNK:
             yield
     return list(topics.values())

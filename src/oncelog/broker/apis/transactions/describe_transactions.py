@@ -21,14 +21,14 @@ from oncelog.protocol.generated.describe_transactions_response import (
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import TransactionPorts
 
-ENTRIES_IN_A_PIECE = 100
+ENTRIES_IN_A_CHUNK = 100
 """Partitions; an id takes as long as several of them."""
 
 
 def handle(
     ports: TransactionPorts, context: RequestContext, request: DescribeTransactionsRequest
 ) -> Deferred[DescribeTransactionsResponse]:
-    return ports.slices.begin(_describe(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe(ports, context, request), context.channel, owner=context)
 
 
 def _describe(
@@ -39,7 +39,7 @@ def _describe(
     for name in request.transactional_ids:
         states.append(_state(ports, context, name))
         looked_at += 5 + sum(len(topic.partitions) for topic in states[-1].topics)
-        if looked_at >= ENTRIES_IN_A_PIECE:
+        if looked_at >= ENTRIES_IN_A_CHUNK:
             yield from ports.answer_memory.grow(context, looked_at)
             looked_at = 0
             yield

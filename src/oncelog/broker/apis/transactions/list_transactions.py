@@ -18,13 +18,13 @@ from oncelog.protocol.generated.list_transactions_response import ListTransactio
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import TransactionPorts
 
-LISTED_IN_A_PIECE = 200
+LISTED_IN_A_CHUNK = 200
 
 
 def handle(
     ports: TransactionPorts, context: RequestContext, request: ListTransactionsRequest
 ) -> Deferred[ListTransactionsResponse]:
-    return ports.slices.begin(_list(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_list(ports, context, request), context.channel, owner=context)
 
 
 def _list(
@@ -40,7 +40,7 @@ def _list(
         node_id=context.session.node_id,
     )
     listed: list[TransactionState] = []
-    for listings in in_parts(found.transactions, LISTED_IN_A_PIECE):
+    for listings in in_parts(found.transactions, LISTED_IN_A_CHUNK):
         listed += [
             TransactionState(
                 transactional_id=listing.transactional_id,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.groups.refused_partitions import PARTITIONS_IN_A_PIECE, add_refused, within
+from oncelog.broker.apis.groups.refused_partitions import PARTITIONS_IN_A_CHUNK, add_refused, within
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows
@@ -35,7 +35,7 @@ FIRST_WITH_LOAD_IN_PROGRESS = 2
 def handle(
     ports: GroupPorts, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> Deferred[TxnOffsetCommitResponse]:
-    topics, most = request.topics, PARTITIONS_IN_A_PIECE
+    topics, most = request.topics, PARTITIONS_IN_A_CHUNK
     few = len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most
     return ports.commit_order.carry_out(context, request.group_id, _commit(ports, context, request), few=few)
 
@@ -59,7 +59,7 @@ def _commit(
             refused.append(TxnOffsetCommitResponseTopic(topic.name, errors))
         if good:
             known.append(TxnOffsetCommitRequestTopic(topic.name, good))
-        if looked_at >= PARTITIONS_IN_A_PIECE:
+        if looked_at >= PARTITIONS_IN_A_CHUNK:
             looked_at = 0
             yield
 

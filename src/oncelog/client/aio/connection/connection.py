@@ -400,7 +400,8 @@ class Connection(asyncio.BufferedProtocol):
             self._owner.call_soon(self._flush)
 
     def _flush(self) -> None:
-        """Hand written frames to the socket: at once if no request is under way, else all of a turn's in one go."""
+        """Hand written frames to the socket: at once if no request is under way, else all of an iteration's in one
+        go."""
         self._flushing = False
         out, self._out = self._out, []
         if out and self._transport is not None and not self.closed:

@@ -250,11 +250,11 @@ class Network:
             self._send(*key, request)
 
     def fail(self, request: Request, failure: Failure) -> None:
-        """Answer a request with a failure, in a turn of its own."""
+        """Answer a request with a failure, in an iteration of its own."""
         self.call_soon(lambda: request.on_answer(failure, request.version, self.now_ms()))
 
     def written(self, request: Request) -> None:
-        """Tell, in a turn of its own, that a request without an answer went out."""
+        """Tell, in an iteration of its own, that a request without an answer went out."""
         self.call_soon(lambda: request.on_answer(None, request.version, self.now_ms()))
 
     async def call(

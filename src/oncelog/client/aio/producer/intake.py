@@ -36,7 +36,7 @@ from oncelog.types import partitions_there
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
 """aiokafka's shape: (key, all partitions, available partitions) to a partition."""
 
-TURN_BYTES = 64 * 1024
+ITERATION_BYTES = 64 * 1024
 """A sender that never awaits yields to the event loop after this many bytes."""
 
 
@@ -77,7 +77,7 @@ class Intake:
         """The batch that the sticky partitioner is filling, by topic."""
         self._ignore_keys = config.partitioner_ignore_keys and partitioner is None
         self.filled = 0
-        """Batches filled since the event loop last got a turn."""
+        """Batches filled since the event loop last ran."""
         self._space_waiters: deque[asyncio.Future[None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -204,7 +204,7 @@ class Intake:
     def time_to_yield(self) -> bool:
         """Whether enough batches have filled since the last time to let the event loop run: its requests then go out
         together."""
-        if self.filled * self._config.max_batch_size < TURN_BYTES:
+        if self.filled * self._config.max_batch_size < ITERATION_BYTES:
             return False
         self.filled = 0
         return True

@@ -149,17 +149,17 @@ class ArrowSender:
         if "partition" in columns:
             return np.asarray(columns["partition"].cast("int32"))
         if "key" not in columns or not self._intake.by_key:
-            return self._in_turn(picture, rows, columns["value"].nbytes)
+            return self._round_robin(picture, rows, columns["value"].nbytes)
         if self._intake.keys_in_bulk:
             found = partitions_of_keys(columns["key"], picture.partition_count)
         else:
             found = np.array(self._intake.partitions_of(picture, bytes_of(columns["key"])), np.int32)
         without = found < 0
         if without.any():
-            found[without] = self._in_turn(picture, int(without.sum()), columns["value"].nbytes)
+            found[without] = self._round_robin(picture, int(without.sum()), columns["value"].nbytes)
         return found
 
-    def _in_turn(self, picture: TopicPicture, rows: int, size_bytes: int) -> Any:
+    def _round_robin(self, picture: TopicPicture, rows: int, size_bytes: int) -> Any:
         """A partition for each of these rows without keys, batch by batch."""
         batches = 1 + (size_bytes + rows * largest_size(None, None, ())) // self._config.max_batch_size
         chosen = [self._intake.choose_for_batch(picture) for _ in range(min(batches, rows))]

@@ -27,12 +27,12 @@ class RoundRobin:
         self._counters: dict[str, int] = {}
 
     def next(self, topic: TopicPicture) -> int:
-        turn = self._counters.get(topic.name, 0)
-        self._counters[topic.name] = turn + 1
+        count = self._counters.get(topic.name, 0)
+        self._counters[topic.name] = count + 1
         available = topic.available
         if available:
-            return available[turn % len(available)]
-        return turn % topic.partition_count
+            return available[count % len(available)]
+        return count % topic.partition_count
 
 
 class _Stuck:

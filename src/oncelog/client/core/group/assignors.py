@@ -56,12 +56,12 @@ def assign_roundrobin(partitions: Mapping[str, int], members: list[Member]) -> A
     """Assign all partitions in order, each to the next member that reads its topic."""
     assignment: Assignment = {member.member_id: [] for member in members}
     circle = sorted(members, key=lambda item: item.rank)
-    turn = 0
+    position = 0
     for name in _all_partitions(partitions, members):
-        while name.topic not in circle[turn % len(circle)].topics:
-            turn += 1
-        assignment[circle[turn % len(circle)].member_id].append(name)
-        turn += 1
+        while name.topic not in circle[position % len(circle)].topics:
+            position += 1
+        assignment[circle[position % len(circle)].member_id].append(name)
+        position += 1
     return assignment
 
 

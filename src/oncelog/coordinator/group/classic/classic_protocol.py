@@ -35,7 +35,7 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long to wait for a member that has not been answered yet: it cannot send heartbeats."""
 MIN_JOIN_WAIT_MS = 1000
 """Shortest renewed wait of a group none of whose members joined: with a rebalance timeout of 0 it would wait again in
-the same turn, without end."""
+the same iteration, without end."""
 MIN_SYNC_WAIT_MS = 1000
 """Shortest time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a
 member would be removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.

@@ -106,7 +106,7 @@ class Draft:
     def _matching(self, regex: str) -> frozenset[str]:
         """The topics matching an expression that the caller may describe.
 
-        Empty if that takes too much work: the current turn may be another member's.
+        Empty if that takes too much work: the current iteration may be another member's.
         """
         matches = LinearRegex(regex).matches
         try:

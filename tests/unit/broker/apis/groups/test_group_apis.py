@@ -13,7 +13,7 @@ from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.broker.registry import handler_for
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.session import Session
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.security.security_log import SecurityLog
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -53,7 +53,7 @@ class FakeBroker:
     """As much of a broker as the handlers need."""
 
     def __init__(self) -> None:
-        self.slices = Slices()
+        self.tasks = Tasks()
         self.answer_memory = AnswerMemory(RequestMemory(0, 0))
         self.authorizer = None
         self.security_log = SecurityLog()

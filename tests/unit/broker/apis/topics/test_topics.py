@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oncelog.broker.registry import SERVED
-from oncelog.broker.requests.slices import AT_ONCE
+from oncelog.broker.requests.tasks import AT_ONCE
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_partitions_request import (
@@ -274,7 +274,7 @@ def test_a_topic_made_again_outlives_the_deletion_of_its_former_id(admin: Admin)
     last = f"t{len(ids) - 1}"
     admin.broker.topics.delete(last, NOW_MS)
     again = admin.broker.topics.create(last, 1, {}, NOW_MS)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert admin.broker.metadata.topic(last) == again
     answer = DeleteTopicsResponse.decode(channel.answers[0], 6, 9)
     assert [result.error_code for result in answer.responses] == [0] * (len(ids) - 1) + [Error.UNKNOWN_TOPIC_ID]

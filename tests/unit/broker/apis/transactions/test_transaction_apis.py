@@ -11,7 +11,7 @@ from oncelog.broker.limits.answer_memory import AnswerMemory
 from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.broker.registry import handler_for
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.slices import Slices
+from oncelog.broker.requests.tasks import Tasks
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
@@ -45,7 +45,7 @@ class Asker:
             transactions=self.host.coordinator(),
             authorizer=None,
             now_ms=NOW,
-            slices=Slices(),
+            tasks=Tasks(),
             answer_memory=AnswerMemory(RequestMemory(0, 0)),
             metadata=SimpleNamespace(topic=topics.get),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: GROUP_PARTITION)),
@@ -55,7 +55,7 @@ class Asker:
         context = RequestContext(RecordingChannel(), 0, key, version, 0, "test", NOW)
         received = request_type(key).decode(request.encode(version), version)
         response = handler_for(key)(self._broker, context, received)
-        self._broker.slices.finish()
+        self._broker.tasks.finish()
         if isinstance(response, Deferred):
             response = response.value
         return response_type(key).decode(response.encode(version), version)

@@ -619,7 +619,7 @@ def test_a_member_that_joins_looks_at_no_others() -> None:
 
 
 def test_members_whose_sessions_end_together_are_removed_together() -> None:
-    """10,000 of them took 11 s in one turn: each copied the group."""
+    """10,000 of them took 11 s in one iteration: each copied the group."""
     g = crowd(500)
     group = group_of(g)
     epoch = group.epoch

@@ -1,4 +1,4 @@
-"""One client's long request is read, worked on and answered in pieces, so that nobody else's turn waits long.
+"""One client's long request is read, worked on and answered in chunks, so that nobody else's turn waits long.
 
 Work is counted in function calls. ``python -m benchmarks.turns`` measures the same requests in time.
 """
@@ -93,7 +93,7 @@ NAMES = [f"name-{number:06}" for number in range(5000)]
 MAX_CALLS = 15_000
 """For one turn: a millisecond or two."""
 MAX_FREED = 6_000
-"""Blocks of memory, in one turn."""
+"""Blocks of memory, in one iteration."""
 
 
 def fetch(wait_ms: int) -> FetchRequest:
@@ -242,7 +242,7 @@ LONG: dict[str, tuple[Callable[[], Message], int]] = {
 
 
 class Clock:
-    """A clock that advances a millisecond per look: work longer than one piece waits for its next turn."""
+    """A clock that advances a millisecond per look: work longer than one chunk waits for its next turn."""
 
     def __init__(self) -> None:
         self.now_ns = 0
@@ -288,13 +288,13 @@ def test_no_turn_gives_back_all_of_a_long_answer(busy: Admin, name: str) -> None
     channel = NoChannel()
     blocks = [sys.getallocatedblocks()]
     busy.broker.receive(channel, 0, memoryview(sent), NOW_MS)
-    while busy.broker.slices:
+    while busy.broker.tasks:
         blocks.append(sys.getallocatedblocks())
-        busy.broker.slices.step()
+        busy.broker.tasks.step()
     blocks.append(sys.getallocatedblocks())
     assert channel.answered
     freed = max(before - after for before, after in pairwise(blocks))
-    assert freed < MAX_FREED, f"{freed} blocks of memory in one turn of {max(blocks) - blocks[0]} in all"
+    assert freed < MAX_FREED, f"{freed} blocks of memory in one iteration of {max(blocks) - blocks[0]} in all"
 
 
 class NoChannel(RecordingChannel):
@@ -352,7 +352,7 @@ def test_filters_that_each_find_all_acls_end_their_connection(monkeypatch: pytes
     channel = RecordingChannel()
     sent = bytes(encode_request(31, 3, 7, "test", everything.encode(3)))[4:]
     admin.broker.receive(channel, 0, memoryview(sent), NOW_MS)
-    admin.broker.slices.finish()
+    admin.broker.tasks.finish()
     assert channel.closed is not None
     assert "ask for less at once" in channel.closed
     assert len(list(admin.broker.metadata.acls())) == len(NAMES)
@@ -365,8 +365,8 @@ def turns_of(broker: Broker, sent: bytes) -> list[int]:
     channel, turns = RecordingChannel(), list[int]()
 
     def work() -> None:
-        while broker.slices:
-            turns.append(calls_of(broker.slices.step))
+        while broker.tasks:
+            turns.append(calls_of(broker.tasks.step))
 
     turns.append(calls_of(lambda: broker.receive(channel, 0, memoryview(sent), NOW_MS)))
     work()
@@ -377,7 +377,7 @@ def turns_of(broker: Broker, sent: bytes) -> list[int]:
 
 
 def test_others_are_answered_between(busy: Admin) -> None:
-    """While one client's long answer is made, another's request is answered in its own turn."""
+    """While one client's long answer is made, another's request is answered in its own iteration."""
     request = MetadataRequest(topics=None)
     sent = bytes(encode_request(3, 12, 7, "test", request.encode(12)))[4:]
     slow, quick = RecordingChannel(), RecordingChannel()
@@ -386,7 +386,7 @@ def test_others_are_answered_between(busy: Admin) -> None:
     sent = bytes(encode_request(3, 12, 8, "test", little.encode(12)))[4:]
     busy.broker.receive(quick, 0, memoryview(sent), NOW_MS)
     assert (len(slow.answers), len(quick.answers)) == (0, 1)
-    busy.broker.slices.finish()
+    busy.broker.tasks.finish()
     assert len(slow.answers) == 1
 
 
@@ -413,4 +413,4 @@ def test_metadata_pauses_after_topics_however_many_partitions_each_has(partition
         most, before = max(most, len(seen) - before), len(seen)
     most = max(most, len(seen) - before)
     assert len(seen) >= 200 * partitions
-    assert most <= 2 * metadata.PARTITIONS_IN_A_PIECE
+    assert most <= 2 * metadata.PARTITIONS_IN_A_CHUNK

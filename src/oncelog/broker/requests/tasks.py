@@ -1,11 +1,12 @@
-"""Works on requests that may take long piece by piece, with all other turns in between.
+"""Work on requests that may take long, chunk by chunk, with all other callbacks in between.
 
 A handler whose work grows with what a request names, or with everything the broker holds, is a generator that yields
-between pieces of a quarter of a millisecond at most. Work of a few pieces is finished in its own turn; the rest waits
-in a queue with others of its kind, and the server calls ``step`` when there is nothing else to do, for a short while at
-a time. All works that are begun before the server does so share the time that one may take in its own turn: otherwise
-requests of many connections would delay everyone together. Work that yields a ``Deferred`` or a ``Park`` gets no turn
-before that is resolved. The time of the pieces counts as their request's (quotas).
+between chunks of a quarter of a millisecond at most. Work of a few chunks is finished in the iteration that begins it;
+the rest is a cooperative task: it waits in a queue with others of its kind, and the server calls ``step`` when there is
+nothing else to do, for a short while at a time. All tasks that begin before the server does so share the time that one
+may take at once: otherwise requests of many connections would delay everyone together. A task that yields a
+``Deferred`` or a ``Park`` does not continue before that is resolved. The time of the chunks counts as their request's
+(quotas).
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ T = TypeVar("T")
 
 AT_ONCE = 20
 AT_ONCE_NS = 250_000
-"""Work in the request's own turn after which no further piece is begun in it."""
+"""Work in the request's own iteration after which no further chunk is begun in it."""
 AT_A_TIME = 64
-"""How many works of a kind run concurrently, because their intermediate results take memory; later ones wait."""
+"""How many tasks of a kind run concurrently, because their intermediate results take memory; later ones wait."""
 SHORT = 100
-"""After this many pieces a work counts as long; long ones get half of the turns, so that short ones need not wait."""
+"""After this many chunks a task counts as long; long ones get half of the steps, so that short ones need not wait."""
 GIVE_WAY = 1000
-"""Once in this many steps, a work of each kind goes to the end of its queue: it may wait for what a later one does."""
+"""Once in this many steps, a task of each kind goes to the end of its queue: it may wait for what a later one does."""
 AT_ONCE_IN_A_CROWD = 2
-"""Pieces done in the request's own turn if many works are under way: most requests need no more."""
+"""Chunks done in the request's own iteration if many tasks are under way: most requests need no more."""
 
 
-class _Piece:
+class _Task:
     __slots__ = ("channel", "clock", "done", "next", "owner", "park", "result", "waits_for", "work")
 
     def __init__(
@@ -53,7 +54,7 @@ class _Piece:
         self.park: Park[Any] | None = None
 
     def advance(self) -> bool:
-        """Do one more piece; returns True if it was the last one."""
+        """Do one more chunk; returns True if it was the last one."""
         self.done += 1
         park, self.park = self.park, None
         try:
@@ -105,47 +106,47 @@ class _Piece:
         self.next = partial(self.work.throw, error)
 
 
-class _Room:
-    """Works of one kind: those running concurrently, and the queue in front of them."""
+class _Kind:
+    """Tasks of one kind: those running concurrently, and the queue in front of them."""
 
     def __init__(self) -> None:
-        self.line: deque[_Piece] = deque()
-        self.at_work: deque[_Piece] = deque()
+        self.queue: deque[_Task] = deque()
+        self.running: deque[_Task] = deque()
 
     def __len__(self) -> int:
-        return len(self.line) + len(self.at_work)
+        return len(self.queue) + len(self.running)
 
     def admit(self) -> None:
-        """Start the next works in the queue, as far as there is room."""
-        while self.line and len(self.at_work) < AT_A_TIME:
-            self.at_work.append(self.line.popleft())
+        """Start the next tasks in the queue, as far as the limit allows."""
+        while self.queue and len(self.running) < AT_A_TIME:
+            self.running.append(self.queue.popleft())
 
     def drop(self, channel: Channel) -> None:
-        self.line = deque(piece for piece in self.line if piece.channel is not channel)
-        self.at_work = deque(piece for piece in self.at_work if piece.channel is not channel)
+        self.queue = deque(task for task in self.queue if task.channel is not channel)
+        self.running = deque(task for task in self.running if task.channel is not channel)
         self.admit()
 
 
-class Slices:
-    """Works under way, taking turns, and the queues of those waiting.
+class Tasks:
+    """Tasks under way, which alternate, and the queues of those waiting.
 
     :param work_clock: nanoseconds that this thread has worked.
     """
 
     def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
-        self._short, self._long = _Room(), _Room()
-        self._waiting: dict[_Piece, None] = {}
+        self._short, self._long = _Kind(), _Kind()
+        self._waiting: dict[_Task, None] = {}
         self.wanted: Callable[[], None] = lambda: None
-        """Called when a work that waited can continue, whichever turn that happens in."""
+        """Called when a task that waited can continue, whichever iteration that happens in."""
         self.worked_at_once: Callable[[], object] = lambda: None
-        """Called when the first work after :meth:`new_round` is begun."""
+        """Called when the first task after :meth:`new_round` is begun."""
         self._at_once_ns = 0
         self._steps_now = False
         self._steps = 0
         self._work_clock = work_clock
 
     def __len__(self) -> int:
-        """How many works can continue."""
+        """How many tasks can continue."""
         return len(self._short) + len(self._long)
 
     def begins_for(self, owner: RequestContext) -> int:
@@ -169,42 +170,42 @@ class Slices:
         :param owner: the request that the work belongs to: it counts for its quota.
         :param continues: it is the second half of another work whose results take memory: it does not wait in a queue.
         """
-        piece = _Piece(work, channel, owner, self._work_clock)
+        task = _Task(work, channel, owner, self._work_clock)
         begun_ns = self._work_clock()
         try:
-            if self._at_once(piece, begun_ns):
-                return piece.result
+            if self._at_once(task, begun_ns):
+                return task.result
         finally:
             if not self._at_once_ns:
                 self.worked_at_once()
             self._at_once_ns += self._work_clock() - begun_ns
         if continues:
-            self._short.at_work.append(piece)
+            self._short.running.append(task)
         else:
-            self._short.line.append(piece)
+            self._short.queue.append(task)
             self._short.admit()
-        return piece.result
+        return task.result
 
-    def _at_once(self, piece: _Piece, begun_ns: int) -> bool:
-        """Do as much of a new work as may be done in its own turn; True if it is finished or waits."""
-        most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
-        if self._steps_now:  # this is another work's turn, which must not get longer
+    def _at_once(self, task: _Task, begun_ns: int) -> bool:
+        """Do as much of a new task as may be done in its own iteration; True if it is finished or waits."""
+        most = AT_ONCE if len(self._short.running) < AT_A_TIME else AT_ONCE_IN_A_CROWD
+        if self._steps_now:  # this is another task's step, which must not get longer
             most = 1
         enough = begun_ns + AT_ONCE_NS - self._at_once_ns
-        while not piece.done or (piece.done < most and self._work_clock() <= enough):
-            if piece.advance():
+        while not task.done or (task.done < most and self._work_clock() <= enough):
+            if task.advance():
                 return True
-            if piece.waits_for is not None:
-                self._wait(piece, piece.waits_for)
+            if task.waits_for is not None:
+                self._wait(task, task.waits_for)
                 return True
         return False
 
     def new_round(self) -> None:
-        """Everything else that there was to do has had its turn."""
+        """Everything else that there was to do has been done."""
         self._at_once_ns = 0
 
     def step(self) -> None:
-        """Do one piece of the work whose turn it is."""
+        """Do one chunk of the work that is next."""
         self._steps_now = True
         try:
             self._step()
@@ -214,41 +215,41 @@ class Slices:
     def _step(self) -> None:
         self._steps += 1
         short, long = self._short, self._long
-        room = short if short.at_work and (self._steps % 2 or not long.at_work) else long
-        piece = room.at_work.popleft()
-        if not piece.advance():
-            if piece.waits_for is not None:
-                self._wait(piece, piece.waits_for)
-            elif room is short and piece.done >= SHORT:
-                long.line.append(piece)
+        kind = short if short.running and (self._steps % 2 or not long.running) else long
+        task = kind.running.popleft()
+        if not task.advance():
+            if task.waits_for is not None:
+                self._wait(task, task.waits_for)
+            elif kind is short and task.done >= SHORT:
+                long.queue.append(task)
             elif self._steps % GIVE_WAY > 1:
-                room.at_work.append(piece)
+                kind.running.append(task)
             else:
-                room.line.append(piece)
+                kind.queue.append(task)
         short.admit()
         long.admit()
 
-    def _wait(self, piece: _Piece, until: Deferred[Any]) -> None:
-        """Give up its place meanwhile: it may be waiting for a work behind it in the queue."""
-        self._waiting[piece] = None
+    def _wait(self, task: _Task, until: Deferred[Any]) -> None:
+        """Give up its place meanwhile: it may be waiting for a task behind it in the queue."""
+        self._waiting[task] = None
         until.then(
-            lambda value: self._continue(piece, partial(piece.known, value)),
-            lambda error: self._continue(piece, partial(piece.failed, error)),
+            lambda value: self._continue(task, partial(task.known, value)),
+            lambda error: self._continue(task, partial(task.failed, error)),
         )
 
-    def _continue(self, piece: _Piece, tell: Callable[[], None]) -> None:
-        if piece in self._waiting:
-            tell()
-            del self._waiting[piece]
-            room = self._long if piece.done >= SHORT else self._short
-            room.line.append(piece)
-            room.admit()
+    def _continue(self, task: _Task, resume: Callable[[], None]) -> None:
+        if task in self._waiting:
+            resume()
+            del self._waiting[task]
+            kind = self._long if task.done >= SHORT else self._short
+            kind.queue.append(task)
+            kind.admit()
             self.wanted()
 
     def drop(self, channel: Channel) -> None:
         """The connection ended: its answers are not needed."""
-        for piece in [piece for piece in self._waiting if piece.channel is channel]:
-            del self._waiting[piece]
+        for task in [task for task in self._waiting if task.channel is channel]:
+            del self._waiting[task]
         if self:
             self._short.drop(channel)
             self._long.drop(channel)

@@ -20,7 +20,7 @@ from oncelog.protocol.generated import consumer_group_describe_response, describ
 if TYPE_CHECKING:
     from oncelog.broker.apis.ports import GroupPorts
 
-GROUPS_IN_A_PIECE = 20
+GROUPS_IN_A_CHUNK = 20
 G = TypeVar("G")
 Described = TypeVar(
     "Described", describe_groups_response.DescribedGroup, consumer_group_describe_response.DescribedGroup
@@ -44,7 +44,7 @@ def of_each_group(
     """
     answers: list[Deferred[list[G]]] = []
     hidden: list[G] = []
-    for some in in_parts(names, GROUPS_IN_A_PIECE):
+    for some in in_parts(names, GROUPS_IN_A_CHUNK):
         mine = []
         for name in some:
             if allows(ports, context, operation, GROUP, name):

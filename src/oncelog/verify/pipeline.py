@@ -20,7 +20,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition, java_hash_part
 from oncelog.verify.findings import Report
 from oncelog.verify.stable_ranges import WAIT_S, stable_ranges
 
-Stamp = tuple[int, int]
+Producer = tuple[int, int]
 """Producer id and epoch."""
 
 
@@ -30,7 +30,7 @@ class MarkerSeen(NamedTuple):
     marker: Marker
     where: TopicPartition
     offset: int
-    producer: Stamp
+    producer: Producer
 
 
 class Markers(NamedTuple):
@@ -46,7 +46,7 @@ class Written(NamedTuple):
     ``is_whole`` if none has been removed since and none is undecided.
     """
 
-    records: Mapping[Stamp, int]
+    records: Mapping[Producer, int]
     is_whole: bool
 
 
@@ -69,11 +69,11 @@ async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float 
 
 
 async def written_by(
-    admin: Admin, topics: Collection[str], producers: Collection[Stamp], report: Report, *, wait_s: float = WAIT_S
+    admin: Admin, topics: Collection[str], producers: Collection[Producer], report: Report, *, wait_s: float = WAIT_S
 ) -> Written:
     """How many committed records of each transaction are in the topics; what cannot be seen there yet is told."""
     names = [where for topic in sorted(topics) for where in await admin.partitions(topic)]
-    records: Counter[Stamp] = Counter()
+    records: Counter[Producer] = Counter()
     is_whole = True
     for where, stable in (await stable_ranges(admin, names, wait_s=wait_s)).items():
         is_whole &= stable.start == 0 and stable.is_decided

@@ -7,7 +7,7 @@ import pytest
 from oncelog.spark.sink.marker import Marker, PlannedBatch
 from oncelog.types import TopicPartition
 from oncelog.verify.findings import Report
-from oncelog.verify.pipeline import Markers, MarkerSeen, Stamp, Written, judge
+from oncelog.verify.pipeline import Markers, MarkerSeen, Producer, Written, judge
 from tests.support.made_logs import Judged, judged
 
 OUT = TopicPartition("out", 0)
@@ -19,17 +19,17 @@ def seen(batch: int, rows: int = 5, *, plan: str = "", epoch: int | None = None)
     return MarkerSeen(marker, OUT, 10 * batch, (7, batch if epoch is None else epoch))
 
 
-WHOLE: dict[Stamp, int] = {(7, 0): 5, (7, 1): 5, (7, 2): 5}
+WHOLE: dict[Producer, int] = {(7, 0): 5, (7, 1): 5, (7, 2): 5}
 MARKERS = [seen(0), seen(1), seen(2)]
 
 
-def verify(markers: list[MarkerSeen], records: dict[Stamp, int], ended: tuple[int, ...] = (0, 1, 2)) -> Judged:
+def verify(markers: list[MarkerSeen], records: dict[Producer, int], ended: tuple[int, ...] = (0, 1, 2)) -> Judged:
     report = Report()
     judge(PLANNED, ended, Markers(markers, True), Written(records, True), report)
     return judged(report)
 
 
-CASES: dict[str, tuple[list[str], list[str], list[MarkerSeen], dict[Stamp, int]]] = {
+CASES: dict[str, tuple[list[str], list[str], list[MarkerSeen], dict[Producer, int]]] = {
     "all is well": ([], [], MARKERS, WHOLE),
     "marker compacted": ([], ["batch-unknown"], MARKERS[1:], WHOLE),
     "marker repeated without records": ([], [], [*MARKERS[:2], seen(1, 0, epoch=9), seen(2)], WHOLE),

@@ -55,7 +55,7 @@ def a_fenced_init_is_told_by_version(bench: Bench, version: int, error: int) -> 
 
 @check("KIP-98", assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[0, -1, 900_001, 2**31 - 1])
-def a_time_out_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
+def a_timeout_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
     connection = bench.connection
     unique_name = bench.name
     find_coordinator(connection, unique_name, 1)
@@ -64,7 +64,7 @@ def a_time_out_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
 
 @check("KIP-98", assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[1, 900_000])
-def the_bounds_of_the_time_out_are_taken(bench: Bench, timeout_ms: int) -> None:
+def the_bounds_of_the_timeout_are_taken(bench: Bench, timeout_ms: int) -> None:
     connection = bench.connection
     unique_name = bench.name
     find_coordinator(connection, unique_name, 1)

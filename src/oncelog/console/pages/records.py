@@ -36,7 +36,7 @@ from oncelog.types import TopicPartition, partitions_there
 
 LIMIT = 50
 LIVE_SECONDS = 0.5
-LIVE_MOST_ROWS = 100
+LIVE_MAX_ROWS = 100
 """The most rows in one message to the page; more are only counted."""
 QUIET_TICKS = 20
 MAX_TAILS = 200
@@ -297,7 +297,7 @@ async def _news(
                     wanted.append((name.partition, one))
                 await yielding.after_each()
             if wanted:
-                rows = await reading.rows(wanted[-LIVE_MOST_ROWS:])
+                rows = await reading.rows(wanted[-LIVE_MAX_ROWS:])
                 text = row_template.render(rows=rows[::-1], fields={n: visit.query(n) for n in ("topic", "kd", "vd")})
                 yield _event("records", json.dumps({"html": text, "count": len(wanted)}))
             for one in stored:

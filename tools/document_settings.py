@@ -12,7 +12,7 @@ from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConf
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
 from oncelog.kafka_properties import (
     Allowed,
-    Property,
+    KafkaProperty,
     Update,
     broker_properties,
     client_metrics_properties,
@@ -95,13 +95,13 @@ def _of_topics() -> set[str]:
     return {synonym for synonyms in TOPIC_SYNONYMS.values() for synonym, _ in synonyms}
 
 
-def without_effect() -> list[Property]:
+def without_effect() -> list[KafkaProperty]:
     """What is no setting of a broker or of a topic here, nor one of [security](security.md)."""
     known = {*properties(BrokerConfig), *_of_topics(), *(name for names in SECTIONS.values() for name in names)}
     return [item for name, item in broker_properties().items() if name not in known and not item.internal]
 
 
-def _row(name: str, f: Field[Any], known: Property | None, *, changes: bool) -> str:
+def _row(name: str, f: Field[Any], known: KafkaProperty | None, *, changes: bool) -> str:
     doc = _doc(f)
     if known is not None and known.default is not None and known.default != render(default_of(f)):
         doc += f" Apache Kafka's default is `{known.default}`."
@@ -109,7 +109,7 @@ def _row(name: str, f: Field[Any], known: Property | None, *, changes: bool) -> 
     return f"| `{name}` | {_kind(f)} | {_default(f)} | {_range(f)} |{changing} {doc} |"
 
 
-def _table(items: Iterable[Property], *, changes: bool = True) -> Iterator[str]:
+def _table(items: Iterable[KafkaProperty], *, changes: bool = True) -> Iterator[str]:
     yield "| name | type | default | allowed |" + (" changes |" if changes else "")
     yield "|---|---|---|---|" + ("---|" if changes else "")
     for item in items:
@@ -118,7 +118,7 @@ def _table(items: Iterable[Property], *, changes: bool = True) -> Iterator[str]:
         yield f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed_values(item.allowed)} |{changing}"
 
 
-def _changes(known: Property | None) -> str:
+def _changes(known: KafkaProperty | None) -> str:
     return "at start" if known is None or known.update is Update.READ_ONLY else known.update.value
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from oncelog.spark.client_properties import CONSUMER_PROPERTIES, PRODUCER_PROPERTIES, Property
+from oncelog.spark.client_properties import CONSUMER_PROPERTIES, PRODUCER_PROPERTIES, SparkProperty
 from oncelog.spark.options import REFUSED_OPTIONS, REFUSED_SINK_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "spark-options.md"
@@ -152,7 +152,7 @@ def _options(known: tuple[str, ...], table: Mapping[str, Option], refused: Mappi
         yield f"| `{name}` | taken | refused: {reason} |"
 
 
-def _properties(table: Mapping[str, Property]) -> Iterator[str]:
+def _properties(table: Mapping[str, SparkProperty]) -> Iterator[str]:
     yield "| property | here |"
     yield "|---|---|"
     for name, entry in sorted(table.items()):

@@ -14,7 +14,7 @@ from dataclasses import field, fields, replace
 from typing import Any, TypeVar, cast
 
 from oncelog.errors import ConfigError
-from oncelog.kafka_properties import MAX_INT, MAX_LONG, Kind, broker_properties, render
+from oncelog.kafka_properties import MAX_INT, MAX_LONG, PropertyKind, broker_properties, render
 from oncelog.settings import Settings, nearest, parse_value, properties, setting
 
 C = TypeVar("C", bound=Settings)
@@ -50,11 +50,19 @@ class TopicConfig(Settings):
         choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
     )
     compression_gzip_level: int = setting(
-        "compression.gzip.level", -1, "Level for gzip; -1 is its default.", low=1, high=9, also=(-1,), kind=Kind.INT
+        "compression.gzip.level",
+        -1,
+        "Level for gzip; -1 is its default.",
+        low=1,
+        high=9,
+        also=(-1,),
+        kind=PropertyKind.INT,
     )
-    compression_lz4_level: int = setting("compression.lz4.level", 9, "Level for lz4.", low=1, high=17, kind=Kind.INT)
+    compression_lz4_level: int = setting(
+        "compression.lz4.level", 9, "Level for lz4.", low=1, high=17, kind=PropertyKind.INT
+    )
     compression_zstd_level: int = setting(
-        "compression.zstd.level", 3, "Level for zstd.", low=-131072, high=22, kind=Kind.INT
+        "compression.zstd.level", 3, "Level for zstd.", low=-131072, high=22, kind=PropertyKind.INT
     )
     delete_retention_ms: int = setting(
         "delete.retention.ms", 86_400_000, "How long tombstones and markers outlive compaction.", low=0, high=MAX_LONG
@@ -83,7 +91,7 @@ class TopicConfig(Settings):
         None,
         "Overrides segment.bytes below its least value, for tests.",
         high=MAX_INT,
-        kind=Kind.INT,
+        kind=PropertyKind.INT,
     )
     leader_replication_throttled_replicas: tuple[str, ...] = setting(
         "leader.replication.throttled.replicas", [], "Replicas whose leaders are throttled.", effect=False

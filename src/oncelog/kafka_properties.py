@@ -26,7 +26,7 @@ MAX_LONG = 2**63 - 1
 Value = bool | int | float | str | tuple[str, ...]
 
 
-class Kind(Enum):
+class PropertyKind(Enum):
     """Kafka's ``ConfigDef.Type`` by name; ``id`` is the code in DescribeConfigs (``ConfigType``)."""
 
     BOOLEAN = 1
@@ -48,7 +48,7 @@ class Update(Enum):
     CLUSTER_WIDE = "cluster-wide"
 
 
-_BITS = {Kind.SHORT: 15, Kind.INT: 31, Kind.LONG: 63}
+_BITS = {PropertyKind.SHORT: 15, PropertyKind.INT: 31, PropertyKind.LONG: 63}
 _WHOLE = re.compile(r"[+-]?\d{1,100}")
 _DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
 _REPLICAS = re.compile(r"\d+:\d+")
@@ -69,11 +69,11 @@ class Allowed(NamedTuple):
 ANYTHING = Allowed()
 
 
-class Property(NamedTuple):
+class KafkaProperty(NamedTuple):
     """One property of Kafka; ``default`` is text as Kafka shows it, None if there is none."""
 
     name: str
-    kind: Kind
+    kind: PropertyKind
     default: str | None
     allowed: Allowed
     update: Update = Update.READ_ONLY
@@ -85,7 +85,7 @@ class Property(NamedTuple):
 
     @property
     def sensitive(self) -> bool:
-        return self.kind is Kind.PASSWORD
+        return self.kind is PropertyKind.PASSWORD
 
 
 def refused(name: str, value: object, reason: str) -> ConfigError:
@@ -93,24 +93,24 @@ def refused(name: str, value: object, reason: str) -> ConfigError:
     return ConfigError(f"Invalid value {value} for configuration {name}: {reason}")
 
 
-def parse_text(name: str, kind: Kind, text: str, allowed: Allowed = ANYTHING) -> Value:
+def parse_text(name: str, kind: PropertyKind, text: str, allowed: Allowed = ANYTHING) -> Value:
     """The typed value of a property, checked; raises ConfigError in Kafka's words (``ConfigDef.parseType``)."""
-    value = text if kind is Kind.PASSWORD else text.strip()
+    value = text if kind is PropertyKind.PASSWORD else text.strip()
     match kind:
-        case Kind.BOOLEAN:
+        case PropertyKind.BOOLEAN:
             if value.lower() not in ("true", "false"):
                 raise refused(name, value, "Expected value to be either true or false")
             return value.lower() == "true"
-        case Kind.INT | Kind.SHORT | Kind.LONG:
+        case PropertyKind.INT | PropertyKind.SHORT | PropertyKind.LONG:
             bound = 1 << _BITS[kind]
             if not _WHOLE.fullmatch(value) or not -bound <= int(value) < bound:
                 raise refused(name, value, f"Not a number of type {kind.name}")
             return _in_range(name, int(value), allowed)
-        case Kind.DOUBLE:
+        case PropertyKind.DOUBLE:
             if not _DOUBLE.fullmatch(value):
                 raise refused(name, value, "Not a number of type DOUBLE")
             return _in_range(name, float(value.rstrip("fFdD")), allowed)
-        case Kind.LIST:
+        case PropertyKind.LIST:
             return _listed(name, value, allowed)
         case _:
             if allowed.non_empty and not value:
@@ -189,34 +189,34 @@ def render_double(value: float, *, short: bool = False) -> str:
 
 
 @cache
-def broker_properties() -> Mapping[str, Property]:
+def broker_properties() -> Mapping[str, KafkaProperty]:
     return _load(_BROKER)
 
 
 @cache
-def topic_properties() -> Mapping[str, Property]:
+def topic_properties() -> Mapping[str, KafkaProperty]:
     return _load(_TOPIC)
 
 
 @cache
-def group_properties() -> Mapping[str, Property]:
+def group_properties() -> Mapping[str, KafkaProperty]:
     return _load(_GROUP)
 
 
 @cache
-def client_metrics_properties() -> Mapping[str, Property]:
+def client_metrics_properties() -> Mapping[str, KafkaProperty]:
     return _load(_CLIENT_METRICS)
 
 
-def _load(table: str) -> Mapping[str, Property]:
+def _load(table: str) -> Mapping[str, KafkaProperty]:
     """The properties of one table by name, sorted by name."""
     properties = {}
     for line in table.splitlines():
         name, kind, default, allowed, *marks = line.split(" ")
         update = next((mark for mark in marks if mark != "internal"), "read-only")
-        properties[name] = Property(
+        properties[name] = KafkaProperty(
             name,
-            Kind[kind.upper()],
+            PropertyKind[kind.upper()],
             None if default in ("null", "required") else "" if default == '""' else default,
             _allowed(allowed),
             Update(update),

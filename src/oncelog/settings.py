@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, ClassVar, NoReturn, dataclass_transform
 
 from oncelog.errors import ConfigError
-from oncelog.kafka_properties import MAX_INT, MAX_SHORT, Allowed, Kind, parse_text
+from oncelog.kafka_properties import MAX_INT, MAX_SHORT, Allowed, PropertyKind, parse_text
 
 
 def setting(
@@ -24,7 +24,7 @@ def setting(
     high: float = math.inf,
     also: tuple[int, ...] = (),
     choices: tuple[str, ...] = (),
-    kind: Kind | None = None,
+    kind: PropertyKind | None = None,
     effect: bool = True,
 ) -> Any:
     """A field of a settings class.
@@ -98,18 +98,20 @@ class Settings:
         return hash(tuple(getattr(self, f.name) for f in fields(self) if (f.compare if f.hash is None else f.hash)))
 
 
-def _kind_of(default: Any, high: float) -> Kind:
+def _kind_of(default: Any, high: float) -> PropertyKind:
     match default:
         case bool():
-            return Kind.BOOLEAN
+            return PropertyKind.BOOLEAN
         case int():
-            return Kind.SHORT if high <= MAX_SHORT else Kind.INT if high <= MAX_INT else Kind.LONG
+            return (
+                PropertyKind.SHORT if high <= MAX_SHORT else PropertyKind.INT if high <= MAX_INT else PropertyKind.LONG
+            )
         case float():
-            return Kind.DOUBLE
+            return PropertyKind.DOUBLE
         case tuple():
-            return Kind.LIST
+            return PropertyKind.LIST
         case _:
-            return Kind.STRING
+            return PropertyKind.STRING
 
 
 @cache

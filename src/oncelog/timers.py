@@ -42,7 +42,7 @@ class Timers:
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Timer]] = []
-        self._repeated: list[Repeated] = []
+        self._repeated: list[RepeatedTimer] = []
         self._sequence = 0
         self._shifts = self._moved_ms = 0
 
@@ -81,9 +81,9 @@ class Timers:
             if self._shifts != shifts or is_enough():
                 return
 
-    def repeat(self, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> Repeated:
+    def repeat(self, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> RepeatedTimer:
         """Call ``work`` at ``first_ms``, then repeatedly after the current ``interval_ms()``."""
-        repeated = Repeated(self, first_ms, interval_ms, work)
+        repeated = RepeatedTimer(self, first_ms, interval_ms, work)
         self._repeated.append(repeated)
         return repeated
 
@@ -113,7 +113,7 @@ class Timers:
         heapq.heapify(self._heap)
 
 
-class Repeated:
+class RepeatedTimer:
     """Work that repeats, whatever happens to it: the next time is scheduled before the work begins."""
 
     __slots__ = ("_interval_ms", "_timer", "_timers", "_work")

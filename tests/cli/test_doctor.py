@@ -16,7 +16,7 @@ import pytest
 
 import oncelog
 from oncelog.cli.doctor import doctor_here
-from oncelog.cli.doctor.findings import Finding, Status
+from oncelog.cli.doctor.findings import DoctorFinding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
@@ -84,7 +84,7 @@ def test_a_folder_in_which_no_file_can_be_made_is_bad() -> None:
 
 
 def test_a_disk_on_which_nothing_fits_wants_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def full(folder: Path) -> Finding:
+    def full(folder: Path) -> DoctorFinding:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(doctor_here, "_sync_time", full)
@@ -181,7 +181,7 @@ def test_a_checkpoint_needs_a_cluster() -> None:
 # --- the machine, line by line
 
 
-def here(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Finding]:
+def here(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, DoctorFinding]:
     """The findings on this machine with this environment; of each check, the last one."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

@@ -10,7 +10,7 @@ import uuid
 from typing import Any, cast
 
 import oncelog
-from oncelog.cli.administration.top import Look, look, picture
+from oncelog.cli.administration.top import TopScreen, look, picture
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
@@ -21,8 +21,8 @@ A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 
 
 def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> None:
-    before = Look(10.0, {A: 100, B: 50}, {A: 100, B: 50}, (), {"g": {B: 10}})
-    after = Look(12.0, {A: 110, B: 150}, {A: 104, B: 150}, (), {"g": {A: 90, B: 40}})
+    before = TopScreen(10.0, {A: 100, B: 50}, {A: 100, B: 50}, (), {"g": {B: 10}})
+    after = TopScreen(12.0, {A: 110, B: 150}, {A: 104, B: 150}, (), {"g": {A: 90, B: 40}})
     found = picture(before, after, 10)
     assert [(row["topic"], row["records_per_s"], row["held_back"]) for row in found["topics"]] == [
         ("b", 50.0, 0),
@@ -35,7 +35,9 @@ def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> N
 
 def test_what_is_new_or_gone_or_began_again_has_no_rate_below_zero() -> None:
     gone = TopicPartition("gone", 0)
-    found = picture(Look(0.0, {A: 9, gone: 5}, {}, (), {}), Look(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}), 10)
+    found = picture(
+        TopScreen(0.0, {A: 9, gone: 5}, {}, (), {}), TopScreen(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}), 10
+    )
     assert [row["records_per_s"] for row in found["topics"]] == [0.0, 0.0]
     assert found["groups"][0]["partitions"] == 0
 

@@ -12,7 +12,7 @@ import pytest
 
 import oncelog
 from oncelog.client.aio import ConsumerRebalanceListener
-from oncelog.client.background import Background, background
+from oncelog.client.background import BackgroundLoop, background
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.errors import (
@@ -140,7 +140,7 @@ class Interrupting:
     it.
     """
 
-    def __init__(self, real: Background) -> None:
+    def __init__(self, real: BackgroundLoop) -> None:
         self.real = real
         self.armed = True
 
@@ -165,7 +165,7 @@ def test_an_interrupt_loses_no_record(broker: RunningBroker, topic: str, first: 
     with Consumer(bootstrap_servers=servers, group_id=topic, auto_offset_reset="earliest") as consumer:
         consumer.assign([name])
         assert consumer.position(name) == 0
-        consumer._background = cast(Background, Interrupting(background()))
+        consumer._background = cast(BackgroundLoop, Interrupting(background()))
         with pytest.raises(KeyboardInterrupt):
             getattr(consumer, first)(timeout_ms=60_000)
         assert consumer.position(name) == 0

@@ -13,7 +13,7 @@ import pytest
 from oncelog.client.aio import Admin, Producer
 from oncelog.client.aio.connection.network import Network
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.connection.wire import API_VERSIONS, FIND_COORDINATOR, METADATA, Answer, Failure
+from oncelog.client.core.connection.wire import API_VERSIONS, FIND_COORDINATOR, METADATA, Answer, RequestFailure
 from oncelog.client.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_request_header, encode_response_header
@@ -132,7 +132,7 @@ async def test_a_caller_that_raises_leaves_the_others_their_answers() -> None:
         network = Network(config(address))
         starting = asyncio.create_task(network.start())
         await asyncio.sleep(0)
-        told: list[Failure] = []
+        told: list[RequestFailure] = []
 
         def raises(answer: Answer, version: int, now_ms: int) -> None:
             raise RuntimeError("a bug in a core")

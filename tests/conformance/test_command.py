@@ -21,7 +21,7 @@ from oncelog.conformance.raw.group_members import Member
 from oncelog.conformance.raw.transactional_producer import Transactional
 from oncelog.conformance.raw.wire import Connection
 from oncelog.conformance.registry import all_checks, cases_of
-from oncelog.conformance.run import Outcome, Report, run
+from oncelog.conformance.run import CheckOutcome, ConformanceReport, run
 from oncelog.errors import Error
 from oncelog.faults.proxy import FaultProxy
 from oncelog.types import TopicPartition
@@ -43,15 +43,15 @@ SOME = (
 )
 
 
-def run_some(address: str, *names: str, **login: str) -> Report:
+def run_some(address: str, *names: str, **login: str) -> ConformanceReport:
     settings = {"bootstrap.servers": address, **{name.replace("_", "."): value for name, value in login.items()}}
     checks = [check for check in all_checks() if check.name in names]
     assert len(checks) == len(names)
     return run(AdminConfig.from_properties(settings), cases_of(checks))
 
 
-def wrong(report: Report) -> list[tuple[str, str]]:
-    return [(result.name, result.text) for result in report.results if result.outcome is not Outcome.PASSED]
+def wrong(report: ConformanceReport) -> list[tuple[str, str]]:
+    return [(result.name, result.text) for result in report.results if result.outcome is not CheckOutcome.PASSED]
 
 
 def left_on(address: str) -> list[str]:
@@ -116,7 +116,7 @@ def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(brok
         report = run(AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers}), cases_of([broken]))
         found = open_in_the_topic_of_offsets(broker.bootstrap_servers)
         other.abort()
-    assert [result.outcome for result in report.results] == [Outcome.FAILED]
+    assert [result.outcome for result in report.results] == [CheckOutcome.FAILED]
     assert report.left_behind == []
     assert mine and found.isdisjoint(mine)
     assert other.pid in found
@@ -128,7 +128,7 @@ def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(brok
 def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_taken_back(version: str) -> None:
     with ApacheKafka(version=version) as kafka:
         report = run_some(kafka.bootstrap_servers, "offsets_without_the_group_in_the_transaction_are_refused")
-        assert [result.outcome for result in report.results].count(Outcome.FAILED) == 4
+        assert [result.outcome for result in report.results].count(CheckOutcome.FAILED) == 4
         assert report.left_behind == []
         assert open_on(kafka.bootstrap_servers) == set()
 
@@ -140,7 +140,7 @@ def test_every_check_on_kafka_2_8_leaves_no_transaction_open_in_any_partition() 
         report = run(
             AdminConfig.from_properties({"bootstrap.servers": kafka.bootstrap_servers}), cases_of(all_checks())
         )
-        assert [result.outcome for result in report.results].count(Outcome.PASSED) > len(report.results) / 2
+        assert [result.outcome for result in report.results].count(CheckOutcome.PASSED) > len(report.results) / 2
         assert report.left_behind == []
         assert open_on(kafka.bootstrap_servers) == set()
 

@@ -19,7 +19,7 @@ from oncelog.lab.diagram import PHONE, WIDE, draw
 from oncelog.lab.flows import FLOWS, run
 from oncelog.lab.page import render
 from oncelog.lab.stage import LabError, Stage
-from oncelog.lab.story import Entry, Event, Fate, Kind, Promise, Story, as_lines
+from oncelog.lab.story import Promise, Story, StoryEntry, StoryEvent, StoryFate, StoryKind, as_lines
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
 from tests.support.older_broker import older_broker
@@ -105,11 +105,13 @@ def test_a_flow_behind_a_login() -> None:
 def test_a_duplicate_has_the_sequence_and_the_offset_of_its_first_time() -> None:
     story = run(FLOWS["acks-lost"])
     sent = [event for event in story.events if event.text.startswith("Produce b")]
-    answers = [event for event in story.events if event.kind is Kind.ANSWER and event.fields.get("base_offset") == 1]
+    answers = [
+        event for event in story.events if event.kind is StoryKind.ANSWER and event.fields.get("base_offset") == 1
+    ]
     assert len({tuple(sorted((name, str(value)) for name, value in event.fields.items())) for event in sent}) == 1
     assert [(event.fate, event.fields.get("duplicate")) for event in answers] == [
-        (Fate.LOST, None),
-        (Fate.ARRIVED, True),
+        (StoryFate.LOST, None),
+        (StoryFate.ARRIVED, True),
     ]
 
 
@@ -129,14 +131,14 @@ def test_the_drawings_of_the_docs_are_current(name: str) -> None:
 # --- drawing
 
 
-def story_of(*events: Event, promises: tuple[Promise, ...] = ()) -> Story:
-    entry = Entry(0, 1, "committed", 7, 0, 0, ("<a>", "b"), None)
+def story_of(*events: StoryEvent, promises: tuple[Promise, ...] = ()) -> Story:
+    entry = StoryEntry(0, 1, "committed", 7, 0, 0, ("<a>", "b"), None)
     lanes = ["producer", "broker"]
     return Story("made-up", "Made & up", "Nothing.", "here", "orders", lanes, list(events), [entry], [*promises], {})
 
 
-LOST = Event(Kind.REQUEST, "producer", "broker", "Produce <a>", Fate.LOST)
-NOTE = Event(Kind.NOTE, "producer", "producer", "long " * 60)
+LOST = StoryEvent(StoryKind.REQUEST, "producer", "broker", "Produce <a>", StoryFate.LOST)
+NOTE = StoryEvent(StoryKind.NOTE, "producer", "producer", "long " * 60)
 
 
 @pytest.mark.parametrize("layout", [WIDE, PHONE])

@@ -9,7 +9,7 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.expect import eventually
 from oncelog.metrics.catalog import FAMILIES
-from oncelog.metrics.exposition import Kind
+from oncelog.metrics.exposition import MetricKind
 from tests.metrics.conftest import Busy
 from tests.metrics.dashboards import CONFLUENT, ELSEWHERE, STRIMZI
 from tests.metrics.pages import Page, scrape
@@ -32,7 +32,7 @@ def test_what_a_published_dashboard_asks_for_is_there(page: Page, name: str) -> 
 
 
 def test_every_series_of_the_catalogue_is_there_and_no_other(page: Page) -> None:
-    ends = {Kind.COUNTER: "", Kind.SUMMARY: "_count"}
+    ends = {MetricKind.COUNTER: "", MetricKind.SUMMARY: "_count"}
     there = {name for name, family in FAMILIES.items() if f"{name}{ends.get(family.kind, '')}" in page.names}
     assert set(FAMILIES) == there
     told = {name.removesuffix("_total") for name in FAMILIES}
@@ -47,7 +47,7 @@ def test_counters_are_there_before_they_count(page: Page) -> None:
             (sample.name, tuple(sorted(sample.labels.items())))
             for sample in page.samples
             if sample.name in FAMILIES
-            and FAMILIES[sample.name].kind in (Kind.COUNTER, Kind.UNKNOWN)
+            and FAMILIES[sample.name].kind in (MetricKind.COUNTER, MetricKind.UNKNOWN)
             and sample.name not in COUNTED_FROM_FIRST
             and sample.labels.get("topic", topic) == topic
         }
@@ -55,7 +55,7 @@ def test_counters_are_there_before_they_count(page: Page) -> None:
     with oncelog.Broker(metrics="127.0.0.1:0") as broker:
         untouched = {name for name, _ in counters(scrape(broker.metrics_address), "orders")}
         of_topics = {name for name, family in FAMILIES.items() if "topic" in family.labels}
-        kinds = (Kind.COUNTER, Kind.UNKNOWN)
+        kinds = (MetricKind.COUNTER, MetricKind.UNKNOWN)
         every = {name for name, family in FAMILIES.items() if family.kind in kinds}
         assert every - untouched - of_topics == COUNTED_FROM_FIRST
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
@@ -70,7 +70,7 @@ def test_labels_are_those_of_the_catalogue(page: Page) -> None:
     for sample in page.samples:
         base = sample.name.removesuffix("_count").removesuffix("_sum")
         family = FAMILIES[sample.name if sample.name in FAMILIES else base]
-        implied = {"quantile"} if family.kind is Kind.SUMMARY else set()
+        implied = {"quantile"} if family.kind is MetricKind.SUMMARY else set()
         assert set(sample.labels) <= set(family.labels) | implied, sample
 
 

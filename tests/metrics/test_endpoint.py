@@ -18,7 +18,7 @@ from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
 from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import OncelogError, StorageError
-from oncelog.metrics.endpoint import Verdict
+from oncelog.metrics.endpoint import HealthVerdict
 from oncelog.server.disk.os_disk import OsFile
 from oncelog.server.opening import ListenError
 from tests.metrics.pages import get, health, scrape
@@ -195,7 +195,7 @@ def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.
     from oncelog.spark.pipeline.series import PipelineSource
 
     class Failing(PipelineSource):
-        async def live(self) -> Verdict:
+        async def live(self) -> HealthVerdict:
             raise ZeroDivisionError
 
     endpoint = Endpoint(socket.create_server(("127.0.0.1", 0)), Failing(["p"]))
@@ -216,7 +216,7 @@ def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> N
     asked = threading.Event()
 
     class Endless(PipelineSource):
-        async def live(self) -> Verdict:
+        async def live(self) -> HealthVerdict:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError
@@ -234,11 +234,11 @@ def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> N
 
 def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.metrics import endpoint as module
-    from oncelog.metrics.exposition import Exposition, Format
+    from oncelog.metrics.exposition import Exposition, ExpositionFormat
     from oncelog.spark.pipeline.series import PipelineSource
 
     class Large(PipelineSource):
-        async def metrics(self, form: Format) -> Exposition:
+        async def metrics(self, form: ExpositionFormat) -> Exposition:
             page = await super().metrics(form)
             name = next(iter(page._lines))
             page.lines(name).extend([f"{name} 1\n"] * 500_000)

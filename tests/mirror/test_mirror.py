@@ -23,7 +23,7 @@ from oncelog.conformance.raw.transactional_producer import new_pid
 from oncelog.conformance.raw.wire import Connection
 from oncelog.mirror.errors import MirrorRefused
 from oncelog.mirror.run import Mirror
-from oncelog.mirror.settings import Settings
+from oncelog.mirror.settings import MirrorSettings
 from oncelog.mirror.topics import Selection
 from oncelog.mirror.waiting import PATIENCE_S as PATIENCE_BEFORE_A_WORD_S
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
@@ -56,7 +56,7 @@ class Clusters:
         return TopicPartition(self.topic, 0), TopicPartition(self.topic, 1)
 
     def mirror(self, name: str | None = None, **more: Any) -> Mirror:
-        settings = Settings(name or self.topic, Selection((self.topic,)), **more)
+        settings = MirrorSettings(name or self.topic, Selection((self.topic,)), **more)
         return Mirror(self.source, self.target, settings, self.said.append)
 
     async def check_equal(self) -> None:
@@ -428,7 +428,7 @@ def test_name_mirrors_one_cluster_only(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.mirrored()
         with pytest.raises(MirrorRefused, match="the same cluster"):
-            await Mirror(made.source, made.source, Settings("x", Selection()), made.said.append).open()
+            await Mirror(made.source, made.source, MirrorSettings("x", Selection()), made.said.append).open()
         assert "oncelog-mirror.x" not in await made.source.list_topics()
 
     play(flow)
@@ -437,7 +437,9 @@ def test_name_mirrors_one_cluster_only(play: Callable[[Flow], None]) -> None:
 def test_two_mirrors_of_a_topic_and_circles_are_refused_while_it_is_empty(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         mirror = await made.mirrored()
-        backwards = Mirror(made.target, made.source, Settings(made.topic, Selection((made.topic,))), made.said.append)
+        backwards = Mirror(
+            made.target, made.source, MirrorSettings(made.topic, Selection((made.topic,))), made.said.append
+        )
         for _ in range(2):
             with pytest.raises(MirrorRefused, match="in circles"):
                 await backwards.open()
@@ -453,10 +455,10 @@ def test_two_mirrors_of_a_topic_and_circles_are_refused_while_it_is_empty(play: 
 def test_topic_that_comes_later_and_would_go_in_circles_is_stopped(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         later = f"{made.topic}-later"
-        back = Settings(f"{made.topic}-back", Selection((later,)))
+        back = MirrorSettings(f"{made.topic}-back", Selection((later,)))
         backwards = Mirror(made.target, made.source, back, made.said.append)
         await backwards.open()
-        forth = Settings(made.topic, Selection((made.topic, later)))
+        forth = MirrorSettings(made.topic, Selection((made.topic, later)))
         mirror = Mirror(made.source, made.target, forth, made.said.append)
         await mirror.open()
         await made.source.create_topics([NewTopic(later, 1, 1)])
@@ -476,7 +478,7 @@ def test_topic_chosen_later_brings_its_groups_offsets(play: Callable[[Flow], Non
         await made.source.create_topics([NewTopic(other, 1, 1)])
         await made.write(b"one", b"two")
         await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
-        first = Mirror(made.source, made.target, Settings(made.topic, Selection((other,))), made.said.append)
+        first = Mirror(made.source, made.target, MirrorSettings(made.topic, Selection((other,))), made.said.append)
         await first.open()
         await caught_up(first)
         await first.close()

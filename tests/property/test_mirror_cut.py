@@ -10,7 +10,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.mirror.cut import PartitionView, Sample, choose_cut
+from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
 from oncelog.types import TopicPartition
 
 
@@ -127,7 +127,7 @@ def test_cut_splits_no_transaction_and_reaches_the_end(seed: int, bounded: bool)
     random = Random(seed)
     world = World(random)
     views = {name: PartitionView(name, 0) for name in world.names}
-    samples: list[Sample] = []
+    samples: list[CutSample] = []
     for _ in range(random.randint(1, 8)):
         for _ in range(random.randint(0, 40)):
             world.step()
@@ -141,14 +141,14 @@ def test_cut_splits_no_transaction_and_reaches_the_end(seed: int, bounded: bool)
 def go(
     world: World,
     views: dict[TopicPartition, PartitionView],
-    samples: list[Sample],
+    samples: list[CutSample],
     *,
     bounded: bool,
     still_at_work: bool,
 ) -> None:
     """One round: two looks, a scan that begins after them, a cut; what lies above the cut is looked at again."""
     look = world.look if still_at_work else world.ends
-    samples.append(Sample(look(), look()))
+    samples.append(CutSample(look(), look()))
     decided = samples[-1].before
     for name, end in look().items():
         world.scan(views[name], end)

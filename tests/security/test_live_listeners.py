@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 import oncelog
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
@@ -272,7 +272,7 @@ def test_a_listener_that_goes_while_it_is_opened_does_not_stay_open(turns: int) 
             port = sock.getsockname()[1]
             (listener,) = parse_listeners(f"127.0.0.1:{port}", {}, "")
             listener = listener._replace(name="EXTRA")
-            acceptor = Acceptor(listener, sock, Node(0, "127.0.0.1", port), server.broker, loop.time)
+            acceptor = Acceptor(listener, sock, SimulatedNode(0, "127.0.0.1", port), server.broker, loop.time)
             server.open_later(acceptor)
 
             def shut(turns: int) -> None:

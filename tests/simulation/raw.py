@@ -12,13 +12,18 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncelog.client.aio.connection.cluster_access import Cluster
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
-from oncelog.client.core.connection.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE
 from oncelog.client.core.errors import error_for, error_of
-from oncelog.client.core.transactions.transaction_requests import TV1_HIGHEST_PRODUCE, Outcome, Request, TxnRequests
+from oncelog.client.core.transactions.transaction_requests import (
+    TV1_HIGHEST_PRODUCE,
+    Request,
+    RequestOutcome,
+    TxnRequests,
+)
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import BatchBuilder
@@ -57,7 +62,7 @@ class _Place:
 class Raw(Program):
     """What the raw programs share: one cluster, and Produce requests made by hand."""
 
-    cluster: Cluster
+    cluster: ClusterAccess
     transactional_id: str | None = None
 
     def __init__(
@@ -68,7 +73,7 @@ class Raw(Program):
         self._left = count
 
     async def live(self, life: str) -> None:
-        self.cluster = Cluster(ClientConfig.from_keywords(**self.settings), timeout_ms=300_000)
+        self.cluster = ClusterAccess(ClientConfig.from_keywords(**self.settings), timeout_ms=300_000)
         try:
             await self.cluster.start()
             await self.work(life)
@@ -280,7 +285,7 @@ class RawTransactions(Raw):
     def _v2(self) -> bool:
         return self.cluster.network.transaction_version() >= 2
 
-    def _begin_epoch(self, outcome: Outcome) -> None:
+    def _begin_epoch(self, outcome: RequestOutcome) -> None:
         if outcome.producer is not None and outcome.producer != self._producer:
             self._producer = outcome.producer
             self._sequences = dict.fromkeys(self._wheres, 0)
@@ -339,15 +344,15 @@ class RawTransactions(Raw):
                 return
             await asyncio.sleep(0.05)
 
-    async def _coordinated(self, step: Step, request: Request) -> Outcome:
+    async def _coordinated(self, step: Step, request: Request) -> RequestOutcome:
         api, build, read = request
         finder = self.cluster.finder(CoordinatorType.TRANSACTION, self.name)
 
-        async def ask(node: int) -> Outcome:
+        async def ask(node: int) -> RequestOutcome:
             highest = self._requests.highest(step, self._v2)
             answer, version = await self.cluster.network.call(node, api, build, highest=highest, channel=1)
             outcome = read(answer, version)
-            if action_for(step, outcome.error) is not Action.DONE:
+            if action_for(step, outcome.error) is not ErrorAction.DONE:
                 raise error_for(outcome.error, f"{api.name} of {self.name}")
             return outcome
 

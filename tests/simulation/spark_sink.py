@@ -27,7 +27,7 @@ from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.engine import Again, Carried, Carrier, Reached, SinkRefused, Surroundings, WriteEngine, ignore
-from oncelog.spark.sink.marker import Memory, Plan, PlannedBatch, Previous
+from oncelog.spark.sink.marker import BatchPlan, Memory, PlannedBatch, Previous
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.testing.simulation import SimulatedProcess, Simulation
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
@@ -138,7 +138,7 @@ class SparkQuery(Program):
                 if self._commits == len(self._plans):
                     self._plan()
                 number = self._commits
-                plan = Plan(
+                plan = BatchPlan(
                     group=self._group,
                     query_id="query",
                     checkpoint="checkpoint",
@@ -180,7 +180,7 @@ class SparkQuery(Program):
                 found.append(PartitionBatch(self._topic, partition, builder.count, bytes(builder.build())))
         return found
 
-    def _engine(self, cluster: KafkaCluster, plan: Plan) -> WriteEngine[TopicTransaction]:
+    def _engine(self, cluster: KafkaCluster, plan: BatchPlan) -> WriteEngine[TopicTransaction]:
         transaction = TopicTransaction(partial(cluster.transaction, self._group), (20_000,), self._marker)
         return WriteEngine(plan, transaction, Surroundings(ignore, self._warn, _now_ms, self._remember))
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from oncelog.conformance.expect import eventually
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.session_metrics import serve_metrics
-from oncelog.spark.sink.engine import Observer, Step, ignore
+from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from tests.conftest import RunningBroker
 from tests.metrics.pages import health, scrape
 from tests.spark.kafka_records import committed, create_topic, produce
@@ -20,21 +20,21 @@ from tests.spark.kafka_records import committed, create_topic, produce
 class _Stops:
     """An observer that ends a batch's first attempt at a step, as a crash would."""
 
-    def __init__(self, at: Step) -> None:
+    def __init__(self, at: BatchStep) -> None:
         self._at = at
 
-    def __call__(self, step: Step, batch_id: int | None) -> None:
+    def __call__(self, step: BatchStep, batch_id: int | None) -> None:
         if step is self._at:
             raise RuntimeError("the driver ends here")
 
 
 @pytest.mark.parametrize(
     ("at", "outcome"),
-    [(Step.HALF_PRODUCED, "driver"), (Step.COMMITTED, "skipped")],
+    [(BatchStep.HALF_PRODUCED, "driver"), (BatchStep.COMMITTED, "skipped")],
     ids=["before its commit it is written again", "after its commit it is skipped"],
 )
 def test_a_batch_of_a_run_that_died_counts_as_replayed_and_as_what_became_of_it(
-    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path, at: Step, outcome: str
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path, at: BatchStep, outcome: str
 ) -> None:
     servers, out = oncelog_broker.bootstrap_servers, f"{unique_name}-out"
     for name in (unique_name, out):

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.spark.session import for_each_batch, session, write
-from oncelog.spark.sink.engine import Observer, Step, ignore
+from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from oncelog.spark.versions import HAS_DATA_SOURCES
 from tests.support.spark_faults import Fault, FaultOnce, Faults, PauseAt
 
@@ -69,7 +69,9 @@ def run_read(spark: SparkSession, task: dict[str, Any]) -> None:
 
 def observer(task: dict[str, Any], folder: Path) -> Observer:
     observers: list[Observer] = [PauseAt(step, batch, port, folder) for step, batch, port in task.get("pauses", ())]
-    observers += [FaultOnce(folder, Step(step), Fault(fault), batch) for fault, step, batch in task.get("faults", ())]
+    observers += [
+        FaultOnce(folder, BatchStep(step), Fault(fault), batch) for fault, step, batch in task.get("faults", ())
+    ]
     return Faults(observers) if observers else ignore
 
 

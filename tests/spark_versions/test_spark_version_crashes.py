@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from tests.spark.sink.test_sink_crashes import OncelogProcess
 from tests.spark_versions.environments import Environment
 from tests.spark_versions.running import driver, said
@@ -17,11 +17,11 @@ from tests.support.spark_faults import Fault, PausePoint
 
 pytestmark = [pytest.mark.soak, pytest.mark.crash, pytest.mark.timeout(1800)]
 case = pytest.mark.case
-DECISIVE = Step.MARKER_ADDED
+DECISIVE = BatchStep.MARKER_ADDED
 """Everything is in the log, and nobody knows yet whether it will be committed."""
 
 
-def soak_but(decisive: Step, steps: list[Step]) -> list[object]:
+def soak_but(decisive: BatchStep, steps: list[BatchStep]) -> list[object]:
     return [pytest.param(step, id=step.value, marks=[] if step is decisive else [pytest.mark.soak]) for step in steps]
 
 
@@ -37,7 +37,7 @@ def copy(own_broker: OncelogProcess, unique_name: str, tmp_path: Path) -> Copy:
     return Copy(own_broker, unique_name, tmp_path)
 
 
-def kill_driver_at(environment: Environment, copy: Copy, by: str, step: Step) -> None:
+def kill_driver_at(environment: Environment, copy: Copy, by: str, step: BatchStep) -> None:
     copy.add(100)
     with PausePoint() as point:
         options = point.options(step, 0)
@@ -52,20 +52,20 @@ def kill_driver_at(environment: Environment, copy: Copy, by: str, step: Step) ->
 
 
 @case('driver killed, `format("oncelog")` as sink', least=(4, 0))
-@pytest.mark.parametrize("step", soak_but(DECISIVE, list(Step)))
-def test_killed_driver_of_format(environment: Environment, copy: Copy, step: Step) -> None:
+@pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
+def test_killed_driver_of_format(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "format", step)
 
 
 @case("driver killed, `for_each_batch` by the driver")
-@pytest.mark.parametrize("step", soak_but(Step.COMMITTED, list(Step)))
-def test_killed_driver_that_writes(environment: Environment, copy: Copy, step: Step) -> None:
+@pytest.mark.parametrize("step", soak_but(BatchStep.COMMITTED, list(BatchStep)))
+def test_killed_driver_that_writes(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "0", step)
 
 
 @case("driver killed, `for_each_batch` by the executors")
-@pytest.mark.parametrize("step", soak_but(DECISIVE, list(Step)))
-def test_killed_driver_whose_executors_write(environment: Environment, copy: Copy, step: Step) -> None:
+@pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
+def test_killed_driver_whose_executors_write(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "2", step)
 
 
@@ -86,8 +86,8 @@ def test_killed_broker(environment: Environment, copy: Copy, own_broker: Oncelog
 
 
 @case("executor killed while it writes")
-@pytest.mark.parametrize("step", soak_but(Step.PRODUCED, [Step.HALF_PRODUCED, Step.PRODUCED]))
-def test_killed_executor(environment: Environment, copy: Copy, step: Step) -> None:
+@pytest.mark.parametrize("step", soak_but(BatchStep.PRODUCED, [BatchStep.HALF_PRODUCED, BatchStep.PRODUCED]))
+def test_killed_executor(environment: Environment, copy: Copy, step: BatchStep) -> None:
     copy.add(400)
     quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     settings = {

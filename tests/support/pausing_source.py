@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from oncelog.spark.data_source import OncelogDataSource
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from tests.support.spark_faults import PauseAt
 
 
@@ -22,5 +22,5 @@ class PausingDataSource(OncelogDataSource):
     def name(cls) -> str:
         return "oncelog_paused"
 
-    def observe(self, step: Step, batch_id: int | None) -> None:
+    def observe(self, step: BatchStep, batch_id: int | None) -> None:
         self._pause(step, batch_id)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
-from oncelog.spark.sink.engine import Clock, Observer, Outcome, Surroundings, WriteEngine, ignore
-from oncelog.spark.sink.marker import Memory, NamedWrite, Plan
+from oncelog.spark.sink.engine import BatchOutcome, Clock, Observer, Surroundings, WriteEngine, ignore
+from oncelog.spark.sink.marker import BatchPlan, Memory, NamedWrite
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.types import TopicPartition
 
@@ -16,7 +16,7 @@ from oncelog.types import TopicPartition
 class BatchWrite:
     """One micro-batch, ready to be written; ``batches`` holds ``count`` record batches with ``rows`` rows."""
 
-    plan: Plan | NamedWrite | None
+    plan: BatchPlan | NamedWrite | None
     marker_partition: TopicPartition
     rows: int = 0
     count: int = 0
@@ -42,7 +42,7 @@ def commit_batch(
     warn: Callable[[str], None],
     now_ms: Clock,
     remember: Callable[[Memory], None],
-) -> Outcome:
+) -> BatchOutcome:
     """Write the batch unless it is written, as ``commit()`` does."""
     engine = engine_of(write, transaction, observe, warn, now_ms, remember)
     return engine.write(DriverCarrier(write.batches, write.rows, write.count)).outcome

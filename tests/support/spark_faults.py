@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from oncelog.errors import OncelogError
-from oncelog.spark.sink.engine import Observer, Step
+from oncelog.spark.sink.engine import BatchStep, Observer
 
 
 class NotReached(OncelogError):
@@ -26,7 +26,7 @@ class NotReached(OncelogError):
 class Paused(NamedTuple):
     """A commit that waits at a step."""
 
-    step: Step
+    step: BatchStep
     batch_id: int
     pid: int
     connection: socket.socket
@@ -43,7 +43,7 @@ class PausePoint:
     def __init__(self) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
 
-    def options(self, step: Step, batch_id: int) -> dict[str, str]:
+    def options(self, step: BatchStep, batch_id: int) -> dict[str, str]:
         """Options of a query that is to pause."""
         port = self._server.getsockname()[1]
         return {"pause.at": step.value, "pause.batch": str(batch_id), "pause.port": str(port)}
@@ -60,7 +60,7 @@ class PausePoint:
                 continue
             connection.settimeout(120)
             step, batch_id, pid = connection.recv(200).decode().split()
-            return Paused(Step(step), int(batch_id), int(pid), connection)
+            return Paused(BatchStep(step), int(batch_id), int(pid), connection)
         raise NotReached(f"the step was not reached within {timeout_s} s")
 
     def __enter__(self) -> PausePoint:
@@ -88,7 +88,9 @@ class FaultOnce:
     :param batch_id: None for any.
     """
 
-    def __init__(self, folder: Path, step: Step, fault: Fault = Fault.KILL_WORKER, batch_id: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, step: BatchStep, fault: Fault = Fault.KILL_WORKER, batch_id: int | None = None
+    ) -> None:
         self._step = step
         self._fault = fault
         self._batch_id = batch_id
@@ -103,7 +105,7 @@ class FaultOnce:
         text = self._done.read_text() if self.happened else ""
         return [int(pid) for pid in text.split()] if text.endswith("\n") else []
 
-    def __call__(self, step: Step, batch_id: int | None) -> None:
+    def __call__(self, step: BatchStep, batch_id: int | None) -> None:
         if step is not self._step or self._batch_id not in (None, batch_id):
             return
         if not _first_to_make(self._done):
@@ -139,7 +141,7 @@ class Faults:
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = tuple(observers)
 
-    def __call__(self, step: Step, batch_id: int | None) -> None:
+    def __call__(self, step: BatchStep, batch_id: int | None) -> None:
         for observer in self._observers:
             observer(step, batch_id)
 
@@ -156,7 +158,7 @@ class PauseAt:
         self._port = port
         self._once = once
 
-    def __call__(self, step: Step, batch_id: int | None) -> None:
+    def __call__(self, step: BatchStep, batch_id: int | None) -> None:
         if step.value != self._step or str(batch_id) != self._batch:
             return
         if self._once is not None and not _first_to_make(self._once / f"paused-{self._step}-{self._batch}"):

@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from oncelog.spark.tables.options import Format
 from tests.tables.worlds import Query, world_of
 
@@ -28,10 +28,10 @@ def main() -> None:
     world = world_of(Format(form), Path(folder), lambda: url)
     query = Query(Path(folder) / "checkpoint", world.options)
 
-    def observe(reached: Step, batch_id: int | None) -> None:
+    def observe(reached: BatchStep, batch_id: int | None) -> None:
         if reached.value == step:
             die()
-        if not step and reached is Step.MARKER_ADDED:
+        if not step and reached is BatchStep.MARKER_ADDED:
             threading.Thread(target=lambda: (time.sleep(int(delay_us) / 1e6), die()), daemon=True).start()
 
     query.write(1, ROWS, observe=observe)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import Outcome, SinkRefused, Step
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
 from oncelog.spark.tables.options import Format, Mode
 from tests.tables.worlds import DAY_MS, NOW_MS, SCHEMA, Query, World, with_mode
 
-WRITTEN, SKIPPED = Outcome.WRITTEN, Outcome.SKIPPED
+WRITTEN, SKIPPED = BatchOutcome.WRITTEN, BatchOutcome.SKIPPED
 
 
 @pytest.fixture
@@ -52,20 +52,20 @@ def test_first_batch_may_be_without_rows(world: World) -> None:
     assert world.read() == []
 
 
-@pytest.mark.parametrize("step", [step for step in Step if step is not Step.HALF_PRODUCED])
-def test_crash_at_any_step_leaves_all_or_nothing(world: World, query: Query, step: Step) -> None:
+@pytest.mark.parametrize("step", [step for step in BatchStep if step is not BatchStep.HALF_PRODUCED])
+def test_crash_at_any_step_leaves_all_or_nothing(world: World, query: Query, step: BatchStep) -> None:
     class Killed(Exception):
         pass
 
-    def crash(reached: Step, batch_id: int | None) -> None:
+    def crash(reached: BatchStep, batch_id: int | None) -> None:
         if reached is step:
             raise Killed
 
     with pytest.raises(Killed):
         query.write(2, [(3, "d")], observe=crash)
-    assert world.read() == (BEFORE if step is not Step.COMMITTED else [*BEFORE, (3, "d")])
+    assert world.read() == (BEFORE if step is not BatchStep.COMMITTED else [*BEFORE, (3, "d")])
     again = Query(query.root, world.options).write(2, [(3, "d")])
-    assert again.outcome is (SKIPPED if step is Step.COMMITTED else WRITTEN)
+    assert again.outcome is (SKIPPED if step is BatchStep.COMMITTED else WRITTEN)
     assert world.read() == [*BEFORE, (3, "d")]
 
 

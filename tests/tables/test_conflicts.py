@@ -8,13 +8,13 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql.types import StructType
 
-from oncelog.spark.sink.engine import Outcome, SinkRefused, Step
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
 from oncelog.spark.tables.commit import ATTEMPTS
 from oncelog.spark.tables.options import Format
 from oncelog.spark.tables.store import Commit, Conflict, Part, Sighting, TableStore, TaskWriter
 from tests.tables.worlds import Query, World, parts
 
-AT_EACH_STEP = (Step.STARTED, Step.MARKER_READ, Step.PRODUCED, Step.MARKER_ADDED)
+AT_EACH_STEP = (BatchStep.STARTED, BatchStep.MARKER_READ, BatchStep.PRODUCED, BatchStep.MARKER_ADDED)
 
 
 @pytest.fixture
@@ -24,11 +24,11 @@ def query(world: World) -> Query:
     return query
 
 
-def once_at(step: Step, act: Callable[[], object]) -> Callable[[Step, int | None], None]:
+def once_at(step: BatchStep, act: Callable[[], object]) -> Callable[[BatchStep, int | None], None]:
     """An observer that acts when the step is reached for the first time."""
     done: list[bool] = []
 
-    def observe(reached: Step, batch_id: int | None) -> None:
+    def observe(reached: BatchStep, batch_id: int | None) -> None:
         if reached is step and not done:
             done.append(True)
             act()
@@ -37,14 +37,14 @@ def once_at(step: Step, act: Callable[[], object]) -> Callable[[Step, int | None
 
 
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_other_writer_at_any_step_costs_no_row(world: World, query: Query, step: Step) -> None:
+def test_other_writer_at_any_step_costs_no_row(world: World, query: Query, step: BatchStep) -> None:
     observe = once_at(step, lambda: world.append_as_another((9, "another's")))
-    assert query.run(1, [(1, "b")], observe=observe).outcome is Outcome.WRITTEN
+    assert query.run(1, [(1, "b")], observe=observe).outcome is BatchOutcome.WRITTEN
     assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
 
 
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_two_drivers_with_one_checkpoint_write_one_copy(world: World, query: Query, step: Step) -> None:
+def test_two_drivers_with_one_checkpoint_write_one_copy(world: World, query: Query, step: BatchStep) -> None:
     """A zombie of an earlier run is faster."""
     zombie = Query(query.root, world.options)
     observe = once_at(step, lambda: zombie.write(1, [(1, "b")]))
@@ -53,7 +53,7 @@ def test_two_drivers_with_one_checkpoint_write_one_copy(world: World, query: Que
 
 
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_zombie_with_a_later_batch_makes_this_one_refused(world: World, query: Query, step: Step) -> None:
+def test_zombie_with_a_later_batch_makes_this_one_refused(world: World, query: Query, step: BatchStep) -> None:
     copy = query.copied(world.folder / "copy")
 
     def go_on() -> None:
@@ -100,9 +100,9 @@ def test_commit_whose_answer_is_lost_ends_in_one_copy(world: World, query: Query
         return parts([(1, "b")])
 
     query.store = Unheard(query.store, 2, takes_effect=takes_effect)
-    assert query.run(1, [], made=make).outcome is Outcome.WRITTEN
+    assert query.run(1, [], made=make).outcome is BatchOutcome.WRITTEN
     assert (world.read(), len(made)) == ([(0, "a"), (1, "b")], 1)
-    assert query.run(2, [(2, "c")]).outcome is Outcome.WRITTEN
+    assert query.run(2, [(2, "c")]).outcome is BatchOutcome.WRITTEN
     assert world.read() == [(0, "a"), (1, "b"), (2, "c")]
 
 
@@ -111,13 +111,13 @@ def test_batch_that_always_comes_second_fails(world: World, query: Query) -> Non
     with pytest.raises(Conflict, match="COMMIT was sent"):
         query.write(1, [(1, "b")])
     query.store = Query(query.root, world.options).store
-    assert query.run(1, [(1, "b")]).outcome is Outcome.WRITTEN
+    assert query.run(1, [(1, "b")]).outcome is BatchOutcome.WRITTEN
     assert world.read() == [(0, "a"), (1, "b")]
 
 
 @pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_delta_table_that_is_compacted_meanwhile_has_each_row_once(world: World, query: Query, step: Step) -> None:
+def test_delta_table_that_is_compacted_meanwhile_has_each_row_once(world: World, query: Query, step: BatchStep) -> None:
     world.append_as_another((9, "another's"))
     observe = once_at(step, lambda: DeltaTable(world.options.table).optimize.compact())
     query.run(1, [(1, "b")], observe=observe)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from oncelog.spark.tables.options import Format
 from tests.tables.killed_writer import ROWS
 from tests.tables.worlds import Query, world_of
@@ -44,7 +44,7 @@ def test_killed_driver_leaves_all_or_nothing_and_the_next_one_ends_with_one_copy
     died = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr
     if step:
-        assert len(world.read()) == (1 + len(ROWS) if step == Step.COMMITTED.value else 1)
+        assert len(world.read()) == (1 + len(ROWS) if step == BatchStep.COMMITTED.value else 1)
     assert world.read() in ([(0, "a")], [(0, "a"), *ROWS])
     again = Query(query.root, world.options)
     again.run(1, ROWS)

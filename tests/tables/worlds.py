@@ -20,8 +20,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, plan_of
-from oncelog.spark.sink.engine import Observer, Outcome, ignore
-from oncelog.spark.sink.marker import Plan
+from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
+from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Format, Mode, TableOptions
@@ -254,7 +254,7 @@ def world_of(form: Format, folder: Path, new_database: Callable[[], str], **more
 
 
 class Told(NamedTuple):
-    outcome: Outcome
+    outcome: BatchOutcome
     warnings: list[str]
 
 
@@ -312,7 +312,7 @@ class Query:
         checkpoint = Checkpoint.open(str(self.root))
         group = marker_group("", self.query_id, self.options.destination, self.name)
 
-        def plan(seen: Sighting) -> Plan:
+        def plan(seen: Sighting) -> BatchPlan:
             facts = ClusterFacts(seen.table_id, seen.retention_ms)
             return replace(plan_of(checkpoint, batch_id, group, facts, on_missing), table=self.options.destination)
 

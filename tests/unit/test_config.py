@@ -11,8 +11,8 @@ from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, parse, per
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import (
     Allowed,
-    Kind,
-    Property,
+    KafkaProperty,
+    PropertyKind,
     Update,
     broker_properties,
     client_metrics_properties,
@@ -39,9 +39,9 @@ def _allowed(cls: type, name: str) -> Allowed:
     return Allowed(meta["low"], meta["high"], meta["also"], meta["choices"])
 
 
-def _bounds(allowed: Allowed, kind: Kind) -> tuple[float, float, tuple[int, ...]]:
+def _bounds(allowed: Allowed, kind: PropertyKind) -> tuple[float, float, tuple[int, ...]]:
     """Both ends; a bound that the type has anyway counts as none."""
-    limit = {Kind.SHORT: 2**15, Kind.INT: 2**31, Kind.LONG: 2**63}.get(kind, float("inf"))
+    limit = {PropertyKind.SHORT: 2**15, PropertyKind.INT: 2**31, PropertyKind.LONG: 2**63}.get(kind, float("inf"))
     return max(allowed.low, -limit), min(allowed.high, limit - 1), allowed.also
 
 
@@ -83,7 +83,7 @@ def test_the_tables_hold_all_of_kafkas_properties() -> None:
 @pytest.mark.parametrize(
     "table", [broker_properties(), topic_properties(), group_properties(), client_metrics_properties()]
 )
-def test_every_default_passes_its_own_check(table: dict[str, Property]) -> None:
+def test_every_default_passes_its_own_check(table: dict[str, KafkaProperty]) -> None:
     for known in table.values():
         if known.default and not known.allowed.non_empty:
             assert render(known.parse(known.default)) == known.default
@@ -92,37 +92,42 @@ def test_every_default_passes_its_own_check(table: dict[str, Property]) -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "allowed", "message"),
     [
-        (Kind.LONG, "abc", Allowed(), "Invalid value abc for configuration x: Not a number of type LONG"),
-        (Kind.LONG, str(2**63), Allowed(), "Not a number of type LONG"),
-        (Kind.INT, str(2**31), Allowed(), "Not a number of type INT"),
-        (Kind.SHORT, "32768", Allowed(), "Not a number of type SHORT"),
-        (Kind.INT, "1_0", Allowed(), "Invalid value 1_0 for configuration x: Not a number of type INT"),
-        (Kind.INT, "1.0", Allowed(), "Not a number of type INT"),
-        (Kind.INT, "", Allowed(), "Invalid value  for configuration x: Not a number of type INT"),
-        (Kind.INT, "-5", Allowed(-1), "Invalid value -5 for configuration x: Value must be at least -1"),
-        (Kind.INT, "5", Allowed(1, 4), "Invalid value 5 for configuration x: Value must be no more than 4"),
-        (Kind.INT, "0", Allowed(1, 9, (-1,)), "Value must be between 1 and 9 or equal to -1"),
-        (Kind.DOUBLE, "2", Allowed(0, 1), "Invalid value 2.0 for configuration x: Value must be no more than 1"),
-        (Kind.DOUBLE, "nan", Allowed(0, 1), "Not a number of type DOUBLE"),
-        (Kind.BOOLEAN, "yes", Allowed(), "Expected value to be either true or false"),
+        (PropertyKind.LONG, "abc", Allowed(), "Invalid value abc for configuration x: Not a number of type LONG"),
+        (PropertyKind.LONG, str(2**63), Allowed(), "Not a number of type LONG"),
+        (PropertyKind.INT, str(2**31), Allowed(), "Not a number of type INT"),
+        (PropertyKind.SHORT, "32768", Allowed(), "Not a number of type SHORT"),
+        (PropertyKind.INT, "1_0", Allowed(), "Invalid value 1_0 for configuration x: Not a number of type INT"),
+        (PropertyKind.INT, "1.0", Allowed(), "Not a number of type INT"),
+        (PropertyKind.INT, "", Allowed(), "Invalid value  for configuration x: Not a number of type INT"),
+        (PropertyKind.INT, "-5", Allowed(-1), "Invalid value -5 for configuration x: Value must be at least -1"),
+        (PropertyKind.INT, "5", Allowed(1, 4), "Invalid value 5 for configuration x: Value must be no more than 4"),
+        (PropertyKind.INT, "0", Allowed(1, 9, (-1,)), "Value must be between 1 and 9 or equal to -1"),
         (
-            Kind.STRING,
+            PropertyKind.DOUBLE,
+            "2",
+            Allowed(0, 1),
+            "Invalid value 2.0 for configuration x: Value must be no more than 1",
+        ),
+        (PropertyKind.DOUBLE, "nan", Allowed(0, 1), "Not a number of type DOUBLE"),
+        (PropertyKind.BOOLEAN, "yes", Allowed(), "Expected value to be either true or false"),
+        (
+            PropertyKind.STRING,
             "c",
             Allowed(words=("a", "b")),
             "Invalid value c for configuration x: String must be one of: a, b",
         ),
-        (Kind.STRING, "", Allowed(non_empty=True), "String must be non-empty"),
+        (PropertyKind.STRING, "", Allowed(non_empty=True), "String must be non-empty"),
         (
-            Kind.LIST,
+            PropertyKind.LIST,
             "a,c",
             Allowed(words=("a", "b")),
             "Invalid value c for configuration x: String must be one of: a, b",
         ),
-        (Kind.LIST, "a,", Allowed(words=("a", "b")), "Configuration 'x' values must not be empty."),
-        (Kind.LIST, "1:x", Allowed(replicas=True), "must be the literal '*' or a list of replicas"),
+        (PropertyKind.LIST, "a,", Allowed(words=("a", "b")), "Configuration 'x' values must not be empty."),
+        (PropertyKind.LIST, "1:x", Allowed(replicas=True), "must be the literal '*' or a list of replicas"),
     ],
 )
-def test_values_are_refused_in_kafkas_words(kind: Kind, text: str, allowed: Allowed, message: str) -> None:
+def test_values_are_refused_in_kafkas_words(kind: PropertyKind, text: str, allowed: Allowed, message: str) -> None:
     with pytest.raises(ConfigError) as refused:
         parse_text("x", kind, text, allowed)
     assert message in str(refused.value)
@@ -131,19 +136,19 @@ def test_values_are_refused_in_kafkas_words(kind: Kind, text: str, allowed: Allo
 @pytest.mark.parametrize(
     ("kind", "text", "allowed", "value"),
     [
-        (Kind.LONG, " +7 ", Allowed(), 7),
-        (Kind.INT, "-1", Allowed(1, 9, (-1,)), -1),
-        (Kind.DOUBLE, "1e-1", Allowed(0, 1), 0.1),
-        (Kind.DOUBLE, "0.5f", Allowed(0, 1), 0.5),
-        (Kind.BOOLEAN, "TRUE", Allowed(), True),
-        (Kind.LIST, "", Allowed(words=("a",)), ()),
-        (Kind.LIST, " a , b", Allowed(words=("a", "b")), ("a", "b")),
-        (Kind.STRING, "Upgrade", Allowed(words=("UPGRADE",), any_case=True), "Upgrade"),
-        (Kind.STRING, "by_duration:PT1H", Allowed(words=("latest", "by_duration:")), "by_duration:PT1H"),
-        (Kind.PASSWORD, " secret ", Allowed(), " secret "),
+        (PropertyKind.LONG, " +7 ", Allowed(), 7),
+        (PropertyKind.INT, "-1", Allowed(1, 9, (-1,)), -1),
+        (PropertyKind.DOUBLE, "1e-1", Allowed(0, 1), 0.1),
+        (PropertyKind.DOUBLE, "0.5f", Allowed(0, 1), 0.5),
+        (PropertyKind.BOOLEAN, "TRUE", Allowed(), True),
+        (PropertyKind.LIST, "", Allowed(words=("a",)), ()),
+        (PropertyKind.LIST, " a , b", Allowed(words=("a", "b")), ("a", "b")),
+        (PropertyKind.STRING, "Upgrade", Allowed(words=("UPGRADE",), any_case=True), "Upgrade"),
+        (PropertyKind.STRING, "by_duration:PT1H", Allowed(words=("latest", "by_duration:")), "by_duration:PT1H"),
+        (PropertyKind.PASSWORD, " secret ", Allowed(), " secret "),
     ],
 )
-def test_values_are_read_as_kafka_reads_them(kind: Kind, text: str, allowed: Allowed, value: object) -> None:
+def test_values_are_read_as_kafka_reads_them(kind: PropertyKind, text: str, allowed: Allowed, value: object) -> None:
     assert parse_text("x", kind, text, allowed) == value
 
 
@@ -310,10 +315,10 @@ def test_limits_of_addresses_are_by_address() -> None:
 
 
 def test_a_setting_knows_its_type_from_its_default_and_range() -> None:
-    assert setting("x", 5, "", high=100).metadata["kind"] is Kind.SHORT
-    assert setting("x", 5, "", high=2**31 - 1).metadata["kind"] is Kind.INT
-    assert setting("x", 5, "").metadata["kind"] is Kind.LONG
-    assert setting("x", 0.5, "").metadata["kind"] is Kind.DOUBLE
-    assert setting("x", True, "").metadata["kind"] is Kind.BOOLEAN
-    assert setting("x", ["a"], "").metadata["kind"] is Kind.LIST
-    assert setting("x", "a", "").metadata["kind"] is Kind.STRING
+    assert setting("x", 5, "", high=100).metadata["kind"] is PropertyKind.SHORT
+    assert setting("x", 5, "", high=2**31 - 1).metadata["kind"] is PropertyKind.INT
+    assert setting("x", 5, "").metadata["kind"] is PropertyKind.LONG
+    assert setting("x", 0.5, "").metadata["kind"] is PropertyKind.DOUBLE
+    assert setting("x", True, "").metadata["kind"] is PropertyKind.BOOLEAN
+    assert setting("x", ["a"], "").metadata["kind"] is PropertyKind.LIST
+    assert setting("x", "a", "").metadata["kind"] is PropertyKind.STRING

@@ -12,7 +12,7 @@ from typing import Self
 from oncelog.aiokafka.abc import AbstractTokenProvider
 from oncelog.aiokafka.structs import BrokerMetadata
 from oncelog.client.aio.aiokafka_keywords import split_settings
-from oncelog.client.aio.connection.cluster_access import Cluster, settled
+from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
 from oncelog.client.core import arguments
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
@@ -97,7 +97,7 @@ class ClusterView:
 class AIOKafkaClient:
     """aiokafka's low-level client, limited to the view of the cluster."""
 
-    _cluster: Cluster
+    _cluster: ClusterAccess
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class AIOKafkaClient:
             "sasl_kerberos_domain_name": sasl_kerberos_domain_name,
             "sasl_oauth_token_provider": sasl_oauth_token_provider,
         }
-        self._cluster = Cluster(
+        self._cluster = ClusterAccess(
             ClientConfig.from_keywords(**split_settings(settings)),
             timeout_ms=request_timeout_ms,
             setting="request.timeout.ms",
@@ -145,7 +145,7 @@ class AIOKafkaClient:
         )
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Self:
+    def of(cls, cluster: ClusterAccess) -> Self:
         """A view of the cluster that a producer or consumer is connected to."""
         client = cls.__new__(cls)
         client._cluster = cluster

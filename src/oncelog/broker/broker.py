@@ -17,7 +17,7 @@ from oncelog.broker.administration.nodes import BrokerNodes
 from oncelog.broker.administration.topics import Topics
 from oncelog.broker.appending.large_writes import LargeWrites
 from oncelog.broker.appending.validation_thread import ValidationThread
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.broker.coordination.commit_order import CommitOrder
 from oncelog.broker.coordination.coordinators import Coordinators
 from oncelog.broker.fetching.purgatory import FetchPurgatory
@@ -77,7 +77,7 @@ class Broker:
         self,
         *,
         config: BrokerConfig,
-        node: Node,
+        node: SimulatedNode,
         metadata: MetadataStore,
         disk: Disk,
         random: Random,

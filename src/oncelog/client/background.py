@@ -31,7 +31,7 @@ class Client(Protocol):
         ...
 
 
-class Background:
+class BackgroundLoop:
     """A running event loop in a daemon thread."""
 
     def __init__(self) -> None:
@@ -66,15 +66,15 @@ class Background:
 
 
 _lock = threading.Lock()
-_current: Background | None = None
+_current: BackgroundLoop | None = None
 
 
-def background() -> Background:
+def background() -> BackgroundLoop:
     """This process's loop."""
     global _current
     with _lock:
         if _current is None or not _current.usable:
-            _current = Background()
+            _current = BackgroundLoop()
         return _current
 
 

@@ -24,7 +24,7 @@ _LONGEST_TIME = 100
 _MAX_DIGITS = 18
 
 
-class Kind(Enum):
+class PositionKind(Enum):
     """How a place in the log is given."""
 
     BEGINNING = "beginning"
@@ -34,37 +34,41 @@ class Kind(Enum):
     TIME = "the first record at or after a time"
 
 
-class Place(NamedTuple):
+class LogPlace(NamedTuple):
     """A place in each partition; ``value`` is an offset, a number of records, or ms since 1970."""
 
-    kind: Kind
+    kind: PositionKind
     value: int = 0
 
     def lookup(self) -> int:
         """The timestamp to send in ListOffsets."""
         match self.kind:
-            case Kind.BEGINNING | Kind.OFFSET:
+            case PositionKind.BEGINNING | PositionKind.OFFSET:
                 return EARLIEST
-            case Kind.END | Kind.LAST:
+            case PositionKind.END | PositionKind.LAST:
                 return LATEST
-            case Kind.TIME:
+            case PositionKind.TIME:
                 return self.value
 
 
-BEGINNING, END = Place(Kind.BEGINNING), Place(Kind.END)
+BEGINNING, END = LogPlace(PositionKind.BEGINNING), LogPlace(PositionKind.END)
 
 
-def parse_offset(text: str) -> Place:
+def parse_offset(text: str) -> LogPlace:
     """``--offset``: a number, -N, beginning, end, or kcat's s@TIME."""
     if text in ("beginning", "earliest"):
         return BEGINNING
     if text in ("end", "latest"):
         return END
     if text.startswith("s@"):
-        return Place(Kind.TIME, parse_time("--offset", text[2:]))
+        return LogPlace(PositionKind.TIME, parse_time("--offset", text[2:]))
     if re.fullmatch(r"-?\d+", text):
         number = int(text)
-        return Place(Kind.OFFSET, number) if number >= 0 and text[0] != "-" else Place(Kind.LAST, -number)
+        return (
+            LogPlace(PositionKind.OFFSET, number)
+            if number >= 0 and text[0] != "-"
+            else LogPlace(PositionKind.LAST, -number)
+        )
     raise ConfigError(f"--offset takes a number, -N for the last N records, beginning, end or s@TIME, not {text!r}")
 
 
@@ -99,7 +103,7 @@ def _time_ms(text: str, now_ms: int | None) -> int:
 
 
 def offsets_of(
-    place: Place,
+    place: LogPlace,
     found: Mapping[TopicPartition, int],
     first: Mapping[TopicPartition, int],
     end: Mapping[TopicPartition, int],
@@ -109,9 +113,9 @@ def offsets_of(
     :param found: what ListOffsets answered for ``place.lookup()``; -1 if no record is that late.
     """
     match place.kind:
-        case Kind.OFFSET:
+        case PositionKind.OFFSET:
             return dict.fromkeys(found, place.value)
-        case Kind.LAST:
+        case PositionKind.LAST:
             return {name: max(first[name], end[name] - place.value) for name in found}
-        case Kind.BEGINNING | Kind.END | Kind.TIME:
+        case PositionKind.BEGINNING | PositionKind.END | PositionKind.TIME:
             return {name: end[name] if offset < 0 else offset for name, offset in found.items()}

@@ -40,7 +40,7 @@ _NO_ANSWER = (ProtocolError, OSError, ValueError, LookupError, TypeError, Attrib
 """Raised when parsing an unexpected answer."""
 
 
-class Outcome(Enum):
+class CheckOutcome(Enum):
     """The outcome of one case of a check."""
 
     PASSED = "passed"
@@ -49,12 +49,12 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """One case of a check and its outcome; ``text`` says why it did not pass."""
 
     check: Check
     case: Mapping[str, Any]
-    outcome: Outcome
+    outcome: CheckOutcome
     text: str
 
     @property
@@ -63,19 +63,19 @@ class Result:
 
 
 @dataclass(slots=True)
-class Report:
+class ConformanceReport:
     """All results, and what could not be removed."""
 
     broker: str
     nodes: int
-    results: list[Result] = field(default_factory=list)
+    results: list[CheckResult] = field(default_factory=list)
     left_behind: list[str] = field(default_factory=list)
 
-    def count(self, outcome: Outcome, area: str | None = None) -> int:
+    def count(self, outcome: CheckOutcome, area: str | None = None) -> int:
         return sum(result.outcome is outcome and area in (None, result.check.area) for result in self.results)
 
 
-Told = Callable[[Result], None]
+Told = Callable[[CheckResult], None]
 
 
 def run(
@@ -84,7 +84,7 @@ def run(
     *,
     patience_s: float = 30,
     tell: Told = lambda result: None,
-) -> Report:
+) -> ConformanceReport:
     """Run the cases against the cluster of ``config``.
 
     :param patience_s: how long to wait for conditions.
@@ -95,7 +95,7 @@ def run(
     before = PATIENCE_S.set(patience_s)
     try:
         with door_to(config) as (address, world):
-            report = Report(",".join(config.bootstrap_servers), world.nodes)
+            report = ConformanceReport(",".join(config.bootstrap_servers), world.nodes)
             try:
                 for number, (check, case) in enumerate(cases):
                     result = _one(address, world, f"{prefix}-{number}", check, case)
@@ -111,7 +111,7 @@ def run(
     return report
 
 
-def _one(address: str, world: World, name: str, check: Check, case: Mapping[str, Any]) -> Result:
+def _one(address: str, world: World, name: str, check: Check, case: Mapping[str, Any]) -> CheckResult:
     try:
         with Connection(address, timeout_s=max(_SHORTEST_ANSWER_S, PATIENCE_S.get()), world=world) as connection:
             bench = Bench(connection, name)
@@ -120,18 +120,18 @@ def _one(address: str, world: World, name: str, check: Check, case: Mapping[str,
             finally:
                 bench.close()
     except NotOffered as error:
-        return Result(check, case, Outcome.NOT_OFFERED, str(error))
+        return CheckResult(check, case, CheckOutcome.NOT_OFFERED, str(error))
     except CheckFailed as error:
-        return Result(check, case, Outcome.FAILED, str(error))
+        return CheckResult(check, case, CheckOutcome.FAILED, str(error))
     except ConnectionClosed:
-        return Result(check, case, Outcome.FAILED, "the broker ended the connection instead of answering")
+        return CheckResult(check, case, CheckOutcome.FAILED, "the broker ended the connection instead of answering")
     except TimeoutError:
-        return Result(check, case, Outcome.FAILED, "the broker did not answer")
+        return CheckResult(check, case, CheckOutcome.FAILED, "the broker did not answer")
     except (OncelogError, *_NO_ANSWER) as error:
-        return Result(
-            check, case, Outcome.FAILED, f"the answer is not what it should be: {type(error).__name__}: {error}"
+        return CheckResult(
+            check, case, CheckOutcome.FAILED, f"the answer is not what it should be: {type(error).__name__}: {error}"
         )
-    return Result(check, case, Outcome.PASSED, "")
+    return CheckResult(check, case, CheckOutcome.PASSED, "")
 
 
 def _delete_topics(address: str, world: World) -> Sequence[str]:

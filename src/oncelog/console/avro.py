@@ -20,7 +20,7 @@ class NotAvro(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroSchema:
+class PastedSchema:
     """A schema, as text and parsed; ``most_bytes`` is set if values may nest deeper than the reader can follow."""
 
     text: str
@@ -28,7 +28,7 @@ class AvroSchema:
     most_bytes: int | None = None
 
     @classmethod
-    def parse(cls, text: str) -> AvroSchema:
+    def parse(cls, text: str) -> PastedSchema:
         """:raises ConfigError: it is not an Avro schema, or its values could be endless."""
         import fastavro
         from fastavro.schema import SchemaParseException, UnknownType

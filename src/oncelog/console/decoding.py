@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from oncelog.console.avro import AvroSchema, NotAvro
+from oncelog.console.avro import NotAvro, PastedSchema
 from oncelog.console.registry import RegistryReader, is_framed
 from oncelog.coordinator.shown_records import decode_internal_record
 from oncelog.records.record import Record
@@ -23,7 +23,7 @@ HEX_BYTES = FULL_BYTES // 4
 """The same for hex, where each byte takes three characters."""
 
 
-class Decoder(Enum):
+class ValueDecoder(Enum):
     """How bytes are decoded. ``AUTO`` uses the first of registry, schema, JSON, text and hex that fits."""
 
     AUTO = "auto"
@@ -33,7 +33,7 @@ class Decoder(Enum):
     AVRO = "avro"
 
     @classmethod
-    def named(cls, text: str) -> Decoder:
+    def named(cls, text: str) -> ValueDecoder:
         return cls(text) if text in cls._value2member_map_ else cls.AUTO
 
 
@@ -56,31 +56,33 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Decoding:
+class RecordDecoding:
     """How the records of a topic are shown."""
 
     topic: str
-    key: Decoder = Decoder.AUTO
-    value: Decoder = Decoder.AUTO
-    schema: AvroSchema | None = None
+    key: ValueDecoder = ValueDecoder.AUTO
+    value: ValueDecoder = ValueDecoder.AUTO
+    schema: PastedSchema | None = None
     registry: RegistryReader | None = None
 
     def shown(self, record: Record) -> tuple[Shown, Shown]:
         """Key and value."""
-        if self.topic in INTERNAL_TOPICS and Decoder.AUTO in (self.key, self.value):
+        if self.topic in INTERNAL_TOPICS and ValueDecoder.AUTO in (self.key, self.value):
             fields = decode_internal_record(self.topic, record)
             if fields is not None:
                 key, value = (_fields(part) for part in fields)
                 return (
-                    Shown(key, "fields", _size(record.key)) if self.key is Decoder.AUTO else self._shown_key(record),
+                    Shown(key, "fields", _size(record.key))
+                    if self.key is ValueDecoder.AUTO
+                    else self._shown_key(record),
                     Shown(value, "fields", _size(record.value))
-                    if self.value is Decoder.AUTO
+                    if self.value is ValueDecoder.AUTO
                     else self._shown_value(record),
                 )
         return self._shown_key(record), self._shown_value(record)
 
     def _shown_key(self, record: Record) -> Shown:
-        schema = self.schema if self.key is Decoder.AVRO else None
+        schema = self.schema if self.key is ValueDecoder.AVRO else None
         return decode(record.key, self.key, schema, None if schema else self.registry)
 
     def _shown_value(self, record: Record) -> Shown:
@@ -113,32 +115,32 @@ NOTHING = object()
 
 
 def decode(
-    data: bytes | None, decoder: Decoder, schema: AvroSchema | None, registry: RegistryReader | None = None
+    data: bytes | None, decoder: ValueDecoder, schema: PastedSchema | None, registry: RegistryReader | None = None
 ) -> Shown:
     """Bytes as text; if they cannot be decoded as requested they are shown unchanged, with the reason."""
     if data is None:
         return Shown("null", "null", -1)
     size = len(data)
-    if decoder is Decoder.AVRO and schema is None:
+    if decoder is ValueDecoder.AVRO and schema is None:
         return _hex(data, "no Avro schema was given for this topic")
     problem = ""
-    if decoder in (Decoder.AUTO, Decoder.AVRO):
-        found = _by_schema(data, schema, registry if decoder is Decoder.AUTO else None)
+    if decoder in (ValueDecoder.AUTO, ValueDecoder.AVRO):
+        found = _by_schema(data, schema, registry if decoder is ValueDecoder.AUTO else None)
         if isinstance(found, Shown):
             return found
         problem = found
     match decoder:
-        case Decoder.TEXT:
+        case ValueDecoder.TEXT:
             return _cut(show_bytes(data[:FULL_BYTES]), "text", size)
-        case Decoder.HEX:
+        case ValueDecoder.HEX:
             return _hex(data, problem)
-        case Decoder.JSON:
+        case ValueDecoder.JSON:
             return _json(data) or Shown(show_bytes(data[:FULL_BYTES]), "text", size, "is no JSON", size > FULL_BYTES)
         case _:
             return _guessed(data, problem)
 
 
-def _by_schema(data: bytes, schema: AvroSchema | None, registry: RegistryReader | None) -> Shown | str:
+def _by_schema(data: bytes, schema: PastedSchema | None, registry: RegistryReader | None) -> Shown | str:
     """By the visitor's schema or the registry's; otherwise why not, empty if neither is concerned."""
     try:
         if schema is not None:

@@ -23,7 +23,7 @@ _WRITTEN_BEFORE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchRow:
     """One reported batch, with the time of the report."""
 
     seen_ms: int
@@ -38,7 +38,7 @@ class Batch:
 
 
 @dataclass(slots=True)
-class Pipeline:
+class PipelineRow:
     """A query of a session, with its last batches."""
 
     session: str
@@ -50,10 +50,10 @@ class Pipeline:
     rows: int = 0
     skipped: int = 0
     watermark: str = ""
-    batches: deque[Batch] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
+    batches: deque[BatchRow] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
 
     @property
-    def last(self) -> Batch | None:
+    def last(self) -> BatchRow | None:
         return self.batches[-1] if self.batches else None
 
     @property
@@ -79,9 +79,9 @@ class Pipelines:
     """All reports; queries that have been silent the longest are dropped first."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], PipelineRow] = OrderedDict()
 
-    def all(self) -> list[Pipeline]:
+    def all(self) -> list[PipelineRow]:
         return sorted(self._known.values(), key=lambda one: (one.state != "running", one.name, one.session))
 
     def take(self, report: object, now_ms: int) -> None:
@@ -97,15 +97,15 @@ class Pipelines:
         if one is None:
             while len(self._known) >= MAX_PIPELINES:
                 self._known.popitem(last=False)
-            one = self._known[session, name] = Pipeline(session, name, _text(progress, "query_id"))
+            one = self._known[session, name] = PipelineRow(session, name, _text(progress, "query_id"))
         self._known.move_to_end((session, name))
         one.state, one.problem, one.seen_ms = state, _text(report, "problem", 2000), now_ms
         if progress:
             _add(one, progress, now_ms)
 
 
-def _add(one: Pipeline, progress: Mapping[str, Any], now_ms: int) -> None:
-    batch = Batch(
+def _add(one: PipelineRow, progress: Mapping[str, Any], now_ms: int) -> None:
+    batch = BatchRow(
         now_ms,
         _number(progress, "batch", -1),
         _number(progress, "rows"),

@@ -15,7 +15,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Fate, FateReader, Producers, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.console.decoding import Decoding, Shown
+from oncelog.console.decoding import RecordDecoding, Shown
 from oncelog.console.search import Search
 from oncelog.types import TopicPartition
 
@@ -104,12 +104,12 @@ class Yielding:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TopicReading:
     """How the records of a topic are read and shown."""
 
     admin: Admin
     producers: Producers
-    decoding: Decoding
+    decoding: RecordDecoding
     limit: int
     control: bool = False
 

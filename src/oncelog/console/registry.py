@@ -32,7 +32,7 @@ class _Known(NamedTuple):
     until: float = 0.0
 
 
-class Read(NamedTuple):
+class ReadSchema(NamedTuple):
     """A decoded key or value; ``told`` names the schema's type, id, subject and version."""
 
     value: object
@@ -63,7 +63,7 @@ class RegistryReader:
         if wanted:
             await asyncio.to_thread(self._fetch, list(wanted)[:MAX_IDS])
 
-    def read(self, data: bytes) -> Read:
+    def read(self, data: bytes) -> ReadSchema:
         """A framed key or value.
 
         :raises SchemaError: it cannot be decoded; the text says why.
@@ -74,7 +74,7 @@ class RegistryReader:
             raise SchemaError(f"its schema, id {schema_id}, has not been fetched: look at the record by itself")
         if known.codec is None:
             raise SchemaError(known.told)
-        return Read(known.codec.to_json(known.codec.decode(data)), known.told)
+        return ReadSchema(known.codec.to_json(known.codec.decode(data)), known.told)
 
     def _fetch(self, ids: list[int]) -> None:
         for schema_id in ids:

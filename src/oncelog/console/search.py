@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from oncelog.console.decoding import NOTHING, Decoding
+from oncelog.console.decoding import NOTHING, RecordDecoding
 from oncelog.errors import ConfigError
 from oncelog.records.record import Record
 
@@ -103,7 +103,7 @@ class Search:
     def __bool__(self) -> bool:
         return self != Search()
 
-    def finds(self, record: Record, decoding: Decoding) -> bool:
+    def finds(self, record: Record, decoding: RecordDecoding) -> bool:
         """Whether a record matches."""
         if self.key is not None and (record.key is None or self.key not in record.key):
             return False

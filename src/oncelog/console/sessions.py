@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.config import AdminConfig
-from oncelog.console.avro import AvroSchema
+from oncelog.console.avro import PastedSchema
 from oncelog.console.readers import GroupReaders
 
 IDLE_SECONDS = 8 * 3600
@@ -61,7 +61,7 @@ class Link:
 
 
 @dataclass(slots=True)
-class Session:
+class ConsoleSession:
     """The session of one browser.
 
     :param link: None until the visitor has logged in, if a login is required.
@@ -75,7 +75,7 @@ class Session:
     user: str | None = None
     seen: float = 0.0
     flash: str | None = None
-    schemas: dict[str, AvroSchema] = field(default_factory=dict)
+    schemas: dict[str, PastedSchema] = field(default_factory=dict)
 
 
 class Sessions:
@@ -83,10 +83,10 @@ class Sessions:
 
     def __init__(self, shared: Link | None) -> None:
         self._shared = shared
-        self._known: OrderedDict[str, Session] = OrderedDict()
+        self._known: OrderedDict[str, ConsoleSession] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
 
-    def find(self, cookie: str | None) -> Session | None:
+    def find(self, cookie: str | None) -> ConsoleSession | None:
         """The session of a cookie, if the cookie is still valid."""
         self._forget_old()
         session = self._known.get(cookie or "")
@@ -95,23 +95,23 @@ class Sessions:
             self._known.move_to_end(session.id)
         return session
 
-    def knows(self, session: Session) -> bool:
+    def knows(self, session: ConsoleSession) -> bool:
         """Whether a session still exists: neither logged out nor expired."""
         return self._known.get(session.id) is session
 
-    def begin(self, link: Link | None = None, user: str | None = None) -> Session:
+    def begin(self, link: Link | None = None, user: str | None = None) -> ConsoleSession:
         """Begin a session; one with a login has its own link."""
         while len(self._known) >= MAX_SESSIONS:
             # Repeated calls without a cookie must not end sessions with a login.
             oldest = next(iter(self._known.values()))
             self.end(next((one for one in self._known.values() if one.user is None), oldest))
-        session = Session(
+        session = ConsoleSession(
             secrets.token_urlsafe(32), secrets.token_urlsafe(32), link or self._shared, user, time.monotonic()
         )
         self._known[session.id] = session
         return session
 
-    def end(self, session: Session) -> None:
+    def end(self, session: ConsoleSession) -> None:
         """Log out: the cookie becomes invalid and the connection is closed."""
         self._known.pop(session.id, None)
         if session.link is not None and session.link is not self._shared:

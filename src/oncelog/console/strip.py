@@ -14,7 +14,7 @@ MAX_SEGMENTS = 500
 """With more segments, neighbours of one fate are drawn as one, whichever producer wrote them."""
 
 
-class Segment(NamedTuple):
+class StripSegment(NamedTuple):
     """Offsets ``start`` to before ``end``, of one fate and one producer (-1 for several or an unknown one)."""
 
     start: int
@@ -24,12 +24,12 @@ class Segment(NamedTuple):
     producer_epoch: int
 
 
-class Bar(NamedTuple):
+class StripBar(NamedTuple):
     """A segment in the drawing."""
 
     x: float
     width: float
-    segment: Segment
+    segment: StripSegment
 
 
 class Pin(NamedTuple):
@@ -48,8 +48,8 @@ class Strip:
 
     start: int
     end: int
-    bars: list[Bar]
-    markers: list[Bar]
+    bars: list[StripBar]
+    markers: list[StripBar]
     pins: list[Pin]
     rows: int
 
@@ -57,11 +57,11 @@ class Strip:
         return _x(offset, self.start, self.end)
 
 
-def segments(batches: Iterable[BatchFate]) -> list[Segment]:
+def segments(batches: Iterable[BatchFate]) -> list[StripSegment]:
     """Segments from batches in order of offsets; neighbours of one fate and producer are joined."""
-    found: list[Segment] = []
+    found: list[StripSegment] = []
     for (header, _, control), fate in batches:
-        one = Segment(header.base_offset, header.next_offset, fate, header.producer_id, header.producer_epoch)
+        one = StripSegment(header.base_offset, header.next_offset, fate, header.producer_id, header.producer_epoch)
         last = found[-1] if found else None
         same = last is not None and control is None and last.end == one.start and last[2:] == one[2:]
         if last is not None and same:
@@ -71,7 +71,7 @@ def segments(batches: Iterable[BatchFate]) -> list[Segment]:
     return found
 
 
-def draw(found: list[Segment], start: int, end: int, positions: Mapping[str, int]) -> Strip:
+def draw(found: list[StripSegment], start: int, end: int, positions: Mapping[str, int]) -> Strip:
     """The segments and the groups' positions between two offsets."""
     inside = [one._replace(start=max(one.start, start), end=min(one.end, end)) for one in found]
     inside = [one for one in inside if one.start < one.end]
@@ -88,14 +88,14 @@ def draw(found: list[Segment], start: int, end: int, positions: Mapping[str, int
     )
 
 
-def _coarse(data: list[Segment], start: int, end: int) -> list[Segment]:
+def _coarse(data: list[StripSegment], start: int, end: int) -> list[StripSegment]:
     """At most one segment for each fate and pixel, neighbours joined: smaller ones could not be distinguished."""
-    by_pixel: dict[tuple[int, Fate], Segment] = {}
+    by_pixel: dict[tuple[int, Fate], StripSegment] = {}
     for one in data:
         key = (round(_x(one.start, start, end)), one.fate)
         known = by_pixel.get(key)
         by_pixel[key] = one if known is None else known._replace(end=one.end, producer_id=-1)
-    joined: list[Segment] = []
+    joined: list[StripSegment] = []
     for one in by_pixel.values():
         if joined and joined[-1].fate is one.fate and joined[-1].end >= one.start - 1:
             joined[-1] = joined[-1]._replace(end=one.end, producer_id=-1)
@@ -104,9 +104,9 @@ def _coarse(data: list[Segment], start: int, end: int) -> list[Segment]:
     return joined
 
 
-def _bar(one: Segment, start: int, end: int) -> Bar:
+def _bar(one: StripSegment, start: int, end: int) -> StripBar:
     left, right = _x(one.start, start, end), _x(one.end, start, end)
-    return Bar(left, max(0.8, right - left), one)
+    return StripBar(left, max(0.8, right - left), one)
 
 
 def _x(offset: int, start: int, end: int) -> float:

@@ -12,7 +12,7 @@ from oncelog.coordinator.transaction.states import TransactionState as S
 from oncelog.coordinator.transaction.states import Txn
 
 
-class Step(NamedTuple):
+class TimelineStep(NamedTuple):
     """A record of the history; ``txn`` is None for the tombstone."""
 
     offset: int
@@ -20,18 +20,18 @@ class Step(NamedTuple):
     txn: Txn | None
 
 
-class Event(NamedTuple):
+class TimelineEvent(NamedTuple):
     """A step in words; ``kind`` is begin, go-on, prepare, commit, abort, fence or end."""
 
-    step: Step
+    step: TimelineStep
     kind: str
     title: str
     detail: str
 
 
-def events(steps: Iterable[Step]) -> list[Event]:
+def events(steps: Iterable[TimelineStep]) -> list[TimelineEvent]:
     """Describe each step by what has changed since the one before."""
-    found: list[Event] = []
+    found: list[TimelineEvent] = []
     before: Txn | None = None
     for step in steps:
         found.append(_event(step, before))
@@ -39,65 +39,67 @@ def events(steps: Iterable[Step]) -> list[Event]:
     return found
 
 
-def _event(step: Step, before: Txn | None) -> Event:
+def _event(step: TimelineStep, before: Txn | None) -> TimelineEvent:
     txn = step.txn
     if txn is None:
-        return Event(step, "end", "Forgotten", "the id had not been used for transactional.id.expiration.ms")
+        return TimelineEvent(step, "end", "Forgotten", "the id had not been used for transactional.id.expiration.ms")
     match txn.state:
         case S.EMPTY:
             return _began(step, txn, before)
         case S.ONGOING:
             return _ongoing(step, txn, before)
         case S.PREPARE_COMMIT:
-            return Event(
+            return TimelineEvent(
                 step, "prepare", "Prepare commit", f"decided after {_open_for(txn)}; markers go to {_count(txn)}"
             )
         case S.PREPARE_ABORT:
             return _aborting(step, txn, before)
         case S.COMPLETE_COMMIT:
-            return Event(step, "commit", "Committed", f"all markers are written{_took(txn, before)}")
+            return TimelineEvent(step, "commit", "Committed", f"all markers are written{_took(txn, before)}")
         case S.COMPLETE_ABORT:
-            return Event(step, "abort", "Aborted", f"all markers are written{_took(txn, before)}")
+            return TimelineEvent(step, "abort", "Aborted", f"all markers are written{_took(txn, before)}")
         case _:
-            return Event(step, "go-on", txn.state.label, "")
+            return TimelineEvent(step, "go-on", txn.state.label, "")
 
 
-def _began(step: Step, txn: Txn, before: Txn | None) -> Event:
+def _began(step: TimelineStep, txn: Txn, before: Txn | None) -> TimelineEvent:
     now = f"producer id {txn.producer_id}, epoch {txn.producer_epoch}"
     if before is None:
-        return Event(step, "begin", "Producer initialized", now)
+        return TimelineEvent(step, "begin", "Producer initialized", now)
     if before.producer_id != txn.producer_id:
-        return Event(step, "fence", "Producer initialized with a new producer id", f"{now}; all older ones are fenced")
+        return TimelineEvent(
+            step, "fence", "Producer initialized with a new producer id", f"{now}; all older ones are fenced"
+        )
     if before.producer_epoch < txn.producer_epoch:
-        return Event(step, "fence", "Producer initialized", f"{now}; producers with a lower epoch are fenced")
-    return Event(step, "begin", "Producer initialized again", now)
+        return TimelineEvent(step, "fence", "Producer initialized", f"{now}; producers with a lower epoch are fenced")
+    return TimelineEvent(step, "begin", "Producer initialized again", now)
 
 
-def _ongoing(step: Step, txn: Txn, before: Txn | None) -> Event:
+def _ongoing(step: TimelineStep, txn: Txn, before: Txn | None) -> TimelineEvent:
     old = before.partitions if before is not None and before.state is S.ONGOING else frozenset()
     new = sorted(txn.partitions - old)
     names = ", ".join(map(str, new[:20])) + (f" and {len(new) - 20} more" if len(new) > 20 else "")
     if before is None or before.state is not S.ONGOING:
-        return Event(step, "begin", "Began", f"with {names}" if names else "without partitions so far")
-    return Event(step, "go-on", "Continued", f"with {names} too" if names else "nothing was added")
+        return TimelineEvent(step, "begin", "Began", f"with {names}" if names else "without partitions so far")
+    return TimelineEvent(step, "go-on", "Continued", f"with {names} too" if names else "nothing was added")
 
 
-def _aborting(step: Step, txn: Txn, before: Txn | None) -> Event:
+def _aborting(step: TimelineStep, txn: Txn, before: Txn | None) -> TimelineEvent:
     markers = f"markers go to {_count(txn)}"
     open_ms = txn.last_update_ms - txn.start_ms
     if txn.start_ms >= 0 and open_ms >= txn.timeout_ms > 0:
-        return Event(
+        return TimelineEvent(
             step, "fence", "Prepare abort: its timeout passed",
             f"open for longer than transaction.timeout.ms={txn.timeout_ms}; its producer is fenced; {markers}",
         )  # fmt: skip
     bumps = 0 if before is None else txn.producer_epoch - before.producer_epoch
     usual = 1 if txn.client_transaction_version >= 2 else 0
     if before is not None and before.producer_id == txn.producer_id and bumps > usual:
-        return Event(
+        return TimelineEvent(
             step, "fence", "Prepare abort: its producer was fenced",
             f"epoch {before.producer_epoch} was replaced by {txn.producer_epoch}; {markers}",
         )  # fmt: skip
-    return Event(step, "prepare", "Prepare abort", f"decided after {_open_for(txn)}; {markers}")
+    return TimelineEvent(step, "prepare", "Prepare abort", f"decided after {_open_for(txn)}; {markers}")
 
 
 def _count(txn: Txn) -> str:

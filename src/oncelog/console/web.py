@@ -27,7 +27,7 @@ from oncelog.console.filters import FILTERS
 from oncelog.console.pipelines import Pipelines
 from oncelog.console.readers import GroupPositions
 from oncelog.console.registry import RegistryReader
-from oncelog.console.sessions import Link, Session, Sessions
+from oncelog.console.sessions import ConsoleSession, Link, Sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 
@@ -91,14 +91,14 @@ def link(path: str, /, **query: object) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-class Refused(OncelogError):
+class RefusedRequest(OncelogError):
     """A visitor's request is refused; the text says why and what to do."""
 
 
 class Visit:
     """One request of one visitor."""
 
-    def __init__(self, console: Console, request: Request, session: Session) -> None:
+    def __init__(self, console: Console, request: Request, session: ConsoleSession) -> None:
         self.console = console
         self.request = request
         self.session = session
@@ -124,7 +124,7 @@ class Visit:
         """
         text = self.query(parameter)
         if not text:
-            raise Refused(f"the address contains no {what}: choose one on its page")
+            raise RefusedRequest(f"the address contains no {what}: choose one on its page")
         return text
 
     def field(self, name: str, default: str = "") -> str:
@@ -135,7 +135,7 @@ class Visit:
     @property
     def _link(self) -> Link:
         if self.session.link is None:
-            raise Refused("log in first")
+            raise RefusedRequest("log in first")
         return self.session.link
 
     async def admin(self) -> Admin:
@@ -190,7 +190,7 @@ class Visit:
         if isinstance(error, KafkaError) and not gone:
             status = _STATUS.get(error.error, 502)
         heading = "The broker is not answering" if gone else "Not allowed" if status == 403 else "Request failed"
-        if isinstance(error, ConfigError | Refused):
+        if isinstance(error, ConfigError | RefusedRequest):
             heading = "Not possible"
         return self.page("error.html", status, heading=heading, problem=str(error), gone=gone)
 
@@ -264,7 +264,7 @@ def _with_cookie(visit: Visit, response: Response) -> Response:
     return response
 
 
-def set_session(visit: Visit, session: Session, response: Response) -> Response:
+def set_session(visit: Visit, session: ConsoleSession, response: Response) -> Response:
     """Continue with another session after a login or logout."""
     visit.session = session
     return _with_cookie(visit, response)

@@ -18,7 +18,7 @@ class Mark(NamedTuple):
     text: str
 
 
-class Bar(NamedTuple):
+class ChartBar(NamedTuple):
     """A stretch of a lane; ``kind`` is a CSS class, one of :data:`_ON_TOP`."""
 
     start: float
@@ -121,7 +121,7 @@ class Panel:
                 )
                 self.parts.append(text(label, self.top + 14, str(mark.number), "crash-number", "middle"))
 
-    def shade(self, stretches: Sequence[Bar]) -> None:
+    def shade(self, stretches: Sequence[ChartBar]) -> None:
         """Times in which something was down."""
         for bar in stretches:
             x, end = self.x(bar.start), self.x(min(bar.end, self.x.high))
@@ -158,7 +158,7 @@ class Panel:
             )
             self.parts.append(text(x + 16, self.top - 10, one.name, "tick"))
 
-    def lanes(self, lanes: Mapping[str, Sequence[Bar]]) -> None:
+    def lanes(self, lanes: Mapping[str, Sequence[ChartBar]]) -> None:
         """A row of bars for each name."""
         height = (self.bottom - self.top) / max(1, len(lanes))
         for number, (name, bars) in enumerate(lanes.items()):
@@ -170,7 +170,7 @@ class Panel:
             )
             self.parts += [self._bar(bar, y, height) for bar in sorted(bars, key=lambda bar: _ON_TOP[bar.kind])]
 
-    def _bar(self, bar: Bar, y: float, height: float) -> str:
+    def _bar(self, bar: ChartBar, y: float, height: float) -> str:
         x, tip = self.x(bar.start), f"<title>{escape(bar.text)}</title>"
         middle = y + height / 2
         if bar.kind == "skipped":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from oncelog.spark.data_source import OncelogDataSource
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 
 LONGEST_PAUSE_S = 120.0
 """A commit that is not killed continues after this time, or as soon as the order is cancelled."""
@@ -39,18 +39,18 @@ class Journal:
         self._order = folder / f"{pipeline}.stop-at"
         self._pipeline = pipeline
 
-    def order_stop(self, step: Step) -> None:
+    def order_stop(self, step: BatchStep) -> None:
         """Let the next commit that reaches the step wait there."""
         self._order.write_text(step.value)
 
     def cancel_stop(self) -> None:
         self._order.unlink(missing_ok=True)
 
-    def __call__(self, step: Step, batch_id: int | None) -> None:
+    def __call__(self, step: BatchStep, batch_id: int | None) -> None:
         """Called by the sink as its observer."""
         self.reached(step, -1 if batch_id is None else batch_id)
 
-    def reached(self, step: Step, batch: int) -> None:
+    def reached(self, step: BatchStep, batch: int) -> None:
         """Record the step, and wait there if that was ordered."""
         ordered = self._order.exists() and self._order.read_text() == step.value
         entry = CommitStep(time.time(), self._pipeline, step.value, batch, os.getpid(), ordered)
@@ -81,7 +81,7 @@ class ObservedDataSource(OncelogDataSource):
     def name(cls) -> str:
         return "oncelog_observed"
 
-    def observe(self, step: Step, batch_id: int | None) -> None:
+    def observe(self, step: BatchStep, batch_id: int | None) -> None:
         self._journal(step, batch_id)
 
 

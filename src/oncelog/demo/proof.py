@@ -22,7 +22,7 @@ SHOWN = 5
 """How many differences are described one by one; the others are only counted."""
 
 
-class Record(NamedTuple):
+class ProofRecord(NamedTuple):
     partition: int
     offset: int
     timestamp_ms: int
@@ -30,7 +30,7 @@ class Record(NamedTuple):
     value: bytes | None
 
 
-def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_committed") -> Iterator[Record]:
+def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_committed") -> Iterator[ProofRecord]:
     """All records of a topic from its beginning to its current end, each partition in order."""
     consumer = Consumer(
         {
@@ -59,7 +59,7 @@ def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_commit
                     left.discard(message.partition())
                 else:
                     partition, offset = message.partition() or 0, message.offset() or 0
-                    yield Record(partition, offset, message.timestamp()[1], message.key(), message.value())
+                    yield ProofRecord(partition, offset, message.timestamp()[1], message.key(), message.value())
     finally:
         consumer.close()
 
@@ -159,7 +159,7 @@ class Prover:
             flight = truth.get(number)
             return (flight._asdict(), flight.tailnum) if flight is not None else None
 
-        def check(record: Record, fields: dict[str, Any]) -> None:
+        def check(record: ProofRecord, fields: dict[str, Any]) -> None:
             flight = truth.get(fields.get("id"))  # type: ignore[arg-type]
             if flight is not None and record.timestamp_ms != flight.departure_ms:
                 proof.wrong += 1
@@ -167,7 +167,7 @@ class Prover:
 
         shown: set[tuple[int, int]] = set()
 
-        def note(record: Record, fields: dict[str, Any]) -> None:
+        def note(record: ProofRecord, fields: dict[str, Any]) -> None:
             shown.add((record.partition, record.offset))
             check(record, fields)
 
@@ -191,7 +191,7 @@ class Prover:
             flight = truth.flights.get(number)
             return (truth.enriched(flight), flight.tailnum) if flight is not None else None
 
-        def check(record: Record, fields: dict[str, Any]) -> None:
+        def check(record: ProofRecord, fields: dict[str, Any]) -> None:
             self.written_ms.append(record.timestamp_ms)
 
         self._check_flights(proof, expected, check, punctuation=False)
@@ -201,7 +201,7 @@ class Prover:
         self,
         proof: TopicProof,
         expected: Callable[[Any], tuple[Mapping[str, Any], str | None] | None],
-        check: Callable[[Record, dict[str, Any]], None],
+        check: Callable[[ProofRecord, dict[str, Any]], None],
         *,
         punctuation: bool,
     ) -> None:
@@ -269,7 +269,7 @@ class Prover:
             proof.records = number
         return proof
 
-    def _read(self, proof: TopicProof) -> Iterator[tuple[Record, dict[str, Any]]]:
+    def _read(self, proof: TopicProof) -> Iterator[tuple[ProofRecord, dict[str, Any]]]:
         for record in read_topic(self._servers, proof.topic):
             proof.delivered += 1
             if proof.delivered % 5000 == 0:
@@ -285,7 +285,7 @@ class Prover:
             yield record, fields
 
 
-def _where(proof: TopicProof, record: Record) -> str:
+def _where(proof: TopicProof, record: ProofRecord) -> str:
     return f"{proof.topic}-{record.partition} at offset {record.offset}"
 
 

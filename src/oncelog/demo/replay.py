@@ -32,7 +32,7 @@ from oncelog.types import TopicPartition
 FLIGHTS_A_TRANSACTION = 1000
 
 
-class Event(NamedTuple):
+class ReplayEvent(NamedTuple):
     """What the producer reports; ``at`` in seconds since 1970."""
 
     event: str
@@ -135,7 +135,7 @@ class Replay:
 
 
 def tell(event: str, transaction: int = 0, flights: int = 0) -> None:
-    sys.stdout.write(json.dumps(Event(event, transaction, flights, time.time())._asdict()) + "\n")
+    sys.stdout.write(json.dumps(ReplayEvent(event, transaction, flights, time.time())._asdict()) + "\n")
     sys.stdout.flush()
 
 

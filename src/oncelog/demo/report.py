@@ -15,12 +15,12 @@ from string import Template
 from typing import Any
 
 from oncelog import __version__
-from oncelog.demo.charts import Bar, Cell, Mark, Panel, Series, heat_map, svg
+from oncelog.demo.charts import Cell, ChartBar, Mark, Panel, Series, heat_map, svg
 from oncelog.demo.flights import AIRLINES, read_table
 from oncelog.demo.history import COMMITTED, Span
 from oncelog.demo.proof import TopicProof
 from oncelog.demo.rival import RivalProof
-from oncelog.demo.run import DELAYS, ENRICHED, FLIGHTS, Outcome
+from oncelog.demo.run import DELAYS, ENRICHED, FLIGHTS, DemoOutcome
 from oncelog.demo.summary import TOPIC_COLUMNS, topic_rows, verdict
 
 _LANES = {FLIGHTS: "producer of flights", ENRICHED: "sink flights-enriched", DELAYS: "sink delays-by-hour"}
@@ -29,13 +29,13 @@ _MIN_FLIGHTS = 10
 """A cell of the heat map with fewer flights stays empty."""
 
 
-def write_report(outcome: Outcome, path: Path) -> None:
+def write_report(outcome: DemoOutcome, path: Path) -> None:
     """Write the report; creates its folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(outcome), encoding="utf-8")
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: DemoOutcome) -> str:
     """The page as HTML."""
     template = Template(files("oncelog.demo").joinpath("report.html").read_text(encoding="utf-8"))
     settings = outcome.settings
@@ -64,16 +64,16 @@ def render(outcome: Outcome) -> str:
     )
 
 
-def _crashes_in_words(outcome: Outcome) -> str:
+def _crashes_in_words(outcome: DemoOutcome) -> str:
     number = len(outcome.crashes)
     return f"{number} processes were killed" if number else "no process was killed"
 
 
-def _times(outcome: Outcome) -> str:
+def _times(outcome: DemoOutcome) -> str:
     return ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.phases.items())
 
 
-def _tiles(outcome: Outcome) -> str:
+def _tiles(outcome: DemoOutcome) -> str:
     tiles = [
         (f"{outcome.proofs[1].delivered:,}", "flights delivered"),
         (f"{sum(proof.duplicates for proof in outcome.proofs):,}", "duplicates"),
@@ -91,7 +91,7 @@ def _table(columns: Iterable[str], rows: Iterable[Sequence[str]], kind: str = ""
     return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _topics(outcome: Outcome) -> str:
+def _topics(outcome: DemoOutcome) -> str:
     def cell(place: int, value: str | int) -> str:
         shown = f"{value:,}" if isinstance(value, int) else escape(value)
         if place < _FIRST_GOOD:
@@ -103,12 +103,12 @@ def _topics(outcome: Outcome) -> str:
     )
 
 
-def _differences(outcome: Outcome) -> str:
+def _differences(outcome: DemoOutcome) -> str:
     told = [text for proof in outcome.proofs for text in proof.differences]
     return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in told) + "</ul>" if told else ""
 
 
-def _crashes(outcome: Outcome) -> str:
+def _crashes(outcome: DemoOutcome) -> str:
     if not outcome.crashes:
         return "<p>None: the demo ran with --calm.</p>"
     rows = [
@@ -123,7 +123,7 @@ def _crashes(outcome: Outcome) -> str:
     return _table(("", "after", "process", "when killed"), rows, "list")
 
 
-def _rival(outcome: Outcome) -> str:
+def _rival(outcome: DemoOutcome) -> str:
     """Spark's own sink compared with oncelog's, after the same kills."""
     rival = outcome.rival
     if rival is None:
@@ -149,7 +149,7 @@ def _rival(outcome: Outcome) -> str:
     )
 
 
-def inspection(outcome: Outcome) -> list[str]:
+def inspection(outcome: DemoOutcome) -> list[str]:
     """The commands that show one aborted record with its fate and its transaction."""
     record = outcome.aborted
     if record is None:
@@ -162,7 +162,7 @@ def inspection(outcome: Outcome) -> list[str]:
     return [f"oncelog serve --listen {where} --data {outcome.settings.folder / 'broker'}", show]
 
 
-def _aborted(outcome: Outcome) -> str:
+def _aborted(outcome: DemoOutcome) -> str:
     record = outcome.aborted
     if record is None:
         return ""
@@ -179,7 +179,7 @@ def _aborted(outcome: Outcome) -> str:
 # --- plots
 
 
-def _heat_map(outcome: Outcome) -> str:
+def _heat_map(outcome: DemoOutcome) -> str:
     names: dict[Any, Any] = {row[0]: row[1] for row in read_table("airlines", AIRLINES)}
     sums: dict[tuple[str, int], tuple[int, int]] = {}
     for window in outcome.windows:
@@ -216,7 +216,7 @@ def _short_name(name: str) -> str:
     return name
 
 
-def _story(outcome: Outcome) -> str:
+def _story(outcome: DemoOutcome) -> str:
     """Throughput, progress and transactions over time, in one figure."""
     start = outcome.started_at
     replayed = [(event.at - start, event.flights) for event in outcome.events if event.event == "committed"]
@@ -256,10 +256,10 @@ def _story(outcome: Outcome) -> str:
     return svg(615, [*rate.parts, *total.parts, *lanes.parts], "throughput, progress and transactions over time")
 
 
-def downtimes(outcome: Outcome, end: float) -> list[Bar]:
+def downtimes(outcome: DemoOutcome, end: float) -> list[ChartBar]:
     """The time from each kill to the end of the restarted process's first committed transaction."""
     affected = {"producer": [FLIGHTS], "driver": [ENRICHED, DELAYS], "writer": [ENRICHED]}
-    found: list[Bar] = []
+    found: list[ChartBar] = []
     for crash in outcome.crashes:
         lanes = affected.get(crash.what, list(_LANES))
         ends = [
@@ -270,7 +270,7 @@ def downtimes(outcome: Outcome, end: float) -> list[Bar]:
         ]
         until = min(ends, default=outcome.started_at + end)
         text = f"{crash.what} down: {until - crash.at:.1f} s until the next commit"
-        found.append(Bar(crash.at - outcome.started_at, until - outcome.started_at, "down", text))
+        found.append(ChartBar(crash.at - outcome.started_at, until - outcome.started_at, "down", text))
     return found
 
 
@@ -296,10 +296,10 @@ def cumulated(points: Iterable[tuple[float, float]], least: float) -> list[tuple
     return found
 
 
-def _bars(outcome: Outcome, name: str) -> list[Bar]:
+def _bars(outcome: DemoOutcome, name: str) -> list[ChartBar]:
     start_ms = outcome.started_at * 1000
     bars = [
-        Bar(
+        ChartBar(
             (span.start_ms - start_ms) / 1000,
             (span.end_ms - start_ms) / 1000,
             (kind := _kind(outcome, span)),
@@ -310,12 +310,12 @@ def _bars(outcome: Outcome, name: str) -> list[Bar]:
     skips = [step for step in outcome.skips if step.pipeline == name]
     at = [step.at - outcome.started_at for step in skips]
     return bars + [
-        Bar(when, when, "skipped", f"batch {step.batch}, already written, skipped")
+        ChartBar(when, when, "skipped", f"batch {step.batch}, already written, skipped")
         for when, step in zip(at, skips, strict=True)
     ]
 
 
-def _kind(outcome: Outcome, span: Span) -> str:
+def _kind(outcome: DemoOutcome, span: Span) -> str:
     """The kind of bar; an aborted transaction during which a process was killed was left open by the crash."""
     if span.fate == COMMITTED:
         return "committed"

@@ -23,13 +23,13 @@ from oncelog.demo.observed_source import CommitStep, Journal
 from oncelog.demo.pipelines import WATERMARK_DAYS, delays_by_hour, flights_enriched
 from oncelog.demo.processes import BrokerProcess, Child, kill_process
 from oncelog.demo.proof import AbortedRecord, Prover, TopicProof, end_offsets
-from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, Event
+from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, ReplayEvent
 from oncelog.demo.rival import Rival, RivalProof
 from oncelog.demo.truth import Truth
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.spark.progress import Progress
 from oncelog.spark.sink.checkpoint import marker_group
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 
 FLIGHTS, ENRICHED, DELAYS = "flights", "flights-enriched", "delays-by-hour"
 BY_SPARKS_SINK = "flights-by-sparks-own-sink"
@@ -75,7 +75,7 @@ class Crash(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outcome:
+class DemoOutcome:
     """Everything the table and the report show."""
 
     settings: DemoSettings
@@ -87,7 +87,7 @@ class Outcome:
     restarts: list[str] = field(default_factory=list)
     skips: list[CommitStep] = field(default_factory=list)
     batches: dict[str, int] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    events: list[ReplayEvent] = field(default_factory=list)
     spans: dict[str, list[Span]] = field(default_factory=dict)
     written_ms: list[int] = field(default_factory=list)
     windows_written_ms: list[int] = field(default_factory=list)
@@ -125,15 +125,15 @@ class Demo:
         self._driver: Child | None = None
         self._replay: Child | None = None
         self._progress: list[Progress] = []
-        self._events: list[Event] = []
+        self._events: list[ReplayEvent] = []
         self._allowed = 0
         self._transactions = -(-settings.flights // FLIGHTS_A_TRANSACTION)
-        self._outcome = Outcome(settings, "", time.time(), events=self._events)
+        self._outcome = DemoOutcome(settings, "", time.time(), events=self._events)
         self._replay_id = f"{settings.prefix}demo-replay"
 
     # --- the whole
 
-    def run(self) -> Outcome:
+    def run(self) -> DemoOutcome:
         """Carry out the demo. Raises DemoFailed if there is no progress, OncelogError if a process gives up."""
         try:
             with self._phase("start"):
@@ -170,14 +170,16 @@ class Demo:
             self._allow(1.0)
         else:
             self._allow(0.2)
-            self._crash_driver(ENRICHED, Step.PRODUCED, 0.3, "its records were stored, its transaction was open")
+            self._crash_driver(ENRICHED, BatchStep.PRODUCED, 0.3, "its records were stored, its transaction was open")
             self._crash_producer(0.4)
             if self._settings.master is None:
                 self._crash_writer(0.48)
-            self._crash_driver(ENRICHED, Step.COMMITTED, 0.55, "the transaction was committed, Spark had not been told")
+            self._crash_driver(
+                ENRICHED, BatchStep.COMMITTED, 0.55, "the transaction was committed, Spark had not been told"
+            )
             if self._settings.bootstrap_server is None:
                 self._crash_broker(0.65, 0.7)
-            self._crash_driver(DELAYS, Step.MARKER_ADDED, 0.85, "everything but the commit itself had been sent")
+            self._crash_driver(DELAYS, BatchStep.MARKER_ADDED, 0.85, "everything but the commit itself had been sent")
             self._allow(1.0)
         self._wait("the last flight", lambda: self._last_event("ended"))
 
@@ -227,7 +229,7 @@ class Demo:
     def _on_event(self, line: str) -> None:
         if not _whole(line):
             return
-        event = Event(**json.loads(line))
+        event = ReplayEvent(**json.loads(line))
         self._events.append(event)
         if event.event == "committed":
             sent = sum(other.flights for other in self._events if other.event == "committed")
@@ -257,7 +259,7 @@ class Demo:
         self._allowed = max(self._allowed, round(self._transactions * fraction))
         self._running_replay.order(f"until {self._allowed}")
 
-    def _crash_driver(self, pipeline: str, step: Step, allow: float, where: str) -> None:
+    def _crash_driver(self, pipeline: str, step: BatchStep, allow: float, where: str) -> None:
         """Kill the driver inside the commit of the next batch, then start another."""
         journal = self._journals[pipeline]
         before = len(journal.read())
@@ -277,7 +279,7 @@ class Demo:
         """Kill one of the executors' writers halfway through its records: Spark repeats them all under a new epoch."""
         journal = self._journals[ENRICHED]
         before = len(journal.read())
-        journal.order_stop(Step.HALF_PRODUCED)
+        journal.order_stop(BatchStep.HALF_PRODUCED)
         self._allow(allow)
 
         def paused() -> list[CommitStep]:
@@ -458,4 +460,4 @@ def _whole(line: str) -> bool:
 def skipped(steps: list[CommitStep]) -> list[CommitStep]:
     """Batches that Spark repeated although they were written: their last attempt read the marker and wrote nothing."""
     last = {step.batch: step for step in steps}
-    return [step for step in last.values() if step.step == Step.MARKER_READ.value]
+    return [step for step in last.values() if step.step == BatchStep.MARKER_READ.value]

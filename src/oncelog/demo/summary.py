@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from oncelog.demo.run import DELAYS, ENRICHED, Outcome
+from oncelog.demo.run import DELAYS, ENRICHED, DemoOutcome
 
 TOPIC_COLUMNS = (
     "topic",
@@ -21,7 +21,7 @@ TOPIC_COLUMNS = (
 )
 
 
-def topic_rows(outcome: Outcome) -> list[tuple[str | int, ...]]:
+def topic_rows(outcome: DemoOutcome) -> list[tuple[str | int, ...]]:
     """A row for each topic, in the order of :data:`TOPIC_COLUMNS`."""
     return [
         (
@@ -40,21 +40,21 @@ def topic_rows(outcome: Outcome) -> list[tuple[str | int, ...]]:
     ]
 
 
-def crash_counts(outcome: Outcome) -> dict[str, int]:
+def crash_counts(outcome: DemoOutcome) -> dict[str, int]:
     counts: dict[str, int] = {}
     for crash in outcome.crashes:
         counts[crash.what] = counts.get(crash.what, 0) + 1
     return counts
 
 
-def fates(outcome: Outcome) -> tuple[int, int]:
+def fates(outcome: DemoOutcome) -> tuple[int, int]:
     """Transactions committed and aborted, by the broker's own log."""
     spans = [span for listed in outcome.spans.values() for span in listed]
     committed = sum(span.fate == "committed" for span in spans)
     return committed, len(spans) - committed
 
 
-def facts(outcome: Outcome) -> list[tuple[str, str]]:
+def facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
     """Lines below the table."""
     counts = crash_counts(outcome)
     committed, aborted = fates(outcome)
@@ -72,7 +72,7 @@ def facts(outcome: Outcome) -> list[tuple[str, str]]:
     ]
 
 
-def _rival_facts(outcome: Outcome) -> list[tuple[str, str]]:
+def _rival_facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
     rival = outcome.rival
     if rival is None:
         return []
@@ -82,13 +82,13 @@ def _rival_facts(outcome: Outcome) -> list[tuple[str, str]]:
     return [("Spark's own sink", text)]
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: DemoOutcome) -> str:
     if outcome.exact:
         return "every record exactly once, every field and window right, every key in order"
     return "the topics differ from the truth"
 
 
-def as_json_object(outcome: Outcome) -> dict[str, Any]:
+def as_json_object(outcome: DemoOutcome) -> dict[str, Any]:
     names = [name.replace(" ", "_") for name in TOPIC_COLUMNS]
     committed, aborted = fates(outcome)
     return {

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from typing import Final
 
-from oncelog.broker.login.sasl_mechanisms import PLAIN, LoginRefused, Plain
+from oncelog.broker.login.sasl_mechanisms import PLAIN, LoginRefused, PlainLogin
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import ProtocolError
@@ -46,7 +46,7 @@ class Entrance:
 
     def visitor(self) -> Visitor:
         """A new connection."""
-        return Visitor(Plain({USER: self._password}))
+        return Visitor(PlainLogin({USER: self._password}))
 
 
 class Visitor:
@@ -55,7 +55,7 @@ class Visitor:
     ``refused`` is set if the connection must be closed after the last answer.
     """
 
-    def __init__(self, mechanism: Plain) -> None:
+    def __init__(self, mechanism: PlainLogin) -> None:
         self._mechanism = mechanism
         self._has_greeted = False
         self.is_in = False

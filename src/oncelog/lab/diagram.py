@@ -6,7 +6,7 @@ import textwrap
 from html import escape
 from typing import NamedTuple
 
-from oncelog.lab.story import Event, Fate, Kind, Story
+from oncelog.lab.story import Story, StoryEvent, StoryFate, StoryKind
 
 STYLE = """
 .lab{--ink:#1f2328;--soft:#656d76;--line:#c9c6bd;--card:#fff;--note:#f3efe2;--sent:#2f6fb5;--log:#7a5bb5;--bad:#c4314b}
@@ -91,7 +91,7 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{named}>{escape(words)}</text>'
 
 
-def _event(number: int, event: Event, lanes: dict[str, float], y: float, layout: Layout) -> tuple[str, float]:
+def _event(number: int, event: StoryEvent, lanes: dict[str, float], y: float, layout: Layout) -> tuple[str, float]:
     """The drawing of an event from ``y`` on, and its height."""
     start, end = lanes[event.source], lanes[event.target]
     character = _CHARACTER * layout.size
@@ -108,14 +108,14 @@ def _event(number: int, event: Event, lanes: dict[str, float], y: float, layout:
             f'<rect class="said" x="{middle - width / 2 - 8:g}" y="{y - 2:g}" width="{width + 16:g}" '
             f'height="{height + 5:g}" rx="5"/>'
         )
-        mark = "log" if event.kind is Kind.LOG else "note"
+        mark = "log" if event.kind is StoryKind.LOG else "note"
         return f'<g class="{mark}">{told}{box}{label}</g>', height + 14
     arrow = _arrow(start, end, y + height + 4, event.fate)
     return f'<g class="{kind}">{told}{label}{arrow}</g>', height + 20
 
 
-def _arrow(start: float, end: float, y: float, fate: Fate) -> str:
-    if fate is Fate.LOST:
+def _arrow(start: float, end: float, y: float, fate: StoryFate) -> str:
+    if fate is StoryFate.LOST:
         end = start + (end - start) * 0.72
         cross = f"M{end - 6:g},{y - 6:g}l12,12M{end + 6:g},{y - 6:g}l-12,12"
         return f'<path class="arrow" d="M{start:g},{y:g}H{end:g}"/><path class="cross" d="{cross}"/>'

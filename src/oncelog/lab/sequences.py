@@ -8,7 +8,7 @@ from oncelog.conformance.raw.transactional_producer import new_pid
 from oncelog.conformance.raw.wire import Connection, ConnectionClosed
 from oncelog.errors import ConfigError
 from oncelog.lab.stage import Stage
-from oncelog.lab.story import Fate, Kind
+from oncelog.lab.story import StoryFate, StoryKind
 from oncelog.protocol.api_keys import ApiKey
 
 PRODUCER = "producer"
@@ -60,7 +60,7 @@ def batch_lost(stage: Stage) -> None:
     refused = [
         event
         for event in stage.recorder.events
-        if event.kind is Kind.ANSWER and event.fields.get("error") == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+        if event.kind is StoryKind.ANSWER and event.fields.get("error") == "OUT_OF_ORDER_SEQUENCE_NUMBER"
     ]
     stage.promise("the batch behind the gap was refused, not stored", len(refused) >= 1)
     stage.promise("a, b, c are stored once each, in this order", _values(stage) == ["a", "b", "c"])
@@ -93,7 +93,7 @@ def more_than_the_cache(stage: Stage) -> None:
     for sequence in range(_IN_FLIGHT):
         number = _send(second, stage, pid, sequence)
         errors.append(second.receive_produce(number)[stage.topic, 0].error)
-    stage.recorder.wait(lambda recorder: recorder.events[-1].kind is Kind.ANSWER)
+    stage.recorder.wait(lambda recorder: recorder.events[-1].kind is StoryKind.ANSWER)
     stage.promise("the last five are recognized, and acknowledged with their offsets", errors[2:] == [0] * 5)
     stage.promise(
         "the broker no longer knows whether it has the first two: OUT_OF_ORDER_SEQUENCE_NUMBER",
@@ -118,7 +118,7 @@ def restarted(stage: Stage) -> None:
     pid = new_pid(second)
     stage.note("restarted producer", "knows neither the first PID nor whether a was stored")
     second.receive_produce(_send(second, stage, pid, 0))
-    stage.recorder.wait(lambda recorder: recorder.events[-1].fate is Fate.ARRIVED)
+    stage.recorder.wait(lambda recorder: recorder.events[-1].fate is StoryFate.ARRIVED)
     log = stage.log()
     stage.promise(
         "the two have different PIDs, so nobody can see that it is the same record",

@@ -28,7 +28,7 @@ from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.faults.proxy import FaultProxy
 from oncelog.lab.recorder import Recorder
-from oncelog.lab.story import BROKER, COORDINATOR, PARTITION, Entry, Event, Kind, Promise
+from oncelog.lab.story import BROKER, COORDINATOR, PARTITION, Promise, StoryEntry, StoryEvent, StoryKind
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Stage:
     # --- events that are not on the wire
 
     def note(self, actor: str, text: str) -> None:
-        self.recorder.add(Event(Kind.NOTE, actor, actor, text))
+        self.recorder.add(StoryEvent(StoryKind.NOTE, actor, actor, text))
 
     def promise(self, text: str, held: bool) -> None:
         self.promises.append(Promise(text, held))
@@ -191,7 +191,7 @@ class Stage:
     def look(self, transactional_id: str | None = None) -> None:
         """Add the markers and the coordinator's decisions since the last look."""
         batches = self._batches()
-        news: list[tuple[int, int, Event]] = []
+        news: list[tuple[int, int, StoryEvent]] = []
         partition = self.lane(PARTITION)
         for batch in batches:
             if batch.base_offset < self._seen or not batch.is_control:
@@ -200,7 +200,11 @@ class Stage:
             text = f"{end} marker at offset {batch.base_offset}: PID {batch.pid}, epoch {batch.epoch}"
             fields = {"offset": batch.base_offset, "marker": end, "coordinator_epoch": coordinator_epoch}
             news.append(
-                (batch.max_timestamp, 1, Event(Kind.LOG, self.lane(COORDINATOR), partition, text, fields=fields))
+                (
+                    batch.max_timestamp,
+                    1,
+                    StoryEvent(StoryKind.LOG, self.lane(COORDINATOR), partition, text, fields=fields),
+                )
             )
         self._seen = batches[-1].last_offset + 1 if batches else 0
         if transactional_id is not None:
@@ -208,7 +212,7 @@ class Stage:
         for _, _, event in sorted(news, key=lambda item: item[:2]):
             self.recorder.add(event)
 
-    def _decisions(self, transactional_id: str) -> list[tuple[int, int, Event]]:
+    def _decisions(self, transactional_id: str) -> list[tuple[int, int, StoryEvent]]:
         """Prepare and Complete records of ``__transaction_state``; none if it may not be read."""
         lane = self.lane(COORDINATOR)
         try:
@@ -222,7 +226,7 @@ class Stage:
                 continue
             self._told.add((transactional_id, offset))
             rank = 0 if state.startswith("Prepare") else 2
-            events.append((timestamp, rank, Event(Kind.LOG, lane, lane, state, fields={"state": state})))
+            events.append((timestamp, rank, StoryEvent(StoryKind.LOG, lane, lane, state, fields={"state": state})))
         return events
 
     def _batches(self) -> list[Batch]:
@@ -234,7 +238,7 @@ class Stage:
             offset = found[-1].last_offset + 1
         return batches
 
-    def log(self) -> list[Entry]:
+    def log(self) -> list[StoryEntry]:
         """The partition with the fate of each batch."""
         batches = self._batches()
         return [_entry(batch, batches[index + 1 :]) for index, batch in enumerate(batches)]
@@ -245,7 +249,7 @@ class Stage:
         return found[name].value if name in found else None
 
 
-def _entry(batch: Batch, later: Sequence[Batch]) -> Entry:
+def _entry(batch: Batch, later: Sequence[Batch]) -> StoryEntry:
     coordinator_epoch = None
     values: tuple[str, ...] = ()
     if batch.is_control:
@@ -258,7 +262,7 @@ def _entry(batch: Batch, later: Sequence[Batch]) -> Entry:
         else:
             ends = (other.marker()[0] for other in later if other.is_control and other.pid == batch.pid)
             fate = {"commit": "committed", "abort": "aborted", "": "open"}[next(ends, "")]
-    return Entry(
+    return StoryEntry(
         batch.base_offset, batch.last_offset, fate, batch.pid, batch.epoch, batch.sequence, values, coordinator_epoch
     )
 

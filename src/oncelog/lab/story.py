@@ -12,7 +12,7 @@ from enum import Enum
 BROKER, COORDINATOR, PARTITION = "broker", "coordinator", "partition"
 
 
-class Kind(Enum):
+class StoryKind(Enum):
     """Where an event was observed."""
 
     REQUEST = "request"
@@ -23,7 +23,7 @@ class Kind(Enum):
     """Something that an actor did or found, or that the lab did to it."""
 
 
-class Fate(Enum):
+class StoryFate(Enum):
     """The fate of a message."""
 
     ARRIVED = "arrived"
@@ -32,19 +32,19 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StoryEvent:
     """One event. ``source`` and ``target`` are lanes; for a note both are the same."""
 
-    kind: Kind
+    kind: StoryKind
     source: str
     target: str
     text: str
-    fate: Fate = Fate.ARRIVED
+    fate: StoryFate = StoryFate.ARRIVED
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StoryEntry:
     """A batch in the partition at the end; ``fate`` in the words of ``oncelog consume --show-transactions``."""
 
     offset: int
@@ -75,8 +75,8 @@ class Story:
     broker: str
     topic: str
     lanes: Sequence[str]
-    events: list[Event]
-    log: list[Entry]
+    events: list[StoryEvent]
+    log: list[StoryEntry]
     promises: list[Promise]
     left_out: Mapping[str, int]
     """The number of requests not shown, by API."""
@@ -123,7 +123,7 @@ def as_json(story: Story) -> dict[str, object]:
     }
 
 
-_ARROWS = {Fate.ARRIVED: "->", Fate.LOST: "-x", Fate.REFUSED: "->"}
+_ARROWS = {StoryFate.ARRIVED: "->", StoryFate.LOST: "-x", StoryFate.REFUSED: "->"}
 
 
 def as_lines(story: Story) -> list[str]:
@@ -135,8 +135,8 @@ def as_lines(story: Story) -> list[str]:
     ]
     width = max(map(len, ways), default=0)
     for number, (way, event) in enumerate(zip(ways, story.events, strict=True), 1):
-        lost = " (lost)" if event.fate is Fate.LOST else ""
-        seen = " (read in the log)" if event.kind is Kind.LOG else ""
+        lost = " (lost)" if event.fate is StoryFate.LOST else ""
+        seen = " (read in the log)" if event.kind is StoryKind.LOG else ""
         lines.append(f"  {number:2}  {way:<{width}}  {event.text}{lost}{seen}")
     lines += ["", "  the partition at the end:"]
     lines += [f"    {line}" for line in log_lines(story.log)]
@@ -144,7 +144,7 @@ def as_lines(story: Story) -> list[str]:
     return lines
 
 
-def log_lines(log: Sequence[Entry]) -> list[str]:
+def log_lines(log: Sequence[StoryEntry]) -> list[str]:
     """One line for each batch."""
     lines = []
     for entry in log:

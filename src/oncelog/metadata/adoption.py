@@ -49,7 +49,7 @@ class AdoptedTopic:
 
 
 @dataclass(slots=True)
-class ClusterMetadata:
+class AdoptedCluster:
     """The relevant contents of Kafka's metadata log."""
 
     topic_ids: dict[str, bytes] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class ClusterMetadata:
             self.overrides.pop(name, None)
 
 
-def topics_in(disk: Disk, node_id: int, metadata: ClusterMetadata | None) -> list[AdoptedTopic]:
+def topics_in(disk: Disk, node_id: int, metadata: AdoptedCluster | None) -> list[AdoptedTopic]:
     """Topics of a data folder, sorted by name.
 
     They are those in Kafka's metadata log; a folder with another topic id was left by a deletion. A partition may
@@ -127,7 +127,7 @@ def _last_epoch(disk: Disk, folder: str) -> int:
     return max((entry.epoch for entry in decode_leader_epochs(disk.read(path), path)), default=-1)
 
 
-def read_cluster_metadata(disk: Disk) -> ClusterMetadata | None:
+def read_cluster_metadata(disk: Disk) -> AdoptedCluster | None:
     """Read Kafka's metadata log, starting from its newest snapshot; a torn end is ignored, as in Kafka.
 
     None if the folder has none. :raises MetadataError: the log cannot be read.
@@ -135,7 +135,7 @@ def read_cluster_metadata(disk: Disk) -> ClusterMetadata | None:
     files = disk.list(CLUSTER_METADATA_FOLDER)
     if not files:
         return None
-    found = ClusterMetadata()
+    found = AdoptedCluster()
     snapshots = [name for name in files if _SNAPSHOT.fullmatch(name)]
     start = 0
     if snapshots:
@@ -147,7 +147,7 @@ def read_cluster_metadata(disk: Disk) -> ClusterMetadata | None:
     return found
 
 
-def _replay(disk: Disk, name: str, start: int, found: ClusterMetadata) -> None:
+def _replay(disk: Disk, name: str, start: int, found: AdoptedCluster) -> None:
     path = f"{CLUSTER_METADATA_FOLDER}/{name}"
     data = disk.read(path)
     try:
@@ -158,7 +158,7 @@ def _replay(disk: Disk, name: str, start: int, found: ClusterMetadata) -> None:
         raise MetadataError(f"cannot read Apache Kafka's metadata in {path}: {error}") from error
 
 
-def _apply(value: bytes, found: ClusterMetadata) -> None:
+def _apply(value: bytes, found: AdoptedCluster) -> None:
     """Apply one record of the metadata log; irrelevant kinds are skipped."""
     _, position = read_uvarint(value, 0)
     kind, position = read_uvarint(value, position)

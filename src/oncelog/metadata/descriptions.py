@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, TopicConfig, is_broker_setting, parse
 from oncelog.kafka_properties import (
-    Property,
+    KafkaProperty,
     Update,
     broker_properties,
     client_metrics_properties,
@@ -202,7 +202,7 @@ def _is_hidden(name: str) -> bool:
     return known.sensitive if known is not None else not name.startswith(OURS)
 
 
-def _broker_entry(layers: BrokerLayers, known: Property, synonyms: tuple[Synonym, ...]) -> Entry:
+def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Synonym, ...]) -> Entry:
     return Entry(
         known.name,
         None if known.sensitive else layers.text(known.name),

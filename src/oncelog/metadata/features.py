@@ -49,19 +49,21 @@ class FeatureUpdate(NamedTuple):
     upgrade_type: int = UpgradeType.UPGRADE
 
 
-class Refusal(NamedTuple):
+class FeatureRefusal(NamedTuple):
     """Why no feature in the request is changed (INVALID_UPDATE_VERSION)."""
 
     message: str
 
 
-def updated(levels: Mapping[str, int], updates: Mapping[str, FeatureUpdate], node_id: int) -> dict[str, int] | Refusal:
+def updated(
+    levels: Mapping[str, int], updates: Mapping[str, FeatureUpdate], node_id: int
+) -> dict[str, int] | FeatureRefusal:
     """All levels after the updates. One update that cannot be made refuses all; the first by name says why."""
     after = dict(levels)
     for feature, update in sorted(updates.items()):
         reason = _fault(feature, update, levels.get(feature, 0), node_id)
         if reason is not None:
-            return Refusal(
+            return FeatureRefusal(
                 "The update failed for all features since the following feature had an error: "
                 f"Invalid update version {update.level} for feature {feature}. {reason}"
             )

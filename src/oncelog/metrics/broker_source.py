@@ -17,8 +17,8 @@ from oncelog.broker.broker import Broker
 from oncelog.broker.requests.request_metrics import RequestMetrics
 from oncelog.metrics.broker_series import broker_series, rate_counts
 from oncelog.metrics.catalog import FAMILIES
-from oncelog.metrics.endpoint import Unanswerable, Verdict
-from oncelog.metrics.exposition import Exposition, Format
+from oncelog.metrics.endpoint import HealthVerdict, Unanswerable
+from oncelog.metrics.exposition import Exposition, ExpositionFormat
 from oncelog.metrics.process import add_disk, add_process
 from oncelog.metrics.shell import LoopWatch, Shell
 
@@ -71,7 +71,7 @@ class BrokerSource:
 
     # --- Source
 
-    async def metrics(self, form: Format) -> Exposition:
+    async def metrics(self, form: ExpositionFormat) -> Exposition:
         page = Exposition(FAMILIES, form)
         ready = await self.ready()
         page.add("oncelog_ready", int(ready.well))
@@ -89,32 +89,34 @@ class BrokerSource:
         page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
         return page
 
-    async def live(self) -> Verdict:
+    async def live(self) -> HealthVerdict:
         if self._shell is None or self._stopping:
-            return Verdict(True, "stopping" if self._stopping else "starting")
+            return HealthVerdict(True, "stopping" if self._stopping else "starting")
         try:
             await self._ask(lambda: None)
         except Unanswerable as error:
-            return Verdict(False, "hangs", {"reason": str(error)})
-        return Verdict(True, "alive")
+            return HealthVerdict(False, "hangs", {"reason": str(error)})
+        return HealthVerdict(True, "alive")
 
-    async def ready(self) -> Verdict:
+    async def ready(self) -> HealthVerdict:
         if self._stopping:
-            return Verdict(False, "stopping")
+            return HealthVerdict(False, "stopping")
         if self._shell is None:
             recovery = self._broker.recovery if self._broker is not None else None
             opened = {"partitions": recovery.partitions, "opened": recovery.opened} if recovery is not None else {}
-            return Verdict(False, "starting", opened)
+            return HealthVerdict(False, "starting", opened)
         broker = self._shell.broker
         try:
             stopped = await self._ask(lambda: _stopped(broker))
         except Unanswerable as error:
-            return Verdict(False, "hangs", {"reason": str(error)})
+            return HealthVerdict(False, "hangs", {"reason": str(error)})
         if stopped:
             named = {str(name): reason for name, reason in stopped[:MAX_NAMED]}
             todo = "mend the disk, then restart the broker"
-            return Verdict(False, "stopped by its disk", {"count": len(stopped), "partitions": named, "todo": todo})
-        return Verdict(True, "ready")
+            return HealthVerdict(
+                False, "stopped by its disk", {"count": len(stopped), "partitions": named, "todo": todo}
+            )
+        return HealthVerdict(True, "ready")
 
     # --- on the broker's loop
 

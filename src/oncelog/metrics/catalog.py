@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from oncelog.metrics.exposition import Family, Kind
+from oncelog.metrics.exposition import Family, MetricKind
 
 STRIMZI: Final = "Kafka, as Strimzi exports it"
 CONFLUENT: Final = "Kafka, as Confluent exports it"
@@ -18,12 +18,12 @@ EXPORTER: Final = "kafka_exporter"
 PROCESS: Final = "process"
 ONCELOG: Final = "oncelog"
 
-_COUNTER, _GAUGE, _SUMMARY, _UNKNOWN = Kind.COUNTER, Kind.GAUGE, Kind.SUMMARY, Kind.UNKNOWN
+_COUNTER, _GAUGE, _SUMMARY, _UNKNOWN = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.SUMMARY, MetricKind.UNKNOWN
 _PARTITION = ("topic", "partition")
 _FAMILIES: dict[str, Family] = {}
 
 
-def _add(origin: str, kind: Kind, name: str, text: str, *labels: str) -> None:
+def _add(origin: str, kind: MetricKind, name: str, text: str, *labels: str) -> None:
     _FAMILIES[name] = Family(name, kind, origin, labels, text)
 
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from oncelog.metrics.exposition import Exposition, Format
+from oncelog.metrics.exposition import Exposition, ExpositionFormat
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _REASONS = {
 }
 
 
-class Verdict(NamedTuple):
+class HealthVerdict(NamedTuple):
     """A result of a health check: ``status`` in a word, and further details."""
 
     well: bool
@@ -46,18 +46,18 @@ class Unanswerable(Exception):
     """No answer is possible now; the text says why."""
 
 
-class Source(Protocol):
+class SeriesSource(Protocol):
     """What an endpoint reports on; called on the endpoint's thread."""
 
-    async def metrics(self, form: Format) -> Exposition:
+    async def metrics(self, form: ExpositionFormat) -> Exposition:
         """:raises Unanswerable: the source does not answer."""
         ...
 
-    async def live(self) -> Verdict:
+    async def live(self) -> HealthVerdict:
         """Not well means: end the process and start it again."""
         ...
 
-    async def ready(self) -> Verdict:
+    async def ready(self) -> HealthVerdict:
         """Not well means: send it no clients."""
         ...
 
@@ -65,7 +65,7 @@ class Source(Protocol):
 class Endpoint:
     """Serves one source on a bound socket, from :meth:`start` to :meth:`stop`."""
 
-    def __init__(self, sock: socket.socket, source: Source) -> None:
+    def __init__(self, sock: socket.socket, source: SeriesSource) -> None:
         self._sock = sock
         self._source = source
         self._connections = 0
@@ -142,7 +142,7 @@ class Endpoint:
     async def _page(self, path: str, accept: str) -> tuple[int, str, Iterable[str]]:
         match path:
             case "/metrics":
-                form = Format.accepted(accept)
+                form = ExpositionFormat.accepted(accept)
                 try:
                     page = await self._source.metrics(form)
                 except Unanswerable as error:
@@ -156,7 +156,7 @@ class Endpoint:
                 return 404, "text/plain", ["there are /metrics, /health/live and /health/ready\n"]
 
 
-def _verdict(verdict: Verdict) -> tuple[int, str, Iterable[str]]:
+def _verdict(verdict: HealthVerdict) -> tuple[int, str, Iterable[str]]:
     text = json.dumps({"status": verdict.status, **verdict.details})
     return (200 if verdict.well else 503), "application/json", [text, "\n"]
 

@@ -14,7 +14,7 @@ CHUNK = 1000
 """Lines of a chunk."""
 
 
-class Kind(Enum):
+class MetricKind(Enum):
     """The type of a series. ``UNKNOWN`` are counters under a name that OpenMetrics does not allow for counters."""
 
     COUNTER = "counter"
@@ -27,20 +27,20 @@ class Family(NamedTuple):
     """All series of one name. ``origin`` says where the name comes from; ``labels`` distinguish the series."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     origin: str
     labels: tuple[str, ...]
     help: str
 
 
-class Format(Enum):
+class ExpositionFormat(Enum):
     """The two formats, by their media type."""
 
     TEXT = "text/plain; version=0.0.4; charset=utf-8"
     OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
     @classmethod
-    def accepted(cls, accept: str) -> Format:
+    def accepted(cls, accept: str) -> ExpositionFormat:
         """The format for a scraper that sends this ``Accept`` header."""
         return cls.OPEN_METRICS if "application/openmetrics-text" in accept else cls.TEXT
 
@@ -48,7 +48,7 @@ class Format(Enum):
 class Exposition:
     """Collects samples, grouped by family in the order in which families come first."""
 
-    def __init__(self, families: Mapping[str, Family], form: Format) -> None:
+    def __init__(self, families: Mapping[str, Family], form: ExpositionFormat) -> None:
         self._families = families
         self._form = form
         self._lines: dict[str, list[str]] = {}
@@ -81,14 +81,14 @@ class Exposition:
             yield self._head(self._families[name])
             for begin in range(0, len(lines), CHUNK):
                 yield "".join(lines[begin : begin + CHUNK])
-        if self._form is Format.OPEN_METRICS:
+        if self._form is ExpositionFormat.OPEN_METRICS:
             yield "# EOF\n"
 
     def _head(self, family: Family) -> str:
         name, kind = family.name, family.kind.value
-        if self._form is Format.OPEN_METRICS:
-            name = name.removesuffix("_total") if family.kind is Kind.COUNTER else name
-        elif family.kind is Kind.UNKNOWN:
+        if self._form is ExpositionFormat.OPEN_METRICS:
+            name = name.removesuffix("_total") if family.kind is MetricKind.COUNTER else name
+        elif family.kind is MetricKind.UNKNOWN:
             kind = "untyped"
         return f"# HELP {name} {family.help}\n# TYPE {name} {kind}\n"
 

@@ -33,7 +33,7 @@ class ShellCounts:
         self.flush_failures = 0
 
 
-class Connected(Protocol):
+class ConnectedClient(Protocol):
     """A connection."""
 
     session: Session
@@ -50,7 +50,7 @@ class Shell(Protocol):
     broker: Broker
     counts: ShellCounts
 
-    def connected(self) -> Iterable[Connected]: ...
+    def connected(self) -> Iterable[ConnectedClient]: ...
 
 
 class Rates:

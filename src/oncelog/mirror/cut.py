@@ -33,14 +33,14 @@ Offsets: TypeAlias = Mapping[TopicPartition, int]
 ProducerEpoch: TypeAlias = tuple[int, int]
 
 
-class Sample(NamedTuple):
+class CutSample(NamedTuple):
     """The ends of all partitions, read twice: each read of ``after`` began when all of ``before`` had ended."""
 
     before: Offsets
     after: Offsets
 
 
-class Transaction:
+class CutTransaction:
     """One transaction on one partition: the offsets of its first and last record and of its marker."""
 
     __slots__ = ("_more", "epoch", "first", "last", "marker", "producer_id", "same_epoch")
@@ -87,9 +87,9 @@ class PartitionView:
         self.name = name
         self.position = position
         self.scanned = position
-        self.transactions: list[Transaction] = []
+        self.transactions: list[CutTransaction] = []
         self.needs: list[Need] = []
-        self._open: dict[int, Transaction] = {}
+        self._open: dict[int, CutTransaction] = {}
         self._sizes: list[tuple[int, int]] = []
         self._size_bytes = 0
 
@@ -108,7 +108,7 @@ class PartitionView:
             return
         if current is not None:  # its marker was compacted away: a later epoch shows that it has ended
             current.marker = base_offset
-        self._open[producer_id] = current = Transaction(producer_id, epoch, base_offset, last_offset)
+        self._open[producer_id] = current = CutTransaction(producer_id, epoch, base_offset, last_offset)
         self.transactions.append(current)
 
     def take_marker(self, producer_id: int, epoch: int, offset: int) -> None:
@@ -132,7 +132,7 @@ class PartitionView:
                 current.marker = max(current.last, last_stable_offset - 1)
                 del self._open[producer_id]
 
-    def open_transactions(self) -> Iterable[Transaction]:
+    def open_transactions(self) -> Iterable[CutTransaction]:
         """Those without a marker up to where it was scanned."""
         return self._open.values()
 
@@ -167,14 +167,14 @@ class _Unit:
         self.whole = whole
 
 
-_Parts: TypeAlias = dict[TopicPartition, list[Transaction]]
+_Parts: TypeAlias = dict[TopicPartition, list[CutTransaction]]
 
 
 def choose_cut(
     views: Mapping[TopicPartition, PartitionView],
     decided: Offsets,
     start: Offsets,
-    samples: Sequence[Sample],
+    samples: Sequence[CutSample],
 ) -> dict[TopicPartition, int]:
     """The furthest consistent cut that is at or below ``start``, and at or above the views' positions.
 
@@ -224,7 +224,7 @@ def _units(
     views: Mapping[TopicPartition, PartitionView],
     cut: Offsets,
     decided: Offsets,
-    samples: Sequence[Sample],
+    samples: Sequence[CutSample],
 ) -> Iterator[_Unit]:
     """Every block that has records below ``cut`` on some partition."""
     touched: dict[ProducerEpoch, _Parts] = {}
@@ -255,7 +255,7 @@ def _extents(parts: _Parts) -> dict[TopicPartition, tuple[int, int]]:
     return {name: (items[0].first, items[-1].last) for name, items in parts.items()}
 
 
-def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[Sample]) -> Iterator[_Unit]:
+def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[CutSample]) -> Iterator[_Unit]:
     """Transactions that share an epoch, divided wherever the boundary is certain."""
     if len(parts) == 1:
         ((name, items),) = parts.items()
@@ -282,7 +282,7 @@ def _block(parts: _Parts, *, whole: bool) -> Iterator[_Unit]:
 
 
 def _complete_at(
-    parts: _Parts, begin: Mapping[TopicPartition, int], sample: Sample
+    parts: _Parts, begin: Mapping[TopicPartition, int], sample: CutSample
 ) -> dict[TopicPartition, int] | None:
     """How many transactions of each partition were complete everywhere at the sample's moment; None if unknown."""
     end: dict[TopicPartition, int] = {}
@@ -306,4 +306,4 @@ def _complete_at(
     return end if len(opened) in (0, wrote) else None
 
 
-__all__ = ["UNDECIDED", "Need", "PartitionView", "Sample", "Transaction", "choose_cut"]
+__all__ = ["UNDECIDED", "CutSample", "CutTransaction", "Need", "PartitionView", "choose_cut"]

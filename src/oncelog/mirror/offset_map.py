@@ -110,7 +110,7 @@ def is_replaced(known_id: str, topic_id: str) -> bool:
 
 
 @dataclass(slots=True)
-class Position:
+class MirroredPosition:
     """How far a partition is mirrored, and the ids of both topics."""
 
     offset: int
@@ -133,7 +133,7 @@ class MirrorState:
 
     source_cluster: str | None = None
     target_cluster: str | None = None
-    positions: dict[TopicPartition, Position] = field(default_factory=dict)
+    positions: dict[TopicPartition, MirroredPosition] = field(default_factory=dict)
     maps: dict[TopicPartition, PartitionMap] = field(default_factory=dict)
     groups: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
 
@@ -161,7 +161,7 @@ class MirrorState:
             if value is None:
                 self.positions.pop(name, None)
             else:
-                self.positions[name] = Position(value["offset"], value["source_id"], value["target_id"])
+                self.positions[name] = MirroredPosition(value["offset"], value["source_id"], value["target_id"])
         elif key["kind"] == "runs":
             chapters = self.map_of(name).chapters
             if value is None:
@@ -177,7 +177,7 @@ def mirror_record(source: str, target: str) -> tuple[bytes, bytes]:
     return _json({"kind": "mirror"}), _json({"source": source, "target": target})
 
 
-def position_record(name: TopicPartition, position: Position) -> tuple[bytes, bytes]:
+def position_record(name: TopicPartition, position: MirroredPosition) -> tuple[bytes, bytes]:
     key = {"kind": "position", "topic": name.topic, "partition": name.partition}
     value = {"offset": position.offset, "source_id": position.source_id, "target_id": position.target_id}
     return _json(key), _json(value)

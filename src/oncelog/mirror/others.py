@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Fate, FateReader
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
-from oncelog.mirror.offset_map import MirrorState, Position, is_replaced
+from oncelog.mirror.offset_map import MirroredPosition, MirrorState, is_replaced
 from oncelog.mirror.topics import MAP_PREFIX
 from oncelog.types import TopicPartition
 
@@ -54,7 +54,7 @@ async def holding_others(admin: Admin, names: Iterable[TopicPartition]) -> dict[
 
 
 def clashing(
-    new: Mapping[TopicPartition, Position],
+    new: Mapping[TopicPartition, MirroredPosition],
     target_cluster: str,
     into_target: Mapping[str, MirrorState],
     into_source: Mapping[str, MirrorState],

@@ -1,7 +1,7 @@
 """Runs a mirror in rounds, each of which takes B from one consistent cut of A to a later one in one transaction.
 
 Called by ``oncelog.cli.programs.mirror``. A round reads the ends of all partitions twice
-(:class:`~oncelog.mirror.cut.Sample`), looks for new topics and partitions, reads records that it has not seen yet,
+(:class:`~oncelog.mirror.cut.CutSample`), looks for new topics and partitions, reads records that it has not seen yet,
 chooses a cut, and writes to B in one transaction: the committed records up to the cut, the translated offsets of
 groups, how far A is mirrored, and the new runs of the offset map. B has the only valid state: after an error it is read
 from there again.
@@ -22,12 +22,12 @@ from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
-from oncelog.mirror.cut import PartitionView, Sample, choose_cut
+from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
 from oncelog.mirror.errors import FENCED, PASSING, Incomplete, MirrorRefused, RangeGone, TakenOver
 from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
 from oncelog.mirror.offset_map import (
+    MirroredPosition,
     MirrorState,
-    Position,
     Run,
     group_record,
     is_replaced,
@@ -37,7 +37,7 @@ from oncelog.mirror.offset_map import (
 )
 from oncelog.mirror.others import clashing, holding_others, mirrors_into
 from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, offsets_in, packed, scan
-from oncelog.mirror.settings import Progress, Settings
+from oncelog.mirror.settings import MirrorProgress, MirrorSettings
 from oncelog.mirror.target import Target
 from oncelog.mirror.topics import largest_batches, make_alike
 from oncelog.mirror.waiting import OpenTransactions
@@ -61,7 +61,7 @@ class Mirror:
     :param say: called with messages for people, once each.
     """
 
-    def __init__(self, source: Admin, target: Admin, settings: Settings, say: Say) -> None:
+    def __init__(self, source: Admin, target: Admin, settings: MirrorSettings, say: Say) -> None:
         self._source = source
         self._target = Target(target, settings.name, settings.timeout_ms)
         self._settings = settings
@@ -72,7 +72,7 @@ class Mirror:
         self._topics: dict[str, TopicDescription] = {}
         self._stopped: set[str] = set()
         self._largest: dict[str, int] = {}
-        self._samples: deque[Sample] = deque(maxlen=64)
+        self._samples: deque[CutSample] = deque(maxlen=64)
         self._ends: dict[TopicPartition, int] = {}
         self._open_transactions = OpenTransactions()
         self._reads_offsets = True
@@ -204,7 +204,7 @@ class Mirror:
                 if name not in self._views:
                     self._views[name] = PartitionView(name, self._state.positions[name].offset)
 
-    async def _compare_ids(self, chosen: Mapping[str, TopicDescription]) -> dict[TopicPartition, Position]:
+    async def _compare_ids(self, chosen: Mapping[str, TopicDescription]) -> dict[TopicPartition, MirroredPosition]:
         """Positions for partitions that have none yet.
 
         :raises MirrorRefused: a topic of B is not the one that was written before.
@@ -212,15 +212,15 @@ class Mirror:
         there = (
             {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
         )
-        new: dict[TopicPartition, Position] = {}
-        named: dict[TopicPartition, Position] = {}
+        new: dict[TopicPartition, MirroredPosition] = {}
+        named: dict[TopicPartition, MirroredPosition] = {}
         for topic, description in chosen.items():
             source_id, target_id = description.topic_id.hex(), there[topic].topic_id.hex()
             for partition in description.partitions:
                 name = TopicPartition(topic, partition.partition)
                 known = self._state.positions.get(name)
                 if known is None:
-                    new[name] = Position(0, source_id, target_id)
+                    new[name] = MirroredPosition(0, source_id, target_id)
                 elif is_replaced(known.target_id, target_id):
                     raise MirrorRefused(
                         f"topic {topic!r} was deleted and recreated on the target since it was mirrored: delete it "
@@ -231,7 +231,7 @@ class Mirror:
         await self._write_named(named)
         return new
 
-    async def _write_named(self, named: Mapping[TopicPartition, Position]) -> None:
+    async def _write_named(self, named: Mapping[TopicPartition, MirroredPosition]) -> None:
         """Keep the ids that topics have only now, so that one that is recreated from here on is noticed."""
         if named:
             await self._target.write_map([position_record(name, position) for name, position in sorted(named.items())])
@@ -244,7 +244,7 @@ class Mirror:
                 raise MirrorRefused(why)
             self._stop(topic, why)
 
-    async def _begin_at(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
+    async def _begin_at(self, new: Mapping[TopicPartition, MirroredPosition], *, first: bool) -> None:
         """Write where the mirroring of new partitions begins: at their current first offset.
 
         Only then look for other mirrors, so that of two that begin at the same time at least one sees the other.
@@ -293,14 +293,14 @@ class Mirror:
         await self._write_named(
             {n: positions[n] for n in names if n in positions and positions[n].take_ids(source_id, "")}
         )
-        new = {name: Position(0, source_id, "") for name in names if name not in positions}
+        new = {name: MirroredPosition(0, source_id, "") for name in names if name not in positions}
         await self._begin_at(new, first=False)
         for name in names:
             self._views[name] = PartitionView(name, self._state.positions[name].offset)
 
     # --- a round
 
-    async def round(self) -> Progress:
+    async def round(self) -> MirrorProgress:
         """Copy up to the furthest known consistent cut of A, or part of the way.
 
         :raises MirrorRefused: continuing would lose records, or another mirror of the name has taken over.
@@ -325,13 +325,13 @@ class Mirror:
                 self._say(f"a round begins again: {error}")
         raise AssertionError("a round neither ended nor failed")
 
-    async def _round(self) -> Progress:
+    async def _round(self) -> MirrorProgress:
         if time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
             await self._ask_late()
         asked = {} if self._reads_offsets else await self._asked_offsets()
         known = list(self._views)
         before = await self._ends_of(known)
-        sample = Sample(before, await self._ends_of(known))
+        sample = CutSample(before, await self._ends_of(known))
         self._samples.append(sample)
         await self._refresh()
         if not self._topics:
@@ -346,12 +346,12 @@ class Mirror:
             records, size_bytes, groups, caught_up=caught_up and self._views.keys() <= sample.after.keys()
         )
 
-    def _progress(self, records: int, size_bytes: int, groups: int, *, caught_up: bool) -> Progress:
+    def _progress(self, records: int, size_bytes: int, groups: int, *, caught_up: bool) -> MirrorProgress:
         lag = dict.fromkeys(self._topics, 0)
         for name, view in self._views.items():
             if name.topic in lag:
                 lag[name.topic] += max(0, self._ends.get(name, 0) - view.position)
-        return Progress(records, size_bytes, groups, lag, caught_up)
+        return MirrorProgress(records, size_bytes, groups, lag, caught_up)
 
     async def _ends_of(self, names: list[TopicPartition]) -> dict[TopicPartition, int]:
         if not names:

@@ -16,7 +16,7 @@ INTERVAL_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class MirrorSettings:
     """The settings of a mirror. ``name`` distinguishes mirrors into the same target."""
 
     name: str
@@ -29,7 +29,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class MirrorProgress:
     """After a round: what it copied, and what is left of each topic (in offsets, including markers)."""
 
     records: int
@@ -44,4 +44,4 @@ class Progress:
         return sum(self.lag.values())
 
 
-__all__ = ["INTERVAL_MS", "MAX_BYTES", "MIB", "Progress", "Settings"]
+__all__ = ["INTERVAL_MS", "MAX_BYTES", "MIB", "MirrorProgress", "MirrorSettings"]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.config import BrokerConfig
 from oncelog.errors import StorageError
 from oncelog.metadata.opening import open_metadata
@@ -45,7 +45,7 @@ def complete_decided(disk: Disk, metadata: Path, config: BrokerConfig, now_ms: i
     store, config = open_metadata(str(metadata), disk, config, random, now_ms, sync=False)
     broker = Broker(
         config=config,
-        node=Node(config.node_id, "127.0.0.1", 0),
+        node=SimulatedNode(config.node_id, "127.0.0.1", 0),
         metadata=store,
         disk=disk,
         random=random,

@@ -81,7 +81,7 @@ class Addresses(NamedTuple):
     internal: Address = Address("127.0.0.1", 9094)
 
 
-class Item(NamedTuple):
+class PlanItem(NamedTuple):
     """One file of the target, by its path below the data folder."""
 
     path: str
@@ -115,7 +115,7 @@ class MetadataCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PromotionPlan:
     """What a promotion will do, determined without writing anything."""
 
     source: Path
@@ -124,7 +124,7 @@ class Plan:
     topics: int
     partitions: int
     next_producer_id: int
-    items: tuple[Item, ...]
+    items: tuple[PlanItem, ...]
     left_behind: tuple[str, ...]
     """Files and folders of the source that a Kafka node has no use for."""
     dropped_settings: tuple[str, ...]
@@ -169,7 +169,7 @@ def planned(
     mode: Mode,
     now_ms: int,
     plain: bool = False,
-) -> Iterator[Plan]:
+) -> Iterator[PromotionPlan]:
     """The plan; no broker can start on the source while the block runs.
 
     :param settings: those given to ``oncelog serve`` by ``--config`` and ``--set``: the data folder has none of them.
@@ -256,7 +256,7 @@ def _plan(
     mode: Mode,
     now_ms: int,
     plain: bool,
-) -> Plan:
+) -> PromotionPlan:
     disk = OsDisk(str(source))
     identity = read_meta_properties(disk)
     if identity is None:
@@ -292,7 +292,7 @@ def _plan(
     items = tuple(_items(source, folders, mode))
     taken = {item.path.partition("/")[0] for item in items} | {META_PROPERTIES, LOCK_FILE}
     left = sorted(entry.name for entry in source.iterdir() if entry.name not in taken)
-    return Plan(
+    return PromotionPlan(
         source=source,
         target=target,
         identity=identity,
@@ -329,10 +329,10 @@ def _own_settings(store: MetadataStore, settings: Mapping[str, str]) -> tuple[st
     return tuple(sorted(name for name in {**_live_settings(store), **settings} if name.startswith(OWN_PREFIX)))
 
 
-def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[Item]:
+def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[PlanItem]:
     for name in (*OFFSET_CHECKPOINTS, CLEAN_SHUTDOWN):
         if (source / name).is_file():
-            yield Item(name, False, (source / name).stat().st_size)
+            yield PlanItem(name, False, (source / name).stat().st_size)
     disk = OsDisk(str(source))
     clean, recovery_points = read_clean_shutdown(disk), _recovery_points(disk)
     for folder in folders:
@@ -344,7 +344,7 @@ def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[Item]:
         closed = {path for (path, _), (_, end) in pairwise(segments) if clean or end <= recovered_from}
         for path in files:
             if path.suffix != ".damaged":
-                yield Item(f"{folder}/{path.name}", mode != "copy" and path in closed, path.stat().st_size)
+                yield PlanItem(f"{folder}/{path.name}", mode != "copy" and path in closed, path.stat().st_size)
 
 
 def _recovery_points(disk: OsDisk) -> Mapping[TopicPartition, int]:

@@ -24,7 +24,7 @@ from oncelog.promote.completion import complete_decided
 from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import SERVER_PROPERTIES, partial_of, remove_source
 from oncelog.promote.kraft import read_snapshot
-from oncelog.promote.plan import Mode, Plan
+from oncelog.promote.plan import Mode, PromotionPlan
 from oncelog.promote.unfinished_transactions import unfinished_transactions
 from oncelog.properties_file import dump_properties
 from oncelog.server.disk.os_disk import OsDisk
@@ -32,7 +32,7 @@ from oncelog.server.disk.os_disk import OsDisk
 Advance = Callable[[int, str], None]
 
 
-def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None) -> Plan:
+def promote(plan: PromotionPlan, mode: Mode, advance: Advance = lambda amount, text: None) -> PromotionPlan:
     """Build the target; with ``move`` the source is removed once the target is complete and on stable storage.
 
     Returns the plan as it was carried out.
@@ -72,7 +72,7 @@ def _take(source: Path, target: Path, *, linked: bool) -> None:
     shutil.copy2(source, target)
 
 
-def _write_metadata(plan: Plan, folder: Path) -> Plan:
+def _write_metadata(plan: PromotionPlan, folder: Path) -> PromotionPlan:
     disk = OsDisk(str(folder), shared=[item.path for item in plan.items if item.linked])
     write_meta_properties(disk, plan.identity)
     if plan.decided_transactions:
@@ -89,7 +89,7 @@ def _write_metadata(plan: Plan, folder: Path) -> Plan:
     return plan
 
 
-def _complete(plan: Plan, disk: OsDisk) -> Plan:
+def _complete(plan: PromotionPlan, disk: OsDisk) -> PromotionPlan:
     """Complete the decided transactions in the target."""
     complete_decided(disk, plan.metadata.path, plan.metadata.config, plan.metadata.now_ms)
     left = [item.transactional_id for item in unfinished_transactions(disk) if item.decided]

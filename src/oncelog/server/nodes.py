@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from oncelog.broker.cluster.cluster import Cluster, Member
+from oncelog.broker.cluster.cluster import Cluster, ClusterMember
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
@@ -60,7 +60,7 @@ class Nodes:
         self._broker.nodes.now_ms = self._server.now_ms()
         return self._broker.cluster
 
-    def member(self, node_id: int) -> Member:
+    def member(self, node_id: int) -> ClusterMember:
         return self.cluster.member(node_id)
 
     async def stop(self, node_id: int, *, kill: bool) -> None:

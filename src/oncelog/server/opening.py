@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.config import BrokerConfig, parse_broker
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.metadata.opening import open_metadata
@@ -349,10 +349,10 @@ def _of_node(listener: Listener, number: int) -> Listener:
     return listener._replace(address=address._replace(port=port), advertised=advertised)
 
 
-def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> Node:
+def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> SimulatedNode:
     """A node of this broker as reported to clients of a listener."""
     advertised = listener.advertised or listener.address
-    return Node(
+    return SimulatedNode(
         config.node_id + number, advertised.host, advertised.port or listener.address.port, config.broker_rack or None
     )
 

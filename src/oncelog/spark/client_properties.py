@@ -16,7 +16,7 @@ from oncelog.settings import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class SparkProperty:
     """How one property is handled.
 
     :param effect: what it does; empty if it is refused.
@@ -29,16 +29,16 @@ class Property:
     refused: str = ""
 
 
-def _honoured(effect: str) -> Property:
-    return Property(effect=effect)
+def _honoured(effect: str) -> SparkProperty:
+    return SparkProperty(effect=effect)
 
 
-def _refused(names: str, why: str) -> dict[str, Property]:
-    return {name: Property(refused=why) for name in names.split()}
+def _refused(names: str, why: str) -> dict[str, SparkProperty]:
+    return {name: SparkProperty(refused=why) for name in names.split()}
 
 
-def _only(value: str, why: str, *more: str) -> Property:
-    return Property(effect=f"only `{value or '(empty)'}`", only=(value, *more), refused=why)
+def _only(value: str, why: str, *more: str) -> SparkProperty:
+    return SparkProperty(effect=f"only `{value or '(empty)'}`", only=(value, *more), refused=why)
 
 
 _JAVA_CLASS = "it names a Java class, and this client is Python"
@@ -47,7 +47,7 @@ _SYSTEM = "the operating system sizes the buffers of a connection"
 
 _CLIENT = {name: _honoured(f.metadata["doc"]) for name, f in known_properties(ClientConfig).items()}
 
-_BOTH: dict[str, Property] = {
+_BOTH: dict[str, SparkProperty] = {
     **_CLIENT,
     "client.dns.lookup": _only("use_all_dns_ips", "all addresses of a name are tried, in order"),
     "enable.metrics.push": _only("false", "no metrics are pushed to the broker (KIP-714)"),
@@ -98,7 +98,7 @@ _COLUMNS = "keys and values are binary columns; cast them in Spark"
 _CHECKPOINT = "offsets live in Spark's checkpoint; commitOffsetsToGroup copies them to a group"
 _NO_GROUP = "the query shares out partitions itself and is in no consumer group"
 
-CONSUMER_PROPERTIES: Mapping[str, Property] = _BOTH | {
+CONSUMER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     "allow.auto.create.topics": _only("false", "reading never creates a topic"),
     "check.crcs": _only("true", "checksums are always verified"),
     "client.rack": _honoured("Rack of the readers: a replica there is read if the broker allows it (KIP-392)."),
@@ -124,7 +124,7 @@ CONSUMER_PROPERTIES: Mapping[str, Property] = _BOTH | {
     **_refused("interceptor.classes", "an interceptor could drop or change records"),
 }
 
-PRODUCER_PROPERTIES: Mapping[str, Property] = _BOTH | {
+PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     "acks": _only("all", "exactly-once writing needs all", "-1"),
     "batch.size": _honoured("Bytes of one record batch before packing (262144)."),
     "compression.gzip.level": _honoured("Level for gzip."),
@@ -156,7 +156,7 @@ PRODUCER_PROPERTIES: Mapping[str, Property] = _BOTH | {
 }
 
 
-def check_client_properties(given: Mapping[str, str], table: Mapping[str, Property]) -> None:
+def check_client_properties(given: Mapping[str, str], table: Mapping[str, SparkProperty]) -> None:
     """Raises ConfigError for a property that is unknown or refused, or whose value asks for something else."""
     for name, value in given.items():
         found = table.get(name)

@@ -35,7 +35,7 @@ from oncelog.spark.versions import HAS_READ_LIMITS
 
 if TYPE_CHECKING:
     from oncelog.spark.options import SinkOptions
-    from oncelog.spark.sink.engine import Step
+    from oncelog.spark.sink.engine import BatchStep
 
 SCHEMA = StructType(
     [
@@ -105,7 +105,7 @@ class OncelogDataSource(DataSource):
 
         return begin_stream(schema, _by_driver(parse_sink_options(self._options, streaming=True)), self.observe)
 
-    def observe(self, step: Step, batch_id: int | None) -> None:
+    def observe(self, step: BatchStep, batch_id: int | None) -> None:
         """Called on the driver at each step of a commit; a subclass may watch, or crash there in a test."""
 
 

@@ -20,7 +20,7 @@ from oncelog.settings import nearest
 from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,
     PRODUCER_PROPERTIES,
-    Property,
+    SparkProperty,
     check_client_properties,
 )
 from oncelog.spark.java_regex import NotJavaRegex, compile_java
@@ -464,7 +464,7 @@ def _writers(text: str) -> int | None:
     return None if text.lower() == "auto" else _natural(text)
 
 
-def _client_properties(given: Mapping[str, str], table: Mapping[str, Property]) -> dict[str, str]:
+def _client_properties(given: Mapping[str, str], table: Mapping[str, SparkProperty]) -> dict[str, str]:
     check_client_properties(given, table)
     return dict(given)
 

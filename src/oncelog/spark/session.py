@@ -30,7 +30,7 @@ from oncelog.spark.options import OptionValue, option_texts, parse_sink_options
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.connect import StartSession, check_checkpoint
 from oncelog.spark.sink.engine import Observer, ignore
-from oncelog.spark.sink.marker import Plan
+from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.sink.planning import Planned, begin_micro_batch, now_ms, plan_write
 
 check_pyspark()
@@ -136,7 +136,7 @@ def for_each_batch(
             with short_errors():
                 planned, written = _write(rows, given, observe, query_sinks().groups(run.run_id))
         if on_written is not None:
-            replayed = isinstance(planned.plan, Plan) and planned.plan.batch.planned_at_ms < made_ms
+            replayed = isinstance(planned.plan, BatchPlan) and planned.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))
 
     return write_batch

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from oncelog.broker.login.sasl_gate import Login, SaslGate
-from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
+from oncelog.broker.login.sasl_gate import LoginResult, SaslGate
+from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, PlainLogin, Scram
 from oncelog.broker.registry import SERVED, served_apis
 from oncelog.broker.requests.work import finished
 from oncelog.protocol.api_keys import ApiKey
@@ -301,7 +301,7 @@ def _mechanisms() -> dict[str, Any]:
         return make
 
     return {
-        "PLAIN": lambda: Plain({"alice": PASSWORD}),
+        "PLAIN": lambda: PlainLogin({"alice": PASSWORD}),
         "SCRAM-SHA-256": maker("SCRAM-SHA-256"),
         "SCRAM-SHA-512": maker("SCRAM-SHA-512"),
         "OAUTHBEARER": lambda: OAuthBearer(validate),
@@ -319,7 +319,7 @@ class Logins:
 
     def feed(self, data: bytes) -> None:
         channel = FuzzChannel()
-        gate = SaslGate(Login(_mechanisms(), {}, 524_288, 0), self._broker)
+        gate = SaslGate(LoginResult(_mechanisms(), {}, 524_288, 0), self._broker)
         channel.session.gate = gate
         sent = 0
         for frame in frames_in(data):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.client.core.config import ClientConfig, known_properties
-from oncelog.spark.client_properties import CONSUMER_PROPERTIES, PRODUCER_PROPERTIES, Property
+from oncelog.spark.client_properties import CONSUMER_PROPERTIES, PRODUCER_PROPERTIES, SparkProperty
 from oncelog.spark.maven import spark_connector_jars
 from oncelog.spark.options import REFUSED_OPTIONS, REFUSED_SINK_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from tools.document_spark import SINK, SOURCE
@@ -35,7 +35,7 @@ def names(kafka_jars: Path) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("client", ["consumer", "producer"])
 def test_no_property_of_javas_client_is_unknown_and_none_is_made_up(client: str, names: dict[str, set[str]]) -> None:
-    table: dict[str, Property] = dict(BY_CLIENT[client])
+    table: dict[str, SparkProperty] = dict(BY_CLIENT[client])
     assert names[client] - set(table) == set()
     ours = {name for name, f in known_properties(ClientConfig).items() if name not in names[client]}
     assert set(table) - names[client] - ours == set()

@@ -25,7 +25,7 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.sink.engine import Outcome, ignore
+from oncelog.spark.sink.engine import BatchOutcome, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
 from tests.interop.promote.test_promote import NEVER_MS, digests, promote, wait_for_leader
@@ -73,7 +73,7 @@ def read_on(servers: str, group: str, protocol: str, most: int) -> list[bytes | 
     return values
 
 
-def spark_batch(servers: str, checkpoint: Path, number: int) -> Outcome:
+def spark_batch(servers: str, checkpoint: Path, number: int) -> BatchOutcome:
     """A batch of a query, as the sink's ``commit()`` writes it."""
     given = {"kafka.bootstrap.servers": servers, "topic": "out", "checkpointLocation": str(checkpoint)}
     chosen = parse_sink_options(given, streaming=True)
@@ -104,7 +104,7 @@ def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
             assert connection.produce(IN.topic, batch(b"%d" % number)).error == 0
         assert read_on(servers, "classic", "classic", 4) == [b"0", b"1", b"2", b"3"]
         assert read_on(servers, "new", "consumer", 6)[-1] == b"5"
-        assert spark_batch(servers, checkpoint, 0) is Outcome.WRITTEN
+        assert spark_batch(servers, checkpoint, 0) is BatchOutcome.WRITTEN
         pending = Transactional(connection, "pending", version_2=True, timeout_ms=NEVER_MS).init()
         pending.send_offsets("waiting", {IN: 9})
         stray = new_pid(connection)
@@ -243,10 +243,10 @@ def test_a_query_goes_on_from_its_checkpoint(promoted: Promoted) -> None:
     """Its checkpoint says that batch 0 is not finished; the marker in the log says that the batch is in."""
     connection = Connection(promoted.servers)
     wait_for_leader(connection, "out", 0)
-    assert spark_batch(promoted.servers, promoted.checkpoint, 0) is Outcome.SKIPPED
+    assert spark_batch(promoted.servers, promoted.checkpoint, 0) is BatchOutcome.SKIPPED
     (promoted.checkpoint / "commits" / "0").write_text('v1\n{"nextBatchWatermarkMs":0}')
     spark_writes(promoted.checkpoint, 1, at_ms=now_ms(), offset=20, ended=False)
-    assert spark_batch(promoted.servers, promoted.checkpoint, 1) is Outcome.WRITTEN
+    assert spark_batch(promoted.servers, promoted.checkpoint, 1) is BatchOutcome.WRITTEN
     eventually(lambda: connection.read_committed("out") == [b"batch 0", b"batch 1"])
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from oncelog.broker.appending.verification import verify_transaction
 from oncelog.broker.broker import Broker
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.group.group_coordinator import GroupCoordinator
 from oncelog.deferred import Deferred
@@ -57,7 +57,7 @@ class Life:
         source = CountingRandom()
         self.disk = disk
         self.metadata, config = open_metadata(str(path), disk, config, source, NOW_MS)
-        node = Node(1, "broker.example", 9092, None)
+        node = SimulatedNode(1, "broker.example", 9092, None)
         self.broker = Broker(
             config=config, node=node, metadata=self.metadata, disk=disk, random=source, background=AtOnce()
         )

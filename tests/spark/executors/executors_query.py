@@ -26,7 +26,7 @@ from oncelog.spark.executors import Written, scheduling
 from oncelog.spark.executors import write as executors_write
 from oncelog.spark.executors.barrier import Writer
 from oncelog.spark.session import for_each_batch, session
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from tests.class_archive import QUICK_START, executors_options
 from tests.spark.crash_query import run_to_the_end, source_of
 from tests.support.spark_faults import Fault, FaultOnce, Faults, PauseAt
@@ -63,7 +63,7 @@ class BeforeItsWrites:
         yield from self._writer(rows)
 
 
-BEFORE = Step.MARKER_READ
+BEFORE = BatchStep.MARKER_READ
 """The driver's last step before the writers begin: a fault at this step happens to a writer instead."""
 
 
@@ -76,7 +76,7 @@ class HeldAfterItsReport:
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from self._writer(rows)
-        self._pause(Step.PRODUCED, 0)
+        self._pause(BatchStep.PRODUCED, 0)
 
 
 def wrap_writers(wrapped: Callable[[Any], Any]) -> None:
@@ -107,10 +107,10 @@ class DiesWithRows:
     """At rows that another stage has made, the executor dies once, and what that stage left there is lost with it."""
 
     def __init__(self, folder: Path) -> None:
-        self.fault = FaultOnce(folder, Step.STARTED, Fault.KILL_EXECUTOR)
+        self.fault = FaultOnce(folder, BatchStep.STARTED, Fault.KILL_EXECUTOR)
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self.fault(Step.STARTED, None)
+        self.fault(BatchStep.STARTED, None)
         yield from rows
 
 
@@ -179,7 +179,10 @@ def main() -> None:
     assert jvm is not None
     say([os.getpid(), jvm.java.lang.ProcessHandle.current().pid()])
     folder = Path(task["folder"])
-    faults = [(Step(step), FaultOnce(folder, Step(step), Fault(fault), batch)) for fault, step, batch in task["faults"]]
+    faults = [
+        (BatchStep(step), FaultOnce(folder, BatchStep(step), Fault(fault), batch))
+        for fault, step, batch in task["faults"]
+    ]
     observers: list[Any] = [fault for step, fault in faults if step is not BEFORE]
     observers += [PauseAt(step, batch, port, folder) for step, batch, port in task.get("pauses", ())]
     before = [fault for step, fault in faults if step is BEFORE]

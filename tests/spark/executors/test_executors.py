@@ -23,7 +23,7 @@ from oncelog.errors import ConfigError, KafkaError
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, write
-from oncelog.spark.sink.engine import Observer, SinkRefused, Step, ignore
+from oncelog.spark.sink.engine import BatchStep, Observer, SinkRefused, ignore
 from tests.conformance.features import node_of_transaction_version
 from tests.conformance.nodes import Node
 from tests.spark.crash_query import run_to_the_end, source_of
@@ -124,7 +124,7 @@ def test_no_rows_are_a_batch_too(spark: SparkSession, broker: RunningBroker, uni
     assert committed(broker.bootstrap_servers, unique_name) == []
 
 
-STEPS = (Step.PRODUCED, pytest.param(Step.HALF_PRODUCED, marks=pytest.mark.soak))
+STEPS = (BatchStep.PRODUCED, pytest.param(BatchStep.HALF_PRODUCED, marks=pytest.mark.soak))
 """Steps that a writer takes; the others are the driver's.
 
 Each kill repeats a whole stage, so ``make test`` has one: the step at which the writer's records are in the log.
@@ -133,7 +133,7 @@ Each kill repeats a whole stage, so ``make test`` has one: the step at which the
 
 @pytest.mark.parametrize("step", STEPS)
 def test_writer_killed_at_any_step_is_repeated_with_all_others(
-    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: Step
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 4)
     kill = FaultOnce(tmp_path, step)
@@ -166,7 +166,7 @@ def test_older_transaction_protocol_writes_each_batch_once_too(
     """Two batches under one id, a writer of the second one killed; and that batch again."""
     create_topic(older_broker.bootstrap_servers, unique_name, 4)
     rows = rows_of(spark, 600)
-    kill = FaultOnce(tmp_path, Step.PRODUCED, batch_id=2)
+    kill = FaultOnce(tmp_path, BatchStep.PRODUCED, batch_id=2)
     paths = []
     for number in (1, 2, 2):
         written = write_to(
@@ -241,7 +241,7 @@ def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_goes_o
         return writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
 
     with PausePoint() as point:
-        step, batch, port = point.options(Step.HALF_PRODUCED, 0).values()
+        step, batch, port = point.options(BatchStep.HALF_PRODUCED, 0).values()
         pause = PauseAt(step, batch, port, tmp_path)
         query = start(pause)
         point.wait(lambda: query.isActive, timeout_s=300)

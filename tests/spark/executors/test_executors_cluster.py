@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from tests.conformance.features import set_transaction_version
 from tests.conftest import RunningBroker
 from tests.spark.driver_process import PATIENCE_S, DriverProcess
@@ -33,7 +33,7 @@ ROWS = 400
 """Records of a micro-batch."""
 PARTITIONS = 8
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-WRITING = (BEFORE, Step.HALF_PRODUCED, Step.PRODUCED)
+WRITING = (BEFORE, BatchStep.HALF_PRODUCED, BatchStep.PRODUCED)
 """Before, in and after the writes of a task."""
 TWO_WRITERS: dict[str, Any] = {"options": {"writers": "2"}, "settings": {"spark.cores.max": "2"}}
 """Steps at which a query is started several times, or twice at once."""
@@ -83,7 +83,7 @@ class Job:
             produce(self.address, self._source, [b"%d:v" % n for n in numbers], partition=partition)
 
     @contextmanager
-    def run(self, *faults: tuple[Fault, Step, int], **task: Any) -> Iterator[DriverProcess]:
+    def run(self, *faults: tuple[Fault, BatchStep, int], **task: Any) -> Iterator[DriverProcess]:
         run = DriverProcess(
             "tests.spark.executors.executors_query",
             {
@@ -108,7 +108,7 @@ class Job:
             if run.alive():
                 run.kill()
 
-    def complete(self, *faults: tuple[Fault, Step, int], **task: Any) -> None:
+    def complete(self, *faults: tuple[Fault, BatchStep, int], **task: Any) -> None:
         """Run to the end, then check the result."""
         with self.run(*faults, **task) as run:
             status, log = run.finish()
@@ -156,7 +156,7 @@ def test_executors_and_their_workers_killed_before_in_and_after_their_writes(job
 
 def test_executor_lost_after_its_writer_has_ended_and_before_others_have(job: Job) -> None:
     """Its report has reached the driver, and the others' follow: nothing is written again."""
-    with PausePoint() as point, job.run(hold=pause(point, Step.PRODUCED, 0)) as run:
+    with PausePoint() as point, job.run(hold=pause(point, BatchStep.PRODUCED, 0)) as run:
         paused = point.wait(run.alive, timeout_s=PATIENCE_S)
         assert run.line() == "the others have ended"
         held = psutil.Process(paused.pid).parents()[1].pid
@@ -190,7 +190,7 @@ def test_stage_that_spark_repeats_in_part_makes_the_whole_batch_again(job: Job) 
 
 def test_stopped_executors_that_wake_up_after_the_next_attempt_change_nothing(job: Job) -> None:
     """One has written half under an older epoch, and one has not begun."""
-    faults = [(Fault.STOP_EXECUTOR, step, batch) for batch, step in enumerate((Step.HALF_PRODUCED, BEFORE))]
+    faults = [(Fault.STOP_EXECUTOR, step, batch) for batch, step in enumerate((BatchStep.HALF_PRODUCED, BEFORE))]
     with job.run(*faults) as run:
         for fault, step, batch in faults:
             written = run.line()
@@ -218,7 +218,7 @@ def test_driver_killed_at_every_step(
     cluster: SparkCluster, own_broker: Restartable, unique_name: str, tmp_path: Path
 ) -> None:
     """Run n pauses at step n of batch n and is killed there; the next run settles batch n and continues to its own."""
-    steps = list(Step)
+    steps = list(BatchStep)
     job = Job(cluster, own_broker, unique_name, tmp_path, len(steps) + 1)
     with PausePoint() as point:
         for batch, step in enumerate(steps):
@@ -226,7 +226,7 @@ def test_driver_killed_at_every_step(
                 paused = point.wait(run.alive, timeout_s=PATIENCE_S)
                 run.kill()
                 paused.connection.close()
-            job.check(batch + 1 if step is Step.COMMITTED else batch)
+            job.check(batch + 1 if step is BatchStep.COMMITTED else batch)
     job.complete(**TWO_WRITERS)
 
 
@@ -234,7 +234,8 @@ def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Re
     """The batch continues with the restarted broker, or fails and the replay writes it."""
     with PausePoint() as point:
         pauses = [
-            pause(point, step, batch) for batch, step in enumerate((Step.FENCED, Step.PRODUCED, Step.MARKER_ADDED))
+            pause(point, step, batch)
+            for batch, step in enumerate((BatchStep.FENCED, BatchStep.PRODUCED, BatchStep.MARKER_ADDED))
         ]
         while pauses:
             with job.run(pauses=pauses) as run:
@@ -253,7 +254,7 @@ def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Re
 
 def test_two_runs_of_a_query_write_each_batch_once(job: Job) -> None:
     """The one that is overtaken fails without effect, and does not fence the other in turn."""
-    with PausePoint() as point, job.run(pauses=[pause(point, Step.HALF_PRODUCED, 1)], **TWO_WRITERS) as overtaken:
+    with PausePoint() as point, job.run(pauses=[pause(point, BatchStep.HALF_PRODUCED, 1)], **TWO_WRITERS) as overtaken:
         paused = point.wait(overtaken.alive, timeout_s=PATIENCE_S)
         job.complete(**TWO_WRITERS)
         before = job.ends()
@@ -270,7 +271,7 @@ def test_worker_lost_for_good_leaves_the_batch_to_fewer_writers(
 ) -> None:
     with SparkCluster(java_options=QUICK) as small, PausePoint() as point:
         job = Job(small, own_broker, unique_name, tmp_path, 3)
-        with job.run(pauses=[pause(point, Step.HALF_PRODUCED, 0)], options={}, slots_patience_s=10) as run:
+        with job.run(pauses=[pause(point, BatchStep.HALF_PRODUCED, 0)], options={}, slots_patience_s=10) as run:
             paused = point.wait(run.alive, timeout_s=PATIENCE_S)
             small.kill_worker(0)
             paused.resume()
@@ -280,5 +281,5 @@ def test_worker_lost_for_good_leaves_the_batch_to_fewer_writers(
         job.check()
 
 
-def pause(point: PausePoint, step: Step, batch: int) -> list[str]:
+def pause(point: PausePoint, step: BatchStep, batch: int) -> list[str]:
     return list(point.options(step, batch).values())

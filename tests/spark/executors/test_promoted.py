@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from oncelog import Broker
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from tests.cli.conftest import call
 from tests.spark.driver_process import PATIENCE_S
 from tests.spark.executors import test_executors_cluster as executors
@@ -20,7 +20,7 @@ from tests.support.spark_cluster import SparkCluster
 from tests.support.spark_faults import PausePoint
 
 pytestmark = [pytest.mark.kafka, pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(1800)]
-STEPS = [Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED]
+STEPS = [BatchStep.HALF_PRODUCED, BatchStep.MARKER_ADDED, BatchStep.COMMITTED]
 
 
 @contextmanager
@@ -38,14 +38,14 @@ def promoted(folder: Path) -> Iterator[ApacheKafka]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique_name: str, step: Step) -> None:
+def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique_name: str, step: BatchStep) -> None:
     """Its driver was killed in a commit on ours: on Kafka, what is in is skipped, and what is open is done again."""
     with Broker(tmp_path / "data") as broker:
         job = Job(spark, broker, unique_name, tmp_path, batches=4)
         with PausePoint() as point, job.run(point.options(step, 2)) as driver:
             paused = wait_paused(point, driver)  # held: a commit whose connection ends continues
             driver.kill(paused.pid)
-        job.check(3 if step is Step.COMMITTED else 2)
+        job.check(3 if step is BatchStep.COMMITTED else 2)
     with promoted(tmp_path) as kafka:
         job.moved_to(kafka.bootstrap_servers, more=2)
         job.complete()
@@ -59,7 +59,7 @@ def cluster() -> Iterator[SparkCluster]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_query_whose_executors_write_goes_on_after_promote(
-    cluster: SparkCluster, tmp_path: Path, unique_name: str, step: Step
+    cluster: SparkCluster, tmp_path: Path, unique_name: str, step: BatchStep
 ) -> None:
     """The same for a batch that two executors are writing when the driver is killed."""
     with Broker(tmp_path / "data") as broker:
@@ -69,7 +69,7 @@ def test_query_whose_executors_write_goes_on_after_promote(
                 paused = point.wait(run.alive, timeout_s=PATIENCE_S)
                 run.kill()
                 paused.connection.close()
-            job.check(3 if step is Step.COMMITTED else 2)
+            job.check(3 if step is BatchStep.COMMITTED else 2)
     with promoted(tmp_path) as kafka:
         job.address = kafka.bootstrap_servers
         job.complete(**executors.TWO_WRITERS)

@@ -17,8 +17,8 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import Outcome, SinkRefused, Step
-from oncelog.spark.sink.marker import Memory, Plan, PlannedBatch, Previous
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
+from oncelog.spark.sink.marker import BatchPlan, Memory, PlannedBatch, Previous
 from oncelog.spark.sink.planning import now_ms
 from oncelog.types import TopicPartition
 from tests.conformance.features import node_of_transaction_version
@@ -51,11 +51,11 @@ class Sink:
         ]
         return BatchWrite(self.plan(batch_id), TopicPartition(self.name, 0), rows, rows, batches)
 
-    def plan(self, batch_id: int) -> Plan:
+    def plan(self, batch_id: int) -> BatchPlan:
         """As in a checkpoint whose batches were all planned long ago, except this one, planned now."""
         group, now = f"{self.name}-id", now_ms()
         previous = Previous(PlannedBatch(batch_id - 1, f"{batch_id - 1}", 0, ""), True) if batch_id else None
-        return Plan(
+        return BatchPlan(
             group=group,
             query_id=self.name,
             checkpoint="/ck",
@@ -70,8 +70,8 @@ class Sink:
     def cluster(self) -> KafkaCluster:
         return KafkaCluster.connect(ClientConfig.from_properties({"bootstrap.servers": self.address}))
 
-    def commit(self, batch_id: int, *, crash: Step | None = None, rows: int = 30) -> Outcome:
-        def observe(step: Step, reached: int | None) -> None:
+    def commit(self, batch_id: int, *, crash: BatchStep | None = None, rows: int = 30) -> BatchOutcome:
+        def observe(step: BatchStep, reached: int | None) -> None:
             if step is crash:
                 raise Crash
 
@@ -97,42 +97,44 @@ def sink(broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatc
 
 def test_half_of_a_batch_that_is_under_way_is_in_the_log_and_not_visible(sink: Sink) -> None:
     with pytest.raises(Crash):
-        sink.commit(0, crash=Step.HALF_PRODUCED)
+        sink.commit(0, crash=BatchStep.HALF_PRODUCED)
     written = values(committed(sink.address, sink.name, isolation="read_uncommitted"))
     assert 0 < len(written) < 30
     assert sink.visible() == []
 
 
-@pytest.mark.parametrize("step", list(Step))
-def test_crash_at_any_step_then_replay_shows_each_record_once(sink: Sink, step: Step) -> None:
+@pytest.mark.parametrize("step", list(BatchStep))
+def test_crash_at_any_step_then_replay_shows_each_record_once(sink: Sink, step: BatchStep) -> None:
     sink.commit(0)
     with pytest.raises(Crash):
         sink.commit(1, crash=step)
-    eventually(sink.visible, batch(0) + (batch(1) if step is Step.COMMITTED else []))
-    assert sink.commit(1) is (Outcome.SKIPPED if step is Step.COMMITTED else Outcome.WRITTEN)
-    assert sink.commit(2) is Outcome.WRITTEN
+    eventually(sink.visible, batch(0) + (batch(1) if step is BatchStep.COMMITTED else []))
+    assert sink.commit(1) is (BatchOutcome.SKIPPED if step is BatchStep.COMMITTED else BatchOutcome.WRITTEN)
+    assert sink.commit(2) is BatchOutcome.WRITTEN
     eventually(sink.visible, batch(0) + batch(1) + batch(2))
 
 
 def test_zombie_overtaken_before_it_reads_the_marker_writes_nothing(sink: Sink) -> None:
-    def overtake(reached: Step, batch_id: int | None) -> None:
-        if reached is Step.FENCED:
-            assert sink.commit(0) is Outcome.WRITTEN
+    def overtake(reached: BatchStep, batch_id: int | None) -> None:
+        if reached is BatchStep.FENCED:
+            assert sink.commit(0) is BatchOutcome.WRITTEN
 
     outcome = None
     # It skips where it sees its successor's marker; Apache Kafka may not show that yet, and then fences it.
     zombie = sink.cluster().transaction(f"{sink.name}-id", 60_000)
     with contextlib.suppress(KafkaError):
         outcome = commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append, now_ms, lambda memory: None)
-    assert outcome in (Outcome.SKIPPED, None)
+    assert outcome in (BatchOutcome.SKIPPED, None)
     eventually(sink.visible, batch(0))
 
 
-@pytest.mark.parametrize("step", [Step.MARKER_READ, Step.HALF_PRODUCED, Step.PRODUCED, Step.MARKER_ADDED])
-def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: Step) -> None:
-    def overtake(reached: Step, batch_id: int | None) -> None:
+@pytest.mark.parametrize(
+    "step", [BatchStep.MARKER_READ, BatchStep.HALF_PRODUCED, BatchStep.PRODUCED, BatchStep.MARKER_ADDED]
+)
+def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: BatchStep) -> None:
+    def overtake(reached: BatchStep, batch_id: int | None) -> None:
         if reached is step:
-            assert sink.commit(0) is Outcome.WRITTEN
+            assert sink.commit(0) is BatchOutcome.WRITTEN
 
     zombie = sink.cluster().transaction(f"{sink.name}-id", 60_000)
     with pytest.raises(KafkaError):
@@ -176,12 +178,12 @@ def test_executor_that_begins_to_write_after_the_abort_is_refused_and_leaves_not
     assert refused.value.error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
     wait_until_settled(sink.address, sink.name)
     assert sink.visible() == []
-    assert sink.commit(0) is Outcome.WRITTEN
+    assert sink.commit(0) is BatchOutcome.WRITTEN
 
 
 def test_empty_batch_leaves_a_marker_and_batches_that_are_not_in_the_log_are_named(sink: Sink) -> None:
-    assert sink.commit(0, rows=0) is Outcome.WRITTEN
-    assert sink.commit(1) is Outcome.WRITTEN
+    assert sink.commit(0, rows=0) is BatchOutcome.WRITTEN
+    assert sink.commit(1) is BatchOutcome.WRITTEN
     with pytest.raises(SinkRefused, match="batches 2 to 4 are not in this log, whose last is batch 1"):
         sink.commit(5)
     eventually(sink.visible, batch(1))
@@ -189,7 +191,7 @@ def test_empty_batch_leaves_a_marker_and_batches_that_are_not_in_the_log_are_nam
 
 def test_replay_of_another_size_is_skipped_with_a_warning(sink: Sink) -> None:
     sink.commit(0)
-    assert sink.commit(0, rows=10) is Outcome.SKIPPED
+    assert sink.commit(0, rows=10) is BatchOutcome.SKIPPED
     assert "written with 30 rows and has 10 when it is repeated" in sink.warnings[0]
     eventually(sink.visible, batch(0))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from tests.conftest import RunningBroker
 from tests.spark.sink.crash_job import Job, wait_paused
 from tests.support.spark_faults import PausePoint
@@ -25,15 +25,15 @@ KAFKA = pytest.mark.kafka
 @pytest.mark.parametrize(
     ("broker", "steps"),
     [
-        pytest.param("oncelog", (Step.COMMITTED,), id="oncelog-after-the-end"),
-        pytest.param("kafka", (Step.MARKER_ADDED,), id="kafka-before-the-end", marks=KAFKA),
-        pytest.param("oncelog", tuple(Step), id="oncelog-every", marks=pytest.mark.soak),
-        pytest.param("kafka", tuple(Step), id="kafka-every", marks=[KAFKA, pytest.mark.soak]),
+        pytest.param("oncelog", (BatchStep.COMMITTED,), id="oncelog-after-the-end"),
+        pytest.param("kafka", (BatchStep.MARKER_ADDED,), id="kafka-before-the-end", marks=KAFKA),
+        pytest.param("oncelog", tuple(BatchStep), id="oncelog-every", marks=pytest.mark.soak),
+        pytest.param("kafka", tuple(BatchStep), id="kafka-every", marks=[KAFKA, pytest.mark.soak]),
     ],
     indirect=["broker"],
 )
 def test_driver_killed_at_steps_of_the_commit(
-    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[Step]
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[BatchStep]
 ) -> None:
     """Run n pauses at step n of batch n and is killed there; the next run settles batch n and continues to its own.
 
@@ -46,7 +46,7 @@ def test_driver_killed_at_steps_of_the_commit(
             with job.run(point.options(step, batch)) as driver:
                 paused = wait_paused(point, driver)
                 driver.kill(paused.pid)
-            job.check(batch + 1 if step is Step.COMMITTED else batch)
+            job.check(batch + 1 if step is BatchStep.COMMITTED else batch)
     job.complete()
 
 
@@ -56,7 +56,7 @@ def test_driver_killed_while_end_txn_is_under_way(
 ) -> None:
     """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out."""
     job = Job(spark, broker, unique_name, tmp_path, 2)
-    with PausePoint() as point, job.run(point.options(Step.MARKER_ADDED, 0)) as driver:
+    with PausePoint() as point, job.run(point.options(BatchStep.MARKER_ADDED, 0)) as driver:
         paused = wait_paused(point, driver)
         driver.pids()
         paused.resume()

@@ -18,7 +18,7 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import OffsetRange, PartitionBatch
 from oncelog.spark.options import parse_sink_options, parse_source_options
-from oncelog.spark.sink.engine import Outcome, SinkRefused, ignore
+from oncelog.spark.sink.engine import BatchOutcome, SinkRefused, ignore
 from oncelog.spark.sink.planning import begin_micro_batch, now_ms, plan_write
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.security.sides import PASSWORD, Rule, Side, kafka_side, oncelog_side
@@ -52,7 +52,7 @@ def options(side: Side, **given: str) -> dict[str, str]:
     } | given
 
 
-def write(side: Side, topic: str, checkpoint: Path, after_ms: int = 0, **given: str) -> Outcome:
+def write(side: Side, topic: str, checkpoint: Path, after_ms: int = 0, **given: str) -> BatchOutcome:
     """The first batch of a query, as ``commit()`` writes it, that long after it was planned."""
     named = {"topic": topic, "checkpointLocation": str(checkpoint)} | given
     chosen = parse_sink_options(options(side, **named), streaming=True)
@@ -105,8 +105,8 @@ def test_sink_needs_four_rights_and_names_the_one_that_is_missing(side: Side, un
     assert committed(side.open_servers, topic) == []
     side.set_rules(*rights.values())
     checkpoint = new_query(tmp_path)
-    assert write(side, topic, checkpoint, **given) is Outcome.WRITTEN
-    assert write(side, topic, checkpoint, **given) is Outcome.SKIPPED
+    assert write(side, topic, checkpoint, **given) is BatchOutcome.WRITTEN
+    assert write(side, topic, checkpoint, **given) is BatchOutcome.SKIPPED
     eventually(lambda: values(committed(side.open_servers, topic)), [b"v"])
 
 
@@ -125,7 +125,7 @@ def test_slow_first_batch_is_written_once_without_the_right_to_ask_how_long_mark
     with pytest.raises(SinkRefused, match="grant DESCRIBE_CONFIGS on the cluster"):
         write(side, topic, checkpoint, hour, **prefix)
     named = {"topic": topic, "checkpointLocation": str(checkpoint)} | prefix
-    for outcome in (Outcome.WRITTEN, Outcome.SKIPPED):
+    for outcome in (BatchOutcome.WRITTEN, BatchOutcome.SKIPPED):
         begin_micro_batch(parse_sink_options(options(side, **named), streaming=True))
         assert write(side, topic, checkpoint, hour, **prefix) is outcome
     eventually(lambda: values(committed(side.open_servers, topic)), [b"v"])

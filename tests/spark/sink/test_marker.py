@@ -29,7 +29,7 @@ from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
-from oncelog.spark.sink.engine import Outcome, SinkRefused, Step, ignore
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
 from tests.spark.crash_query import run_to_the_end, worker_was_late
@@ -402,8 +402,8 @@ def test_write_of_a_batch_in_two_threads_at_once_is_refused(
     begun, over = threading.Event(), threading.Event()
     refused: list[str] = []
 
-    def wait(step: Step, batch_id: int | None) -> None:
-        if step is Step.STARTED:
+    def wait(step: BatchStep, batch_id: int | None) -> None:
+        if step is BatchStep.STARTED:
             begun.set()
             assert over.wait(600)
 
@@ -475,7 +475,7 @@ def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an
     address = oncelog_broker.bootstrap_servers
     topic, first, second = (create_topic(address, f"{unique_name}-{end}") for end in ("out", "first", "second"))
 
-    def write(batch_id: int, marker: str, **given: str) -> Outcome:
+    def write(batch_id: int, marker: str, **given: str) -> BatchOutcome:
         options = {"kafka.bootstrap.servers": address, "topic": topic, "checkpointLocation": str(tmp_path)}
         chosen = parse_sink_options(options | {"markerTopic": marker} | given, streaming=True)
         planned = plan_write(chosen, batch_id)
@@ -487,14 +487,18 @@ def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an
     for number in (0, 1):
         spark_writes(tmp_path, number, at_ms=now_ms(), ended=number == 0)
     (tmp_path / "metadata").write_text(json.dumps({"id": unique_name}))
-    assert [write(0, first), write(1, second), write(1, second)] == [Outcome.WRITTEN, Outcome.WRITTEN, Outcome.SKIPPED]
+    assert [write(0, first), write(1, second), write(1, second)] == [
+        BatchOutcome.WRITTEN,
+        BatchOutcome.WRITTEN,
+        BatchOutcome.SKIPPED,
+    ]
     with Admin(bootstrap_servers=address) as admin:
         admin.delete_topics([second])
     for _ in range(2):
         with pytest.raises(SinkRefused, match=f"topic {second}, into which checkpoint"):
             write(1, first)
-    assert write(1, first, onMissingMarker="skip") is Outcome.SKIPPED
-    assert write(1, first) is Outcome.SKIPPED, "its marker is there again"
+    assert write(1, first, onMissingMarker="skip") is BatchOutcome.SKIPPED
+    assert write(1, first) is BatchOutcome.SKIPPED, "its marker is there again"
     eventually(lambda: values(committed(address, topic)), [b"0", b"1"])
 
 
@@ -510,11 +514,11 @@ def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_
     class Killed(BaseException):
         """The driver is gone."""
 
-    def kill(step: Step, batch_id: int | None) -> None:
-        if step is Step.MARKER_ADDED:
+    def kill(step: BatchStep, batch_id: int | None) -> None:
+        if step is BatchStep.MARKER_ADDED:
             raise Killed
 
-    def write(observe: Callable[[Step, int | None], None] = ignore) -> Outcome:
+    def write(observe: Callable[[BatchStep, int | None], None] = ignore) -> BatchOutcome:
         options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "checkpointLocation": str(tmp_path)}
         chosen = parse_sink_options(options | {"topic": topic, "onMissingMarker": "skip"}, streaming=True)
         planned = plan_write(chosen, 1)
@@ -525,7 +529,7 @@ def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_
 
     with pytest.raises(Killed):
         write(kill)
-    assert [write(), write()] == [Outcome.SKIPPED, Outcome.SKIPPED]
+    assert [write(), write()] == [BatchOutcome.SKIPPED, BatchOutcome.SKIPPED]
     wait_until_settled(broker.bootstrap_servers, topic)
     assert committed(broker.bootstrap_servers, topic) == []
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import pytest
 from pyspark.sql import SparkSession
 
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 from tests.conftest import RunningBroker
 from tests.spark.kafka_records import wait_until_settled
 from tests.spark.sink.crash_job import ROWS, Job, wait_paused
@@ -26,7 +26,7 @@ from tests.support.spark_faults import PausePoint
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 
 
-def steps(fixture: str, decisive: Step, other: Step, *, kafka: bool) -> Any:
+def steps(fixture: str, decisive: BatchStep, other: BatchStep, *, kafka: bool) -> Any:
     """The decisive step on our broker and, if ``kafka``, on Apache Kafka.
 
     The rest is part of ``make soak``: ``test_commit.py`` has all of it on both, without a driver.
@@ -38,9 +38,9 @@ def steps(fixture: str, decisive: Step, other: Step, *, kafka: bool) -> Any:
     return pytest.mark.parametrize((fixture, "step"), rows, indirect=[fixture])
 
 
-@steps("broker", Step.MARKER_ADDED, Step.STARTED, kafka=False)
+@steps("broker", BatchStep.MARKER_ADDED, BatchStep.STARTED, kafka=False)
 def test_zombie_commit_and_its_successor_write_the_batch_once(
-    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: Step
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:
     """A paused driver wakes up after another one has written its batch from the same checkpoint.
 
@@ -60,7 +60,7 @@ def test_transaction_that_times_out_before_its_end_is_written_by_the_replay(
 ) -> None:
     job = Job(spark, timeout_broker, unique_name, tmp_path, 2)
     with PausePoint() as point:
-        options = point.options(Step.MARKER_ADDED, 0) | {"kafka.transaction.timeout.ms": "1000"}
+        options = point.options(BatchStep.MARKER_ADDED, 0) | {"kafka.transaction.timeout.ms": "1000"}
         run = job.run_here(options)
         paused = point.wait(run.alive)
         wait_until_settled(job.address, job.sink)
@@ -144,9 +144,9 @@ def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[R
             yield kafka
 
 
-@steps("own_broker", Step.MARKER_ADDED, Step.FENCED, kafka=True)
+@steps("own_broker", BatchStep.MARKER_ADDED, BatchStep.FENCED, kafka=True)
 def test_broker_killed_inside_the_commit_and_started_again(
-    spark: SparkSession, own_broker: Restartable, unique_name: str, tmp_path: Path, step: Step
+    spark: SparkSession, own_broker: Restartable, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:
     """The commit continues with the restarted broker, or fails and the replay writes the batch."""
     job = Job(spark, own_broker, unique_name, tmp_path, 2)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.broker.requests.session import Part, Session
 from oncelog.config import BrokerConfig, parse
 from oncelog.metadata.opening import open_metadata
@@ -65,7 +65,7 @@ class Admin:
         metadata, config = open_metadata(path, disk, config, random, NOW_MS)
         self.broker = Broker(
             config=config,
-            node=Node(1, "broker.example", 9092, "rack-1"),
+            node=SimulatedNode(1, "broker.example", 9092, "rack-1"),
             metadata=metadata,
             disk=disk,
             random=random,
@@ -88,7 +88,7 @@ class Admin:
         channel = RecordingChannel()
         channel.session.principal = f"User:{user}"
         if node_id is not None:
-            channel.session.node = Node(node_id, "broker.example", 9092)
+            channel.session.node = SimulatedNode(node_id, "broker.example", 9092)
         sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))
         self.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
         self.broker.tasks.finish()

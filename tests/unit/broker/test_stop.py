@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.broker.requests.tasks import AT_ONCE
 from oncelog.broker.requests.work import Work
 from oncelog.config import BrokerConfig, parse
@@ -21,7 +21,7 @@ def test_a_clean_stop_acknowledges_what_was_appended() -> None:
     config = parse(BrokerConfig, {"oncelog.flush.policy": "commit"})
     random, disk = CountingRandom(), MemoryDisk()
     metadata, config = open_metadata(":memory:", disk, config, random, NOW_MS)
-    node = Node(1, "broker.example", 9092, None)
+    node = SimulatedNode(1, "broker.example", 9092, None)
     broker = Broker(config=config, node=node, metadata=metadata, disk=disk, random=random, background=AtOnce())
     broker.start(NOW_MS)
     broker.topics.create("topic", 1, {}, NOW_MS)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Fate, Producers, StoredRecord
 from oncelog.client.positions import parse_time
-from oncelog.console.avro import AvroSchema, NotAvro
-from oncelog.console.decoding import FULL_BYTES, Decoder, Decoding, decode
+from oncelog.console.avro import NotAvro, PastedSchema
+from oncelog.console.decoding import FULL_BYTES, RecordDecoding, ValueDecoder, decode
 from oncelog.console.filters import moment
-from oncelog.console.reading import Ends, Reading, decode_positions, encode_positions
+from oncelog.console.reading import Ends, TopicReading, decode_positions, encode_positions
 from oncelog.console.search import Search
 from oncelog.errors import ConfigError
 from oncelog.records.batch import BatchHeader
@@ -40,8 +40,8 @@ def test_any_text_is_some_positions(text: str) -> None:
     assert all(partition >= 0 and offset >= 0 for partition, offset in decode_positions(text).items())
 
 
-@given(st.binary(max_size=200) | st.none(), st.sampled_from(Decoder))
-def test_any_bytes_are_shown_some_way(data: bytes | None, decoder: Decoder) -> None:
+@given(st.binary(max_size=200) | st.none(), st.sampled_from(ValueDecoder))
+def test_any_bytes_are_shown_some_way(data: bytes | None, decoder: ValueDecoder) -> None:
     shown = decode(data, decoder, None)
     assert shown.size == (-1 if data is None else len(data))
 
@@ -49,20 +49,22 @@ def test_any_bytes_are_shown_some_way(data: bytes | None, decoder: Decoder) -> N
 @pytest.mark.parametrize(
     ("data", "decoder", "text", "kind"),
     [
-        (b'{"b":1, "a":[2]}', Decoder.AUTO, '{"b": 1, "a": [2]}', "JSON"),
-        (b"{not json", Decoder.AUTO, "{not json", "text"),
-        ("grüße".encode(), Decoder.AUTO, "grüße", "text"),
-        (b"\xff\x00", Decoder.AUTO, "ff 00", "hex"),
-        (b"a\x00b", Decoder.AUTO, "61 00 62", "hex"),
-        (b"17", Decoder.JSON, "17", "JSON"),
-        (b"x", Decoder.JSON, "x", "text"),
-        (b"x", Decoder.HEX, "78", "hex"),
-        (b"\xffx", Decoder.TEXT, "\\xffx", "text"),
-        (b"", Decoder.AUTO, "", "text"),
-        (b"[" * 50_000, Decoder.AUTO, None, "text"),
+        (b'{"b":1, "a":[2]}', ValueDecoder.AUTO, '{"b": 1, "a": [2]}', "JSON"),
+        (b"{not json", ValueDecoder.AUTO, "{not json", "text"),
+        ("grüße".encode(), ValueDecoder.AUTO, "grüße", "text"),
+        (b"\xff\x00", ValueDecoder.AUTO, "ff 00", "hex"),
+        (b"a\x00b", ValueDecoder.AUTO, "61 00 62", "hex"),
+        (b"17", ValueDecoder.JSON, "17", "JSON"),
+        (b"x", ValueDecoder.JSON, "x", "text"),
+        (b"x", ValueDecoder.HEX, "78", "hex"),
+        (b"\xffx", ValueDecoder.TEXT, "\\xffx", "text"),
+        (b"", ValueDecoder.AUTO, "", "text"),
+        (b"[" * 50_000, ValueDecoder.AUTO, None, "text"),
     ],
 )
-def test_bytes_are_read_as_asked_or_as_what_fits(data: bytes, decoder: Decoder, text: str | None, kind: str) -> None:
+def test_bytes_are_read_as_asked_or_as_what_fits(
+    data: bytes, decoder: ValueDecoder, text: str | None, kind: str
+) -> None:
     shown = decode(data, decoder, None)
     assert shown.kind == kind
     assert text is None or shown.text == text
@@ -76,7 +78,7 @@ def test_only_the_beginning_of_a_large_value_is_shown() -> None:
         b"\xff" * 20_000,
         json.dumps(["y" * 900_000]).encode(),
     ):
-        shown = decode(data, Decoder.AUTO, None)
+        shown = decode(data, ValueDecoder.AUTO, None)
         assert len(shown.text) <= FULL_BYTES
         assert shown.cut
         assert shown.size == len(data)
@@ -89,21 +91,21 @@ def avro(value: object) -> bytes:
 
 
 def test_avro_is_read_with_and_without_a_registrys_header() -> None:
-    schema = AvroSchema.parse(json.dumps(SCHEMA))
+    schema = PastedSchema.parse(json.dumps(SCHEMA))
     value = {"n": 3, "s": "abc"}
     assert schema.read(avro(value)) == value
     assert schema.read(b"\x00\x00\x00\x00\x2a" + avro(value)) == value
-    shown = decode(avro(value), Decoder.AUTO, schema)
+    shown = decode(avro(value), ValueDecoder.AUTO, schema)
     assert (shown.kind, json.loads(shown.text)) == ("Avro", value)
 
 
 @given(st.binary(max_size=100))
 def test_bytes_that_do_not_fit_the_schema_are_shown_as_they_are(data: bytes) -> None:
-    schema = AvroSchema.parse(json.dumps(SCHEMA))
+    schema = PastedSchema.parse(json.dumps(SCHEMA))
     try:
         schema.read(data)
     except NotAvro:
-        for decoder in (Decoder.AUTO, Decoder.AVRO):
+        for decoder in (ValueDecoder.AUTO, ValueDecoder.AVRO):
             shown = decode(data, decoder, schema)
             assert shown.kind != "Avro"
             assert "does not fit" in shown.problem
@@ -118,7 +120,7 @@ def test_bytes_that_do_not_fit_the_schema_are_shown_as_they_are(data: bytes) -> 
 )  # fmt: skip
 def test_what_is_no_schema_or_an_endless_one_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
-        AvroSchema.parse(text)
+        PastedSchema.parse(text)
 
 
 def _doubling(count: int) -> list[object]:
@@ -153,27 +155,27 @@ def _holding(field: object, count: int = 1, also: str = "null") -> dict[str, obj
 )  # fmt: skip
 def test_a_schema_of_which_few_bytes_would_stop_the_console_is_refused(schema: object) -> None:
     with pytest.raises(ConfigError):
-        AvroSchema.parse(json.dumps(schema))
+        PastedSchema.parse(json.dumps(schema))
 
 
 def test_schemas_with_nulls_and_empty_records_are_read() -> None:
     empty = {"type": "record", "name": "started", "fields": []}
-    schema = AvroSchema.parse(json.dumps({"type": "array", "items": ["null", empty, _holding("null", 5, "string")]}))
+    schema = PastedSchema.parse(json.dumps({"type": "array", "items": ["null", empty, _holding("null", 5, "string")]}))
     assert schema.read(b"\x04\x00\x02\x00") == [None, {}]
 
 
 def test_avro_values_that_fail_in_other_ways_are_shown_as_they_are() -> None:
     decimal = {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 2}
     with pytest.raises(NotAvro):
-        AvroSchema.parse(json.dumps(decimal | {"precision": 10**18, "scale": 10**18})).read(b"\x02\x05")
-    deep = AvroSchema.parse(json.dumps(_holding(["int", "t"])))
-    shown = decode(b"\x02" * 1_500 + b"\x00\x00", Decoder.AUTO, deep)
+        PastedSchema.parse(json.dumps(decimal | {"precision": 10**18, "scale": 10**18})).read(b"\x02\x05")
+    deep = PastedSchema.parse(json.dumps(_holding(["int", "t"])))
+    shown = decode(b"\x02" * 1_500 + b"\x00\x00", ValueDecoder.AUTO, deep)
     assert shown.kind == "Avro" or shown.problem == "nests too deeply to be shown with the Avro schema"  # before 3.12
 
 
 def test_a_schema_that_names_itself_is_read() -> None:
     tree = {"type": "record", "name": "t", "fields": [{"name": "kids", "type": {"type": "array", "items": "t"}}]}
-    schema = AvroSchema.parse(json.dumps(tree))
+    schema = PastedSchema.parse(json.dumps(tree))
     assert schema.read(b"\x00") == {"kids": []}
     for size in (2_000, 1_000_000):  # each byte nests once more: the reader's stack must not end first
         with pytest.raises(NotAvro):
@@ -183,8 +185,8 @@ def test_a_schema_that_names_itself_is_read() -> None:
 @pytest.mark.parametrize("depth", [200, 900, 990, 5000])
 def test_values_that_nest_deeply_are_shown_and_searched(depth: int) -> None:
     value = b'{"a":' * depth + b"1" + b"}" * depth
-    assert decode(value, Decoder.AUTO, None).kind in ("JSON", "text")
-    assert not Search.parse("", "", "$..b", "").finds(Record(0, 0, None, value), Decoding("t"))
+    assert decode(value, ValueDecoder.AUTO, None).kind in ("JSON", "text")
+    assert not Search.parse("", "", "$..b", "").finds(Record(0, 0, None, value), RecordDecoding("t"))
 
 
 @pytest.mark.parametrize("path", ["$" + ".a" * 300, "$..a..b..c", "$[?search(@.a, '(x*)*y')]", "$[?match (@.a, 'x')]"])
@@ -208,14 +210,14 @@ MAX_CALLS = 5_000_000
 )
 def test_a_path_that_goes_too_many_ways_through_a_value_passes_it_over(path: str, value: bytes) -> None:
     search, found = Search.parse("", "", path, ""), []
-    assert calls_of(lambda: found.append(search.finds(Record(0, 0, None, value), Decoding("t")))) < MAX_CALLS
+    assert calls_of(lambda: found.append(search.finds(Record(0, 0, None, value), RecordDecoding("t")))) < MAX_CALLS
     assert found == [False]
 
 
 def test_a_path_counts_again_for_each_value() -> None:
     search = Search.parse("", "", "$[*].a", "7")
     value = json.dumps([{"a": 1}] * 20_000 + [{"a": 7}]).encode()
-    assert all(search.finds(Record(0, 0, None, value), Decoding("t")) for _ in range(5))
+    assert all(search.finds(Record(0, 0, None, value), RecordDecoding("t")) for _ in range(5))
 
 
 def test_a_path_within_many_parentheses_is_refused_or_compiled() -> None:
@@ -251,17 +253,17 @@ RECORD = Record(5, 0, b"key-\xff7", json.dumps({"order": {"id": 17, "tags": ["a"
     ],
 )
 def test_a_search_finds_what_has_all_its_parts(key: str, text: str, path: str, equals: str, found: bool) -> None:
-    assert Search.parse(key, text, path, equals).finds(RECORD, Decoding("t")) is found
+    assert Search.parse(key, text, path, equals).finds(RECORD, RecordDecoding("t")) is found
 
 
 def test_a_search_looks_into_avro_and_internal_records_too() -> None:
-    schema = AvroSchema.parse(json.dumps(SCHEMA))
+    schema = PastedSchema.parse(json.dumps(SCHEMA))
     record = Record(0, 0, None, avro({"n": 3, "s": "abc"}))
-    assert Search.parse("", "", "$.s", "abc").finds(record, Decoding("t", schema=schema))
-    assert not Search.parse("", "", "$.s", "abc").finds(record, Decoding("t"))
-    assert not Search.parse("", "", "$.s", "").finds(Record(0, 0, None, None), Decoding("t"))
+    assert Search.parse("", "", "$.s", "abc").finds(record, RecordDecoding("t", schema=schema))
+    assert not Search.parse("", "", "$.s", "abc").finds(record, RecordDecoding("t"))
+    assert not Search.parse("", "", "$.s", "").finds(Record(0, 0, None, None), RecordDecoding("t"))
     unreadable = Record(0, 0, b"\x00", b"\x00\x63")
-    assert not Search.parse("", "", "$.value", "").finds(unreadable, Decoding(TRANSACTION_STATE_TOPIC))
+    assert not Search.parse("", "", "$.value", "").finds(unreadable, RecordDecoding(TRANSACTION_STATE_TOPIC))
 
 
 @pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$[0"])
@@ -299,7 +301,7 @@ class SlowReader:
 def test_a_search_looks_at_all_of_an_answer_that_came_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("oncelog.console.reading.time.monotonic", lambda: clock[0])
-    monkeypatch.setattr(Reading, "_reader", lambda *_: SlowReader(clock, 1000))
-    search = Reading(cast(Admin, None), Producers(cast(Admin, None)), Decoding("t"), 10)
+    monkeypatch.setattr(TopicReading, "_reader", lambda *_: SlowReader(clock, 1000))
+    search = TopicReading(cast(Admin, None), Producers(cast(Admin, None)), RecordDecoding("t"), 10)
     found = asyncio.run(search.search(Search(key=b"another"), {0: 0, 1: 0}, dict.fromkeys([0, 1], Ends(0, 1000, 1000))))
     assert (found.looked_at, found.next, found.over) == (1000, {0: 1000, 1: 0}, False)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from oncelog.client.aio.admin.log_reader import BatchFate, Fate, StoredBatch
 from oncelog.console.readers import SinkMarker
-from oncelog.console.strip import MAX_SEGMENTS, WIDTH, Segment, draw, segments
-from oncelog.console.timeline import Step, events
+from oncelog.console.strip import MAX_SEGMENTS, WIDTH, StripSegment, draw, segments
+from oncelog.console.timeline import TimelineStep, events
 from oncelog.coordinator.transaction.states import TransactionState as S
 from oncelog.coordinator.transaction.states import Txn
 from oncelog.records.batch import BatchHeader
@@ -26,7 +26,7 @@ BEGUN = FIRST._replace(
 
 
 def told(*txns: Txn | None) -> list[tuple[str, str]]:
-    found = events(Step(n, n, txn) for n, txn in enumerate(txns))
+    found = events(TimelineStep(n, n, txn) for n, txn in enumerate(txns))
     return [(event.kind, event.title) for event in found]
 
 
@@ -36,13 +36,13 @@ def test_a_commit_of_a_newer_client() -> None:
     assert told(FIRST, BEGUN, prepare, complete) == [
         ("begin", "Producer initialized"), ("begin", "Began"), ("prepare", "Prepare commit"), ("commit", "Committed"),
     ]  # fmt: skip
-    last = events([Step(0, 0, prepare), Step(1, 1, complete)])[-1]
+    last = events([TimelineStep(0, 0, prepare), TimelineStep(1, 1, complete)])[-1]
     assert "2 ms after it was decided" in last.detail
 
 
 def test_partitions_that_come_later_are_named() -> None:
     more = BEGUN._replace(partitions=BEGUN.partitions | {TopicPartition("b", 3)})
-    assert events([Step(0, 0, BEGUN), Step(1, 1, more)])[-1].detail == "with b-3 too"
+    assert events([TimelineStep(0, 0, BEGUN), TimelineStep(1, 1, more)])[-1].detail == "with b-3 too"
 
 
 def test_an_abort_by_timeout_says_so() -> None:
@@ -102,7 +102,7 @@ def test_bars_lie_within_the_drawing_in_order(runs: list[tuple[int, Fate, int]],
 
 
 def test_a_strip_of_very_many_segments_stays_small_and_loses_no_fate() -> None:
-    many = [Segment(n, n + 1, Fate.ABORTED if n % 1000 == 7 else Fate.COMMITTED, n, 0) for n in range(100_000)]
+    many = [StripSegment(n, n + 1, Fate.ABORTED if n % 1000 == 7 else Fate.COMMITTED, n, 0) for n in range(100_000)]
     strip = draw(many, 0, 100_000, {})
     assert len(strip.bars) <= 4 * MAX_SEGMENTS
     assert {bar.segment.fate for bar in strip.bars} == {Fate.COMMITTED, Fate.ABORTED}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from oncelog.demo.charts import Bar, Cell, Mark, Panel, Scale, heat_colour, heat_map, svg, ticks
+from oncelog.demo.charts import Cell, ChartBar, Mark, Panel, Scale, heat_colour, heat_map, svg, ticks
 from oncelog.demo.report import binned, cumulated
 
 
@@ -56,7 +56,7 @@ def test_marks_close_together_keep_their_numbers_apart() -> None:
 
 def test_shades_cover_the_time_in_which_something_was_down() -> None:
     panel = Panel(40, 100, 100.0)
-    panel.shade([Bar(10.0, 30.0, "down", "the broker"), Bar(90.0, 200.0, "down", "cut at the end")])
+    panel.shade([ChartBar(10.0, 30.0, "down", "the broker"), ChartBar(90.0, 200.0, "down", "cut at the end")])
     drawn = ET.fromstring(svg(200, panel.parts, "shades"))
     widths = [float(element.get("width", "0")) for element in drawn.iter("rect")]
     assert widths[0] == 2 * widths[1] > 0

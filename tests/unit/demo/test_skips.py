@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from oncelog.demo.observed_source import CommitStep, Journal
 from oncelog.demo.run import skipped
-from oncelog.spark.sink.engine import Step
+from oncelog.spark.sink.engine import BatchStep
 
 
 def test_batch_whose_last_attempt_ends_after_the_marker_was_skipped() -> None:
-    first = [Step.STARTED, Step.FENCED, Step.MARKER_READ, Step.PRODUCED, Step.MARKER_ADDED, Step.COMMITTED]
-    again = [Step.STARTED, Step.FENCED, Step.MARKER_READ]
+    first = [
+        BatchStep.STARTED,
+        BatchStep.FENCED,
+        BatchStep.MARKER_READ,
+        BatchStep.PRODUCED,
+        BatchStep.MARKER_ADDED,
+        BatchStep.COMMITTED,
+    ]
+    again = [BatchStep.STARTED, BatchStep.FENCED, BatchStep.MARKER_READ]
     steps = [CommitStep(1.0, "p", step.value, 7, 1, False) for step in first]
     assert skipped(steps) == []
     steps += [CommitStep(2.0, "p", step.value, 7, 2, False) for step in again]
@@ -19,7 +26,7 @@ def test_batch_whose_last_attempt_ends_after_the_marker_was_skipped() -> None:
 
 def test_journal_leaves_out_a_line_that_is_being_written(tmp_path) -> None:  # type: ignore[no-untyped-def]
     journal = Journal(tmp_path, "p")
-    journal.reached(Step.STARTED, 3)
+    journal.reached(BatchStep.STARTED, 3)
     with journal.path.open("a") as file:
         file.write('[1.0, "p", "fen')
     assert [(step.step, step.batch, step.paused) for step in journal.read()] == [("started", 3, False)]

@@ -6,7 +6,7 @@ import pytest
 
 from oncelog.config import BrokerConfig, parse
 from oncelog.log.checkpoints import MetaProperties, write_meta_properties, write_partition_metadata
-from oncelog.metadata.adoption import AdoptedTopic, ClusterMetadata, read_cluster_metadata, topics_in
+from oncelog.metadata.adoption import AdoptedCluster, AdoptedTopic, read_cluster_metadata, topics_in
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import ResourceType
@@ -101,7 +101,7 @@ def test_topics_are_those_of_the_metadata_log_if_there_is_one(disk: MemoryDisk) 
 
 @pytest.mark.parametrize("replicas", [(2,), (1, 2)])
 def test_a_folder_of_one_node_of_several_is_refused(disk: MemoryDisk, replicas: tuple[int, ...]) -> None:
-    metadata = ClusterMetadata({"t": TOPIC_ID}, {TOPIC_ID: {0: (1,), 1: replicas}})
+    metadata = AdoptedCluster({"t": TOPIC_ID}, {TOPIC_ID: {0: (1,), 1: replicas}})
     with pytest.raises(MetadataError, match="t has replicas on other nodes than 1"):
         topics_in(disk, 1, metadata)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.metadata.features import HIGHEST, FeatureUpdate, Refusal, updated
+from oncelog.metadata.features import HIGHEST, FeatureRefusal, FeatureUpdate, updated
 
 GROUP, TRANSACTION = "group.version", "transaction.version"
 UPGRADE, SAFE, UNSAFE = 1, 2, 3
@@ -19,7 +19,7 @@ NOT_A_DOWNGRADE = (
 def update(levels: dict[str, int], feature: str, level: int, how: int) -> dict[str, int] | str:
     """The levels after it, or the reason without the words that all reasons begin with."""
     result = updated(levels, {feature: FeatureUpdate(level, how)}, 1)
-    if isinstance(result, Refusal):
+    if isinstance(result, FeatureRefusal):
         start = "The update failed for all features since the following feature had an error: "
         start += f"Invalid update version {level} for feature {feature}. "
         assert result.message.startswith(start)
@@ -73,7 +73,7 @@ def test_a_downgrade_does_not_raise_a_level(how: int) -> None:
 def test_one_refusal_refuses_all() -> None:
     updates = {"nope": FeatureUpdate(1), TRANSACTION: FeatureUpdate(1, SAFE), GROUP: FeatureUpdate(0, SAFE)}
     result = updated(BOTH, updates, 7)
-    assert isinstance(result, Refusal)
+    assert isinstance(result, FeatureRefusal)
     assert result.message.endswith("for feature nope. Local controller 7 does not support this feature.")
     del updates["nope"]
     assert updated(BOTH, updates, 7) == {GROUP: 0, TRANSACTION: 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oncelog.mirror.cut import PartitionView, Sample, choose_cut
+from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
 from oncelog.types import TopicPartition
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -26,15 +26,15 @@ def view(name: TopicPartition, *entries: tuple[int, int] | tuple[int, int, str] 
 
 
 def cut(
-    p: PartitionView, q: PartitionView, decided: tuple[int, int], samples: Sequence[Sample] = ()
+    p: PartitionView, q: PartitionView, decided: tuple[int, int], samples: Sequence[CutSample] = ()
 ) -> tuple[int, int]:
     looked = {P: decided[0], Q: decided[1]}
     found = choose_cut({P: p, Q: q}, looked, looked, samples)
     return found[P], found[Q]
 
 
-def sample(before: tuple[int, int], after: tuple[int, int] | None = None) -> Sample:
-    return Sample(dict(zip((P, Q), before, strict=True)), dict(zip((P, Q), after or before, strict=True)))
+def sample(before: tuple[int, int], after: tuple[int, int] | None = None) -> CutSample:
+    return CutSample(dict(zip((P, Q), before, strict=True)), dict(zip((P, Q), after or before, strict=True)))
 
 
 def test_transaction_ended_here_and_not_yet_there_is_left_out_on_both() -> None:
@@ -86,7 +86,7 @@ def test_older_protocol_open_wherever_it_wrote_is_a_moment() -> None:
 def test_partition_that_a_look_did_not_know_makes_no_moment() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), None)
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"))
-    assert cut(here, there, (3, 2), [Sample({P: 3}, {P: 3})]) == (0, 0)
+    assert cut(here, there, (3, 2), [CutSample({P: 3}, {P: 3})]) == (0, 0)
 
 
 def test_older_protocol_on_one_partition_is_divided_at_every_marker() -> None:

@@ -10,9 +10,9 @@ from oncelog.mirror.offset_map import (
     CHAPTER,
     NO_ID,
     MapError,
+    MirroredPosition,
     MirrorState,
     PartitionMap,
-    Position,
     Run,
     group_record,
     is_replaced,
@@ -73,14 +73,14 @@ def test_state_comes_back_from_its_records() -> None:
     state = MirrorState()
     for key, value in [
         mirror_record("A", "B"),
-        position_record(NAME, Position(7, "one", "two")),
+        position_record(NAME, MirroredPosition(7, "one", "two")),
         runs_record(NAME, 0, [Run(0, 5, 3), Run(4, 9, 1)]),
         runs_record(NAME, 1, [Run(6, 11, 1)]),
         group_record("g", NAME, 9),
     ]:
         state.apply(key, value)
     assert (state.source_cluster, state.target_cluster) == ("A", "B")
-    assert state.positions == {NAME: Position(7, "one", "two")}
+    assert state.positions == {NAME: MirroredPosition(7, "one", "two")}
     assert [state.map_of(NAME).translate(offset) for offset in (0, 2, 3, 5, 7)] == [5, 7, 9, 11, 12]
     assert state.groups == {("g", NAME): 9}
     state.apply(*runs_record(NAME, 0, None))
@@ -99,7 +99,7 @@ def test_an_id_in_the_place_of_none_says_nothing_and_is_kept() -> None:
     assert not is_replaced(NO_ID, first)
     assert not is_replaced(first, NO_ID)
     assert is_replaced(first, second)
-    position = Position(5, NO_ID, NO_ID)
+    position = MirroredPosition(5, NO_ID, NO_ID)
     assert position.take_ids(first, second)
     assert (position.source_id, position.target_id) == (first, second)
     assert not position.take_ids(second, first)

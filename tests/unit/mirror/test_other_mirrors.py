@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from oncelog.mirror.offset_map import MirrorState, Position
+from oncelog.mirror.offset_map import MirroredPosition, MirrorState
 from oncelog.mirror.others import clashing
 from oncelog.types import TopicPartition
 
 NAME = TopicPartition("t", 0)
-NEW = {NAME: Position(0, "id on A", "id on B")}
+NEW = {NAME: MirroredPosition(0, "id on A", "id on B")}
 
 
 def state(source_cluster: str, target_id: str) -> MirrorState:
-    return MirrorState(source_cluster, "anywhere", {NAME: Position(7, "there", target_id)})
+    return MirrorState(source_cluster, "anywhere", {NAME: MirroredPosition(7, "there", target_id)})
 
 
 def test_topic_that_another_mirror_writes_would_have_each_record_twice() -> None:
@@ -34,5 +34,5 @@ def test_what_the_source_has_from_a_third_cluster_may_go_on() -> None:
 
 
 def test_groups_offsets_are_read_by_as_many_mirrors_as_there_are() -> None:
-    new = {NAME: Position(0, "id on A", "")}
+    new = {NAME: MirroredPosition(0, "id on A", "")}
     assert clashing(new, "B", {"oncelog-mirror.other": state("A", "")}, {}) == {}

@@ -24,7 +24,7 @@ from oncelog.promote import promotion
 from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import partial_of
 from oncelog.promote.kraft import read_snapshot
-from oncelog.promote.plan import Addresses, Mode, Plan, planned
+from oncelog.promote.plan import Addresses, Mode, PromotionPlan, planned
 from oncelog.promote.promotion import promote
 from oncelog.promote.unfinished_transactions import unfinished_transactions
 from oncelog.protocol.generated.partition_record import PartitionRecord
@@ -107,7 +107,7 @@ def ends(folder: Path, partition: str) -> list[tuple[int, bool]]:
     return found
 
 
-def promoted(source: Path, target: Path, *, mode: Mode = "link", now_ms: int = LATER_MS) -> Plan:
+def promoted(source: Path, target: Path, *, mode: Mode = "link", now_ms: int = LATER_MS) -> PromotionPlan:
     with planned(source, target, addresses=Addresses(), settings={}, mode=mode, now_ms=now_ms) as plan:
         return promote(plan, mode)
 
@@ -206,7 +206,7 @@ def test_a_promotion_killed_after_the_markers_is_begun_again(
 
 
 def test_closed_segments_are_shared_unless_a_recovery_may_cut_them(folders: dict[str, Folder], tmp_path: Path) -> None:
-    def shared(plan: Plan) -> list[str]:
+    def shared(plan: PromotionPlan) -> list[str]:
         return [item.path for item in plan.items if item.linked]
 
     stopped, killed = folders["stopped"].data, tmp_path / "killed"

@@ -17,7 +17,7 @@ from oncelog.log.checkpoints import MetaProperties, write_meta_properties
 from oncelog.promote import promotion
 from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import check_partial, finish_move, partial_of, promoted_of, remove_source
-from oncelog.promote.plan import Addresses, Plan, planned
+from oncelog.promote.plan import Addresses, PromotionPlan, planned
 from oncelog.promote.promotion import promote
 from oncelog.server.disk.os_disk import OsDisk
 
@@ -145,7 +145,7 @@ def test_a_data_folder_that_cannot_be_removed_is_told(
     assert (tmp_path / "data").exists() == (what == "Path.rename")
 
 
-def moved(folder: Path) -> Plan:
+def moved(folder: Path) -> PromotionPlan:
     """A complete target, and its source."""
     identity = MetaProperties("cluster", 1, "directory")
     for name in ("data", "kafka"):

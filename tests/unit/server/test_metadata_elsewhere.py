@@ -23,7 +23,7 @@ from oncelog.protocol.generated.delete_records_request import (
 )
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.server.disk.os_disk import ForeignFile
-from oncelog.testing.simulation.broker import StoreLog
+from oncelog.testing.simulation.broker import SimulatedStoreLog
 from tests.support.ports import CountingRandom
 
 
@@ -149,7 +149,7 @@ def test_a_simulated_power_failure_leaves_what_was_synced_and_the_first_of_the_r
     path = tmp_path / FILE_NAME
     store = MetadataStore(str(path), node_id=1, random=CountingRandom())
     store.leave_sync_to(lambda: None)
-    log = StoreLog(path)
+    log = SimulatedStoreLog(path)
     for number in range(4):
         store.create_topic(f"t{number}", 1, {}, 0)
         if number == 1:

@@ -22,7 +22,7 @@ from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, is_bro
 from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
-    Property,
+    KafkaProperty,
     Update,
     broker_properties,
     client_metrics_properties,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from oncelog.broker.administration.nodes import BrokerNodes
     from oncelog.broker.administration.topics import Topics
     from oncelog.broker.cluster.cluster import Cluster
-    from oncelog.broker.cluster.node import Node
+    from oncelog.broker.cluster.node import SimulatedNode
     from oncelog.broker.requests.context import RequestContext
     from oncelog.broker.requests.tasks import Tasks
     from oncelog.metadata.store import MetadataStore
@@ -64,15 +64,17 @@ R = TypeVar("R", bound=NamedResource)
 A = TypeVar("A")
 
 
-class Refusal(NamedTuple):
+class ConfigRefusal(NamedTuple):
     """Why a resource is not changed."""
 
     error: Error
     message: str | None
 
 
-OWN_MIN_IN_SYNC = Refusal(Error.INVALID_CONFIG, f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
-REMOVED_MIN_IN_SYNC = Refusal(
+OWN_MIN_IN_SYNC = ConfigRefusal(
+    Error.INVALID_CONFIG, f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled."
+)
+REMOVED_MIN_IN_SYNC = ConfigRefusal(
     Error.INVALID_CONFIG, f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled."
 )
 
@@ -113,7 +115,7 @@ class ConfigChangePorts(AccessPorts, Protocol):
     def metadata(self) -> MetadataStore: ...
 
     @property
-    def node(self) -> Node: ...
+    def node(self) -> SimulatedNode: ...
 
     @property
     def nodes(self) -> BrokerNodes: ...
@@ -135,7 +137,7 @@ class ConfigChangePorts(AccessPorts, Protocol):
 
 def refusal_of_caller(
     ports: ConfigChangePorts, context: RequestContext, kind: int, name: str, operation: int
-) -> Refusal | None:
+) -> ConfigRefusal | None:
     """Why the caller may not see (DESCRIBE_CONFIGS) or change (ALTER_CONFIGS) the settings of a resource."""
     if kind == ResourceType.TOPIC:
         allowed, error = allows(ports, context, operation, TOPIC, name), Error.TOPIC_AUTHORIZATION_FAILED
@@ -145,41 +147,43 @@ def refusal_of_caller(
         allowed, error = allows_cluster(ports, context, operation), Error.CLUSTER_AUTHORIZATION_FAILED
     else:
         return None
-    return None if allowed else Refusal(error, MESSAGES[error])
+    return None if allowed else ConfigRefusal(error, MESSAGES[error])
 
 
-def refusal_of_resource(ports: ConfigChangePorts, kind: int, name: str, *, loggers_too: bool = False) -> Refusal | None:
+def refusal_of_resource(
+    ports: ConfigChangePorts, kind: int, name: str, *, loggers_too: bool = False
+) -> ConfigRefusal | None:
     """Why the settings of this resource cannot be changed at all."""
     match kind:
         case ResourceType.TOPIC:
             if not name:
-                return Refusal(Error.INVALID_REQUEST, "Default topic resources are not allowed.")
+                return ConfigRefusal(Error.INVALID_REQUEST, "Default topic resources are not allowed.")
             message = name_refusal(name)
             if message is not None:
-                return Refusal(Error.INVALID_TOPIC_EXCEPTION, message)
+                return ConfigRefusal(Error.INVALID_TOPIC_EXCEPTION, message)
         case ResourceType.BROKER:
             return _refusal_of_node(ports, name, "Unexpected broker id, expected") if name else None
         case ResourceType.BROKER_LOGGER if loggers_too:
             return _refusal_of_node(ports, name, "Unexpected node id. Expected")
         case ResourceType.GROUP:
             if not name:
-                return Refusal(Error.INVALID_REQUEST, "Default group resources are not allowed.")
+                return ConfigRefusal(Error.INVALID_REQUEST, "Default group resources are not allowed.")
         case ResourceType.CLIENT_METRICS:
             if not name:
-                return Refusal(Error.INVALID_REQUEST, "Subscription name can't be empty")
+                return ConfigRefusal(Error.INVALID_REQUEST, "Subscription name can't be empty")
         case _:
-            return Refusal(Error.INVALID_REQUEST, f"Unknown resource type {kind}")
+            return ConfigRefusal(Error.INVALID_REQUEST, f"Unknown resource type {kind}")
     return None
 
 
-def refusal_of_many(count: int) -> Refusal | None:
+def refusal_of_many(count: int) -> ConfigRefusal | None:
     """Why the request is refused if it names too many settings of one resource."""
     if count <= MAX_SETTINGS:
         return None
-    return Refusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MAX_SETTINGS} are taken")
+    return ConfigRefusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MAX_SETTINGS} are taken")
 
 
-def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal | None:
+def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> ConfigRefusal | None:
     """What Kafka refuses about the names of a change, before it checks what they are.
 
     :param nulls: names that need a value but have none.
@@ -188,9 +192,9 @@ def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal |
     if many is not None:
         return many
     if len(set(names)) != len(names):
-        return Refusal(Error.INVALID_REQUEST, "Error due to duplicate config keys")
+        return ConfigRefusal(Error.INVALID_REQUEST, "Error due to duplicate config keys")
     if nulls:
-        return Refusal(Error.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+        return ConfigRefusal(Error.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     return None
 
 
@@ -201,14 +205,14 @@ def settings_name(ports: ConfigChangePorts, kind: int, name: str) -> str:
     return name
 
 
-def _refusal_of_node(ports: ConfigChangePorts, name: str, unexpected: str) -> Refusal | None:
+def _refusal_of_node(ports: ConfigChangePorts, name: str, unexpected: str) -> ConfigRefusal | None:
     node_id = ports.node.node_id
     try:
         asked = int(name)
     except ValueError:
-        return Refusal(Error.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
+        return ConfigRefusal(Error.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
     if asked not in ports.nodes.ids:
-        return Refusal(Error.INVALID_REQUEST, f"{unexpected} {node_id}, but received {name}")
+        return ConfigRefusal(Error.INVALID_REQUEST, f"{unexpected} {node_id}, but received {name}")
     return None
 
 
@@ -216,7 +220,7 @@ def change_each(
     ports: ConfigChangePorts,
     context: RequestContext,
     resources: Sequence[R],
-    alter: Callable[[R], Refusal | None],
+    alter: Callable[[R], ConfigRefusal | None],
     response: Callable[[int, str | None, int, str], A],
 ) -> Deferred[list[A]]:
     """Change several resources one by one, refusing those named twice; resolves to a response for each.
@@ -227,20 +231,22 @@ def change_each(
 
 
 def _changing_each(
-    resources: Sequence[R], alter: Callable[[R], Refusal | None], response: Callable[[int, str | None, int, str], A]
+    resources: Sequence[R],
+    alter: Callable[[R], ConfigRefusal | None],
+    response: Callable[[int, str | None, int, str], A],
 ) -> Work[list[A]]:
     responses: list[A] = []
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     for resource in resources:
         kind, name = resource.resource_type, resource.resource_name
-        refusal: Refusal | None
+        refusal: ConfigRefusal | None
         if counts[kind, name] > 1:
-            refusal = Refusal(Error.INVALID_REQUEST, "Each resource must appear at most once.")
+            refusal = ConfigRefusal(Error.INVALID_REQUEST, "Each resource must appear at most once.")
         else:
             try:
                 refusal = alter(resource)
             except StorageError as error:
-                refusal = Refusal(Error.KAFKA_STORAGE_ERROR, str(error))
+                refusal = ConfigRefusal(Error.KAFKA_STORAGE_ERROR, str(error))
         error_code, message = refusal or (Error.NONE, None)
         responses.append(response(error_code, message, kind, name))
         if not len(responses) % RESOURCES_IN_A_CHUNK:
@@ -259,7 +265,7 @@ def current_values(ports: ConfigChangePorts, kind: ResourceType, name: str) -> M
 
 def change(
     ports: ConfigChangePorts, kind: ResourceType, name: str, values: Mapping[str, str], *, validate_only: bool
-) -> Refusal | None:
+) -> ConfigRefusal | None:
     """Replace all settings of a resource by ``values``, durably and at once.
 
     :param validate_only: check, and change nothing.
@@ -267,9 +273,9 @@ def change(
     match kind:
         case ResourceType.TOPIC:
             message = overrides_refusal(values, ports.metadata.topic_defaults)
-            refusal = Refusal(Error.INVALID_CONFIG, message) if message is not None else None
+            refusal = ConfigRefusal(Error.INVALID_CONFIG, message) if message is not None else None
             if refusal is None and ports.metadata.topic(name) is None:
-                refusal = Refusal(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+                refusal = ConfigRefusal(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         case ResourceType.BROKER:
             refusal = _refusal_of_broker_settings(ports, name, values) or _refusal_of_min_in_sync(ports, name, values)
         case ResourceType.GROUP:
@@ -331,7 +337,7 @@ def _reconfigure(ports: ConfigChangePorts, config: BrokerConfig) -> None:
             ports.topics.config_changed(info.name)
 
 
-def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Mapping[str, str]) -> Refusal | None:
+def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Mapping[str, str]) -> ConfigRefusal | None:
     known = broker_properties()
     plain = {setting: LISTENER_PREFIX.sub("", setting) for setting in values}
     foreign = [setting for setting in plain if not is_broker_setting(setting)]
@@ -365,9 +371,9 @@ def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Map
             known[base].parse(values[setting])
         changed = ports.config.with_dynamic({**every, **mine})
     except ConfigError as error:
-        return Refusal(Error.INVALID_REQUEST, str(error))
+        return ConfigRefusal(Error.INVALID_REQUEST, str(error))
     message = listeners_refusal(ports, changed)
-    return Refusal(Error.INVALID_REQUEST, message) if message is not None else None
+    return ConfigRefusal(Error.INVALID_REQUEST, message) if message is not None else None
 
 
 def listeners_refusal(ports: ConfigChangePorts, changed: BrokerConfig) -> str | None:
@@ -381,7 +387,7 @@ def listeners_refusal(ports: ConfigChangePorts, changed: BrokerConfig) -> str | 
     return ports.listeners.refusal({**changed.static, **changed.dynamic})
 
 
-def _refusal_of_min_in_sync(ports: ConfigChangePorts, name: str, values: Mapping[str, str]) -> Refusal | None:
+def _refusal_of_min_in_sync(ports: ConfigChangePorts, name: str, values: Mapping[str, str]) -> ConfigRefusal | None:
     """``MIN_IN_SYNC`` has one value for all brokers, so that all agree on who may lead (KIP-966)."""
     if not name:
         return None if MIN_IN_SYNC in values else REMOVED_MIN_IN_SYNC
@@ -389,33 +395,33 @@ def _refusal_of_min_in_sync(ports: ConfigChangePorts, name: str, values: Mapping
     return OWN_MIN_IN_SYNC if values.get(MIN_IN_SYNC) != own.get(MIN_IN_SYNC) else None
 
 
-def _listing(message: str, names: list[str]) -> Refusal:
-    return Refusal(Error.INVALID_REQUEST, f"{message}: [{', '.join(sorted(names))}]")
+def _listing(message: str, names: list[str]) -> ConfigRefusal:
+    return ConfigRefusal(Error.INVALID_REQUEST, f"{message}: [{', '.join(sorted(names))}]")
 
 
-def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, str]) -> Refusal | None:
+def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, str]) -> ConfigRefusal | None:
     known = group_properties()
     for setting in values:
         if setting not in known:
-            return Refusal(Error.INVALID_CONFIG, f"Unknown group config name: {setting}")
+            return ConfigRefusal(Error.INVALID_CONFIG, f"Unknown group config name: {setting}")
     parsed = {}
     try:
         for setting, value in values.items():
             parsed[setting] = known[setting].parse(value)
     except ConfigError as error:
-        return Refusal(Error.INVALID_CONFIG, str(error))
+        return ConfigRefusal(Error.INVALID_CONFIG, str(error))
     for setting, number in parsed.items():
         if isinstance(number, int):
             message = _out_of_bounds(ports, setting, number)
             if message is not None:
-                return Refusal(Error.INVALID_CONFIG, message)
+                return ConfigRefusal(Error.INVALID_CONFIG, message)
     for protocol in ("consumer", "share", "streams"):
         heartbeat, session = (
             parsed.get(f"{protocol}.{rest}", int(ports.config.text(f"group.{protocol}.{rest}") or 0))
             for rest in ("heartbeat.interval.ms", "session.timeout.ms")
         )
         if int(str(session)) <= int(str(heartbeat)):
-            return Refusal(
+            return ConfigRefusal(
                 Error.INVALID_CONFIG,
                 f"{protocol}.session.timeout.ms must be greater than {protocol}.heartbeat.interval.ms",
             )
@@ -433,23 +439,23 @@ def _out_of_bounds(ports: ConfigChangePorts, setting: str, value: int) -> str | 
     return None
 
 
-def _refusal_of_client_metrics(values: Mapping[str, str]) -> Refusal | None:
-    known: Mapping[str, Property] = client_metrics_properties()
+def _refusal_of_client_metrics(values: Mapping[str, str]) -> ConfigRefusal | None:
+    known: Mapping[str, KafkaProperty] = client_metrics_properties()
     for setting in values:
         if setting not in known:
-            return Refusal(Error.INVALID_REQUEST, f"Unknown client metrics configuration: {setting}")
+            return ConfigRefusal(Error.INVALID_REQUEST, f"Unknown client metrics configuration: {setting}")
     interval = values.get("interval.ms")
     if interval is not None:
         if not re.fullmatch(r"[+-]?\d+", interval.strip()):
             message = f"Invalid value {interval} for configuration interval.ms: Not a number of type INT"
-            return Refusal(Error.INVALID_CONFIG, message)
+            return ConfigRefusal(Error.INVALID_CONFIG, message)
         if not 100 <= int(interval) <= 3_600_000:
             message = f"Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
-            return Refusal(Error.INVALID_REQUEST, message)
+            return ConfigRefusal(Error.INVALID_REQUEST, message)
     for pattern in filter(None, values.get("match", "").split(",")):
         field, separator, expression = pattern.partition("=")
         if not separator or field.strip() not in _MATCHES or not _is_pattern(expression.strip()):
-            return Refusal(Error.INVALID_CONFIG, f"Illegal client matching pattern: {pattern}")
+            return ConfigRefusal(Error.INVALID_CONFIG, f"Illegal client matching pattern: {pattern}")
     return None
 
 
@@ -464,7 +470,7 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-def change_loggers(changes: Mapping[str, tuple[str, str | None]], *, validate_only: bool) -> Refusal | None:
+def change_loggers(changes: Mapping[str, tuple[str, str | None]], *, validate_only: bool) -> ConfigRefusal | None:
     """Set levels of loggers; all of them or none.
 
     :param changes: logger to operation (``SET``, ``DELETE``, ``APPEND`` or ``SUBTRACT``) and level.
@@ -473,13 +479,13 @@ def change_loggers(changes: Mapping[str, tuple[str, str | None]], *, validate_on
     for name, (operation, level) in changes.items():
         if operation in ("APPEND", "SUBTRACT"):
             message = f"{operation} operation is not allowed for the BROKER_LOGGER resource"
-            return Refusal(Error.INVALID_REQUEST, message)
+            return ConfigRefusal(Error.INVALID_REQUEST, message)
         if name not in known:
-            return Refusal(Error.INVALID_CONFIG, f"Logger {name} does not exist!")
+            return ConfigRefusal(Error.INVALID_CONFIG, f"Logger {name} does not exist!")
         if operation == "DELETE" and name == loggers.ROOT:
-            return Refusal(Error.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
+            return ConfigRefusal(Error.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
         if operation == "SET" and level not in loggers.LEVELS:
-            return Refusal(
+            return ConfigRefusal(
                 Error.INVALID_CONFIG,
                 f"Cannot set the log level of {name} to {level} as it is not a supported log level. "
                 f"Valid log levels are {', '.join(sorted(loggers.LEVELS))}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.cluster.node import NO_LEADER, Node
+from oncelog.broker.cluster.node import NO_LEADER, SimulatedNode
 from oncelog.broker.requests.context import RequestContext
 from oncelog.config import BrokerConfig, TopicConfig, parse
 from oncelog.metadata.store import ResourceType, TopicInfo
@@ -28,7 +28,7 @@ class NodePorts(Protocol):
     """What nodes need of their broker."""
 
     @property
-    def node(self) -> Node: ...
+    def node(self) -> SimulatedNode: ...
 
     @property
     def config(self) -> BrokerConfig: ...
@@ -71,14 +71,14 @@ class BrokerNodes:
         """The ids of all nodes, whether they are up or not."""
         return self.cluster.node_ids if self.cluster is not None else (self._ports.node.node_id,)
 
-    def seen_by(self, context: RequestContext) -> tuple[list[Node], int]:
+    def seen_by(self, context: RequestContext) -> tuple[list[SimulatedNode], int]:
         """The nodes that are up, as the caller's listener advertises them, and which is the controller."""
         if self.cluster is None:
             node = context.session.node or self._ports.node
             return [node], node.node_id
         return self.cluster.nodes(context.session.listener), self.cluster.controller_id
 
-    def coordinator_of(self, context: RequestContext, topic: str, key: str) -> Node | None:
+    def coordinator_of(self, context: RequestContext, topic: str, key: str) -> SimulatedNode | None:
         """The node that coordinates a group or transactional id; None if none does now."""
         if self.cluster is None:
             return context.session.node or self._ports.node

@@ -104,7 +104,7 @@ class RunPorts(AccessPorts, Protocol):
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
 
-class RequestPattern:
+class ProducePattern:
     """The target of plain produce requests of one form. ``request`` is the one it was learned from.
 
     ``in_transactions``: its batches may belong to a transaction, which needs permission for the transactional id.
@@ -155,7 +155,7 @@ class _Run(NamedTuple):
 
     channel: Channel
     slot: int
-    pattern: RequestPattern
+    pattern: ProducePattern
     template: AnswerTemplate
     found: Sequence[PlainProduce]
     begun_ns: int
@@ -167,7 +167,7 @@ class ProduceRuns:
     def __init__(self, ports: RunPorts) -> None:
         self._ports = ports
         self._large_writes = ports.large_writes
-        self._patterns: dict[Channel, list[RequestPattern]] = {}
+        self._patterns: dict[Channel, list[ProducePattern]] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
         """RequestPatterns must be learned again: those of ``channel``, or all."""
@@ -207,7 +207,7 @@ class ProduceRuns:
         txn_id = request.transactional_id
         may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         del patterns[PATTERNS_KEPT - 1 :]
-        patterns.insert(0, RequestPattern(shape, version, request, name, limits, in_transactions=may))
+        patterns.insert(0, ProducePattern(shape, version, request, name, limits, in_transactions=may))
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
@@ -282,7 +282,7 @@ class ProduceRuns:
         answered.then(answer, lambda error: _failed(run, partition, error))
         return end
 
-    def _pattern(self, channel: Channel, buffer: bytearray, start: int) -> RequestPattern | None:
+    def _pattern(self, channel: Channel, buffer: bytearray, start: int) -> ProducePattern | None:
         patterns = self._patterns.get(channel)
         if patterns:
             if len(patterns) == 1:

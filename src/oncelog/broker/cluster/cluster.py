@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from oncelog.broker.cluster.node import NO_LEADER, Node
+from oncelog.broker.cluster.node import NO_LEADER, SimulatedNode
 from oncelog.errors import Error, KafkaError
 from oncelog.types import TopicPartition
 
@@ -43,7 +43,7 @@ class ClusterHost(Protocol):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Member:
+class ClusterMember:
     """One node. ``addresses`` are those reported to clients, by the name of the listener they used."""
 
     node_id: int
@@ -51,7 +51,7 @@ class Member:
     running: bool = True
     reachable: bool = True
     copying: bool = True
-    addresses: dict[str, Node] = field(default_factory=dict)
+    addresses: dict[str, SimulatedNode] = field(default_factory=dict)
 
     @property
     def alive(self) -> bool:
@@ -89,7 +89,7 @@ class Cluster:
     """
 
     def __init__(self, node_ids: Sequence[int], host: ClusterHost, racks: Mapping[int, str] | None = None) -> None:
-        self._members = {node_id: Member(node_id, (racks or {}).get(node_id)) for node_id in node_ids}
+        self._members = {node_id: ClusterMember(node_id, (racks or {}).get(node_id)) for node_id in node_ids}
         self._host = host
         self._replicas: dict[TopicPartition, Replicas] = {}
         self.shrinks = self.expands = self.unclean_elections = 0
@@ -101,7 +101,7 @@ class Cluster:
     def node_ids(self) -> tuple[int, ...]:
         return tuple(self._members)
 
-    def member(self, node_id: int) -> Member:
+    def member(self, node_id: int) -> ClusterMember:
         """:raises KafkaError: the node does not exist."""
         found = self._members.get(node_id)
         if found is None:
@@ -111,7 +111,7 @@ class Cluster:
             )
         return found
 
-    def alive(self) -> list[Member]:
+    def alive(self) -> list[ClusterMember]:
         return [member for member in self._members.values() if member.alive]
 
     @property
@@ -119,12 +119,12 @@ class Cluster:
         """The node reported to clients as the controller; -1 if none is up."""
         return min((member.node_id for member in self.alive()), default=-1)
 
-    def node(self, node_id: int, listener: str) -> Node | None:
+    def node(self, node_id: int, listener: str) -> SimulatedNode | None:
         """A node as reported to clients of a listener."""
         member = self._members.get(node_id)
         return member.addresses.get(listener) if member is not None and member.alive else None
 
-    def nodes(self, listener: str) -> list[Node]:
+    def nodes(self, listener: str) -> list[SimulatedNode]:
         """The nodes that are up."""
         return [node for member in self.alive() if (node := member.addresses.get(listener)) is not None]
 

@@ -8,7 +8,7 @@ NO_LEADER: Final = -1
 """In the place of a node's id: no node leads the partition."""
 
 
-class Node(NamedTuple):
+class SimulatedNode(NamedTuple):
     """A broker's address: ``host`` and ``port`` are the advertised ones."""
 
     node_id: int

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from oncelog.acls import Operation
-from oncelog.broker.requests.commit_queue import CommitQueue, Place
+from oncelog.broker.requests.commit_queue import CommitQueue, QueuePlace
 from oncelog.broker.requests.work import Work, finished
 from oncelog.broker.security.access import GROUP, AccessPorts, allows
 from oncelog.deferred import Deferred
@@ -53,7 +53,7 @@ class CommitOrder:
         if context.api_key in COMMITS:
             group_id = _group_of(context, frame, body)
             if group_id is not None and allows(self._ports, context, Operation.READ, GROUP, group_id, log=False):
-                context.place = Place(self._lines, group_id)
+                context.place = QueuePlace(self._lines, group_id)
 
     def carry_out(self, context: RequestContext, group_id: str, work: Work[Deferred[T]], *, few: bool) -> Deferred[T]:
         """Do ``work``, which ends with a commit, after all commits that arrived before; returns its answer.
@@ -63,7 +63,7 @@ class CommitOrder:
         if context.place is None:
             if few and group_id not in self._lines:
                 return finished(work)
-            context.place = Place(self._lines, group_id)
+            context.place = QueuePlace(self._lines, group_id)
         place, answer = context.place, Deferred[T]()
         tasks = self._ports.tasks
 

@@ -17,7 +17,7 @@ STALLED_S = 5.0
 """A request that has not grown for this long is closed to make room for waiting ones."""
 
 
-class Waiting(Protocol):
+class WaitingForMemory(Protocol):
     """A connection that needs more memory to continue."""
 
     def memory_granted(self) -> None: ...
@@ -36,7 +36,7 @@ class RequestMemory:
         """About how much completely received requests take; no reason to refuse anything already received."""
         self.wanted_by_answers = 0
         """What answers waiting for room (``answer_memory``) need in addition."""
-        self._waiting: dict[Waiting, int] = {}
+        self._waiting: dict[WaitingForMemory, int] = {}
         self.released: Callable[[], None] = lambda: None
         """Called when memory has been released, after the connections waiting here."""
 
@@ -59,10 +59,10 @@ class RequestMemory:
     def taken_bytes(self) -> int:
         return self.held_bytes + self.estimated_bytes
 
-    def wanted_bytes(self, connection: Waiting) -> int:
+    def wanted_bytes(self, connection: WaitingForMemory) -> int:
         return self._waiting.get(connection, 0)
 
-    def reserve(self, connection: Waiting, size_bytes: int) -> bool:
+    def reserve(self, connection: WaitingForMemory, size_bytes: int) -> bool:
         """True: it is counted. False: ``connection.memory_granted`` is called later, when it is."""
         if not self._waiting and self.taken_bytes + size_bytes <= self.limit_bytes:
             self.held_bytes += size_bytes
@@ -99,6 +99,6 @@ class RequestMemory:
             connection.memory_granted()
         self.released()
 
-    def forget(self, connection: Waiting) -> None:
+    def forget(self, connection: WaitingForMemory) -> None:
         """The connection ended; what it holds must be released separately."""
         self._waiting.pop(connection, None)

@@ -52,7 +52,7 @@ LARGEST_ANSWERED = 16 * 1024
 _MECHANISM = re.compile(r"[A-Z0-9_-]{1,20}")
 
 
-class State(Enum):
+class LoginState(Enum):
     """The progress of the login."""
 
     HANDSHAKE_OR_VERSIONS = "waits for ApiVersions or SaslHandshake"
@@ -63,7 +63,7 @@ class State(Enum):
 
 
 @dataclass(slots=True)
-class Login:
+class LoginResult:
     """A listener's login settings; one object for all its connections, so that a change applies from the next login on.
 
     :param mechanisms: ``sasl.enabled.mechanisms``; each value makes the server's side of one exchange.
@@ -76,7 +76,7 @@ class Login:
     largest_token: int
     failure_delay_ms: int
 
-    def become(self, other: Login) -> None:
+    def become(self, other: LoginResult) -> None:
         """Use the settings of ``other`` from now on."""
         self.mechanisms, self.max_reauth_ms = other.mechanisms, other.max_reauth_ms
         self.largest_token, self.failure_delay_ms = other.largest_token, other.failure_delay_ms
@@ -95,10 +95,10 @@ class GatePorts(VersionPorts, Protocol):
 class SaslGate:
     """The server's side of the login of one connection."""
 
-    def __init__(self, login: Login, ports: GatePorts) -> None:
+    def __init__(self, login: LoginResult, ports: GatePorts) -> None:
         self._ports = ports
         self._login = login
-        self.state = State.HANDSHAKE_OR_VERSIONS
+        self.state = LoginState.HANDSHAKE_OR_VERSIONS
         self._name = ""
         self._mechanism: Mechanism | None = None
         self._framed = False
@@ -111,7 +111,7 @@ class SaslGate:
 
     @property
     def is_open(self) -> bool:
-        return self.state is State.OPEN
+        return self.state is LoginState.OPEN
 
     @property
     def largest_frame(self) -> int:
@@ -120,7 +120,7 @@ class SaslGate:
 
     def lets_pass(self, now_ms: int) -> bool:
         """Whether :meth:`takes` would return False for any frame except one that begins a login."""
-        return self.state is State.OPEN and (self._session_ends_ms is None or now_ms <= self._session_ends_ms)
+        return self.state is LoginState.OPEN and (self._session_ends_ms is None or now_ms <= self._session_ends_ms)
 
     def clock_was_set(self, step_ms: int) -> None:
         """Keep the session's remaining time."""
@@ -131,7 +131,7 @@ class SaslGate:
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; False if it is for the APIs."""
-        if self.state is State.OPEN:
+        if self.state is LoginState.OPEN:
             if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_renew(now_ms):
                 self._is_renewal = True
                 self._renewal_begun_ms = now_ms
@@ -143,13 +143,13 @@ class SaslGate:
         elif len(frame) > self._login.largest_token:
             self._end(channel, now_ms, f"{len(frame)} bytes before the login is done")
             return True
-        if self.state is State.ENDED:
+        if self.state is LoginState.ENDED:
             return True
         if self._wrong_mechanism:
             self._end(channel, now_ms, self._wrong_mechanism)
             return True
         try:
-            if self.state is State.TOKENS and not self._framed:
+            if self.state is LoginState.TOKENS and not self._framed:
                 self._take_bare_token(channel, slot, frame, now_ms)
             else:
                 self._take_request(channel, slot, frame, now_ms)
@@ -166,10 +166,10 @@ class SaslGate:
         header, body = decode_request_header(frame)
         key, version = header.api_key, header.api_version
         wanted = {
-            State.HANDSHAKE_OR_VERSIONS: (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE),
-            State.HANDSHAKE: (ApiKey.SASL_HANDSHAKE,),
-            State.OPEN: (ApiKey.SASL_HANDSHAKE,),
-            State.TOKENS: (ApiKey.SASL_AUTHENTICATE,),
+            LoginState.HANDSHAKE_OR_VERSIONS: (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE),
+            LoginState.HANDSHAKE: (ApiKey.SASL_HANDSHAKE,),
+            LoginState.OPEN: (ApiKey.SASL_HANDSHAKE,),
+            LoginState.TOKENS: (ApiKey.SASL_AUTHENTICATE,),
         }[self.state]
         if key not in wanted:
             self._refuse_request(channel, slot, frame, header, body, now_ms)
@@ -186,7 +186,7 @@ class SaslGate:
             context = RequestContext(channel, slot, key, version, header.correlation_id, header.client_id or "", now_ms)
             answer = api_versions.handle(self._ports, context, asked)
             if answer.error_code == Error.NONE:
-                self.state = State.HANDSHAKE
+                self.state = LoginState.HANDSHAKE
             _answer(channel, slot, header, answer)
         elif key == ApiKey.SASL_HANDSHAKE:
             handshake, _ = SaslHandshakeRequest.decode_prefix(frame, version, body)
@@ -209,7 +209,7 @@ class SaslGate:
         name = ApiKey(key).name if key in set(ApiKey) else f"of API key {key}"
         reason = f"a request {name} before the login is done"
         served = self._ports.served.get(key)
-        if self.state is not State.TOKENS or served is None or len(frame) > LARGEST_ANSWERED:
+        if self.state is not LoginState.TOKENS or served is None or len(frame) > LARGEST_ANSWERED:
             self._end(channel, now_ms, reason)
             return
         error = Error.ILLEGAL_SASL_STATE
@@ -240,7 +240,7 @@ class SaslGate:
         else:
             self._name = name
             self._mechanism = make()
-        self.state = State.TOKENS
+        self.state = LoginState.TOKENS
         self._framed = header.api_version >= 1
         _answer(channel, slot, header, SaslHandshakeResponse(error_code=Error.NONE, mechanisms=list(enabled)))
 
@@ -285,7 +285,7 @@ class SaslGate:
             message = f"Cannot change principals during re-authentication from {was}: {became}"
             raise LoginRefused(message, message)
         channel.session.principal = principal
-        self.state = State.OPEN
+        self.state = LoginState.OPEN
         self.has_been_open = True
         ends = [mechanism.outcome.expires_ms] if mechanism.outcome.expires_ms is not None else []
         if self._login.max_reauth_ms.get(self._name, 0) > 0:
@@ -302,7 +302,7 @@ class SaslGate:
         answer: tuple[int, RequestHeader, Message] | None = None,
     ) -> None:
         """Refuse the login; answer and close after ``connection.failed.authentication.delay.ms``."""
-        self.state = State.ENDED
+        self.state = LoginState.ENDED
         how = f" with {self._name}" if self._name else ""
         self._ports.security_log.refused_login(channel, f"{reason}{how}", now_ms)
 

@@ -55,7 +55,7 @@ class Mechanism(Protocol):
     def respond(self, token: bytes, now_ms: int) -> bytes: ...
 
 
-class Plain:
+class PlainLogin:
     """User and password in one message (RFC 4616).
 
     :param passwords: of the users that may log in, by name.

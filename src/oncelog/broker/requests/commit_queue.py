@@ -10,7 +10,7 @@ class CommitQueue:
     """The commits of one group that are under way or waiting."""
 
     def __init__(self) -> None:
-        self.places: deque[Place] = deque()
+        self.places: deque[QueuePlace] = deque()
         self._is_running = False
 
     def run(self) -> None:
@@ -26,7 +26,7 @@ class CommitQueue:
             self._is_running = False
 
 
-class Place:
+class QueuePlace:
     """A commit's place in the queue of its group."""
 
     __slots__ = ("_group_id", "_lines", "begin")

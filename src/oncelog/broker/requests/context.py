@@ -11,7 +11,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import InvariantError
 
 if TYPE_CHECKING:
-    from oncelog.broker.requests.commit_queue import Place
+    from oncelog.broker.requests.commit_queue import QueuePlace
 
 
 class RequestState(Enum):
@@ -60,7 +60,7 @@ class RequestContext:
     """How many waits keep its connection from starting other requests (``broker.requests.parking``)."""
     park_capacity: Deferred[None] | None = None
     """For a request with the most parks allowed: resolves when there may be another."""
-    place: Place | None = None
+    place: QueuePlace | None = None
     """Place in the queue of its group, for a long commit and for those that arrived after one."""
     request_bytes: int = 0
     work_ns: int = 0

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from oncelog.broker.cluster.node import Node
+    from oncelog.broker.cluster.node import SimulatedNode
     from oncelog.log.results import FileSlice
     from oncelog.ports import Buffer
 
@@ -79,7 +79,7 @@ class Session:
     """
 
     principal: str = ANONYMOUS
-    node: Node | None = None
+    node: SimulatedNode | None = None
     listener: str = "PLAINTEXT"
     gate: Gate | None = None
     software: tuple[str, str] = ("unknown", "unknown")

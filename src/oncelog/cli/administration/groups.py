@@ -11,7 +11,7 @@ import click
 from oncelog.cli.shared.completers import complete_groups, complete_topics
 from oncelog.cli.shared.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.shared.output import counted, show_json, show_rows, show_table
-from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
+from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
 from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
@@ -175,11 +175,11 @@ def reset_offsets(
         raise ConfigError("give exactly one of --to-earliest, --to-latest, --to-offset, --shift-by and --to-datetime")
     if bool(topics) == all_topics:
         raise ConfigError("give either --topic or --all-topics")
-    to: Place | int = BEGINNING if to_earliest else END
+    to: LogPlace | int = BEGINNING if to_earliest else END
     if to_datetime is not None:
-        to = Place(Kind.TIME, parse_time("--to-datetime", to_datetime))
+        to = LogPlace(PositionKind.TIME, parse_time("--to-datetime", to_datetime))
     elif to_offset is not None:
-        to = Place(Kind.OFFSET, to_offset)
+        to = LogPlace(PositionKind.OFFSET, to_offset)
     elif shift_by is not None:
         to = shift_by
     moves = asyncio.run(_reset(cluster.admin_settings(), group, None if all_topics else topics, to, dry_run))
@@ -191,7 +191,7 @@ def reset_offsets(
 
 
 async def _reset(
-    config: AdminConfig, group: str, topics: tuple[str, ...] | None, to: Place | int, dry_run: bool
+    config: AdminConfig, group: str, topics: tuple[str, ...] | None, to: LogPlace | int, dry_run: bool
 ) -> dict[TopicPartition, Move]:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.aio.admin.group_positions import planned_moves

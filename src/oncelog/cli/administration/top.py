@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TopScreen:
     """The state at one moment (``at_s`` is monotonic): ends, last stable offsets, groups' positions.
 
     :ivar transactions: None if the cluster's coordinators cannot be asked for theirs.
@@ -132,7 +132,7 @@ def _draw(admin: Admin, interval: float, lines: int, internal: bool, console: Co
             before = after
 
 
-def look(admin: Admin, internal: bool) -> Look:
+def look(admin: Admin, internal: bool) -> TopScreen:
     """Ask the cluster; if something disappears meanwhile, everything is asked again."""
     for _ in range(ATTEMPTS - 1):
         try:
@@ -143,7 +143,7 @@ def look(admin: Admin, internal: bool) -> Look:
     return _look(admin, internal)
 
 
-def _look(admin: Admin, internal: bool) -> Look:
+def _look(admin: Admin, internal: bool) -> TopScreen:
     topics = admin.describe_topics(admin.list_topics(internal=internal))
     led = [TopicPartition(topic.name, one.partition) for topic in topics for one in topic.partitions if one.leader >= 0]
     asked = dict.fromkeys(led, LATEST)
@@ -153,7 +153,7 @@ def _look(admin: Admin, internal: bool) -> Look:
         {name: found.offset for name, found in admin.list_offsets(asked, read_committed=True).items()} if asked else {}
     )
     groups = {listing.group_id: _positions(admin, listing.group_id) for listing in admin.list_consumer_groups()}
-    return Look(at_s, ends, stable, _unfinished(admin), groups)
+    return TopScreen(at_s, ends, stable, _unfinished(admin), groups)
 
 
 def _unfinished(admin: Admin) -> tuple[Row, ...] | None:
@@ -187,7 +187,7 @@ def _positions(admin: Admin, group_id: str) -> dict[TopicPartition, int]:
         return {}
 
 
-def picture(before: Look, after: Look, lines: int) -> Row:
+def picture(before: TopScreen, after: TopScreen, lines: int) -> Row:
     """The comparison of two looks: rates in records per second, the busiest and longest first."""
     passed_s = max(after.at_s - before.at_s, 1e-9)
     topics: dict[str, Row] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from oncelog.cli.doctor.findings import Finding, Status, bad
+from oncelog.cli.doctor.findings import DoctorFinding, Status, bad
 from oncelog.cli.shared.options import Cluster
 from oncelog.cli.shared.output import show_json, show_table
 from oncelog.cli.shared.patience import waits_told
@@ -78,10 +78,10 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> list[Finding]:
+def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> list[DoctorFinding]:
     from oncelog.cli.doctor.doctor_cluster import findings
 
-    found: list[Finding] = []
+    found: list[DoctorFinding] = []
     try:
         with cluster.admin() as admin:
             found += findings(admin, pause_minutes)
@@ -95,5 +95,5 @@ def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> li
             if one.verdict == "refuse":
                 found.append(bad("checkpoint", told, one.reason))
             else:
-                found.append(Finding("checkpoint", f"{told}, {one.reason}"))
+                found.append(DoctorFinding("checkpoint", f"{told}, {one.reason}"))
     return found

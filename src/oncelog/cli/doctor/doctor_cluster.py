@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from oncelog.cli.doctor.findings import Finding, bad, warn
+from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
 from oncelog.cli.shared.output import counted
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
@@ -26,13 +26,13 @@ SKEW_MS = 60_000
 UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 
 
-def findings(admin: Admin, pause_min: int) -> Iterator[Finding]:
+def findings(admin: Admin, pause_min: int) -> Iterator[DoctorFinding]:
     """:param pause_min: the longest time that a query may be stopped."""
     cluster = admin.describe_cluster()
-    yield Finding(
+    yield DoctorFinding(
         "cluster", f"{cluster.cluster_id}, {counted(len(cluster.nodes), 'node')}, controller {cluster.controller_id}"
     )
-    checks: Sequence[Callable[[], Iterator[Finding]]] = (
+    checks: Sequence[Callable[[], Iterator[DoctorFinding]]] = (
         lambda: _features(admin),
         lambda: _settings(admin, [node.node_id for node in cluster.nodes], pause_min),
         lambda: _topics(admin),
@@ -56,7 +56,7 @@ def _not_offered(error: OncelogError) -> bool:
     return isinstance(error, KafkaError) and error.error is Error.UNSUPPORTED_VERSION
 
 
-def _features(admin: Admin) -> Iterator[Finding]:
+def _features(admin: Admin) -> Iterator[DoctorFinding]:
     """What the cluster's version allows: brokers do not report their release, but the features agreed on."""
     features = admin.describe_features()
     if not features:
@@ -80,10 +80,10 @@ def _features(admin: Admin) -> Iterator[Finding]:
             todo,
         )
     else:
-        yield Finding("cluster's version", told)
+        yield DoctorFinding("cluster's version", told)
 
 
-def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[Finding]:
+def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[DoctorFinding]:
     """Find records with future timestamps: a clock is wrong, here or at their producer."""
     now_ms = time.time_ns() // 1_000_000
     later = admin.list_offsets(dict.fromkeys(partitions, now_ms + SKEW_MS)) if partitions else {}
@@ -96,16 +96,16 @@ def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[Find
             "set the clock here, or on the machine that wrote it: retention by time keeps such records longer",
         )
     else:
-        yield Finding("cluster's clock", "no record has a timestamp in the future")
+        yield DoctorFinding("cluster's clock", "no record has a timestamp in the future")
 
 
-def _settings(admin: Admin, nodes: Sequence[int], pause_min: int) -> Iterator[Finding]:
+def _settings(admin: Admin, nodes: Sequence[int], pause_min: int) -> Iterator[DoctorFinding]:
     described = admin.describe_configs([ConfigResource(ConfigResourceType.BROKER, str(node)) for node in nodes])
     for resource, entries in described.items():
         yield from _of_broker(f"broker {resource.name}", _values(entries), pause_min)
 
 
-def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterator[Finding]:
+def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterator[DoctorFinding]:
     if values.get("unclean.leader.election.enable") == "true":
         yield bad(
             where,
@@ -144,7 +144,7 @@ def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterato
         )
 
 
-def _topics(admin: Admin) -> Iterator[Finding]:
+def _topics(admin: Admin) -> Iterator[DoctorFinding]:
     topics = admin.describe_topics(admin.list_topics(internal=True))
     described = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics])
     settings = {resource.name: _values(entries) for resource, entries in described.items()}
@@ -166,7 +166,7 @@ def _topics(admin: Admin) -> Iterator[Finding]:
         for name, values in settings.items()
         if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC) and "delete" in values.get("cleanup.policy", "")
     ]
-    yield Finding("topics", f"{len(topics)}, {sum(len(topic.partitions) for topic in topics)} partitions")
+    yield DoctorFinding("topics", f"{len(topics)}, {sum(len(topic.partitions) for topic in topics)} partitions")
     yield from _clocks(admin, _led(topics))
     for found, text, todo in (
         (without_leader, "partitions without a leader", "start the nodes that hold them, or repair their disks"),
@@ -188,7 +188,7 @@ def _topics(admin: Admin) -> Iterator[Finding]:
         yield warn("topics", f"replicas out of sync: {_listed(short)}", "look at the nodes that lag behind")
 
 
-def _transactions(admin: Admin) -> Iterator[Finding]:
+def _transactions(admin: Admin) -> Iterator[DoctorFinding]:
     partitions = _led(admin.describe_topics(admin.list_topics(internal=True)))
     now_ms = time.time_ns() // 1_000_000
     try:
@@ -199,7 +199,7 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
         yield warn("transactions", f"cannot be listed: {error}", _remedy(error))
         yield from _long_open(admin, partitions, now_ms)
         return
-    yield Finding("transactions", f"{len(listed)} open")
+    yield DoctorFinding("transactions", f"{len(listed)} open")
     for one in admin.describe_transactions(listed) if listed else []:
         age_s = (now_ms - one.start_time_ms) / 1000 if one.start_time_ms >= 0 else 0
         if age_s > OLD_TRANSACTION_S:
@@ -219,7 +219,7 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
         )
 
 
-def _long_open(admin: Admin, partitions: Sequence[TopicPartition], now_ms: int) -> Iterator[Finding]:
+def _long_open(admin: Admin, partitions: Sequence[TopicPartition], now_ms: int) -> Iterator[DoctorFinding]:
     """Transactions in which nothing was written for long, where coordinators cannot be asked whether they know them."""
     described = admin.describe_producers(partitions) if partitions else {}
     found = [
@@ -238,9 +238,9 @@ def _long_open(admin: Admin, partitions: Sequence[TopicPartition], now_ms: int) 
         )
 
 
-def _groups(admin: Admin) -> Iterator[Finding]:
+def _groups(admin: Admin) -> Iterator[DoctorFinding]:
     groups = admin.list_consumer_groups()
-    yield Finding("groups", f"{len(groups)}")
+    yield DoctorFinding("groups", f"{len(groups)}")
     led = set(_led(admin.describe_topics(admin.list_topics(internal=True)))) if groups else set()
     for listing in groups:
         offsets = admin.list_consumer_group_offsets(listing.group_id)

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
-from oncelog.cli.doctor.findings import Finding, bad, warn
+from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
 from oncelog.errors import OncelogError
 from oncelog.records import native
 from oncelog.server.disk.os_disk import lacking, sync_call
@@ -44,18 +44,18 @@ def codec() -> str:
     return "compiled" if native.compiled is not None else f"pure Python, slower ({native.why_pure})"
 
 
-def findings(data: Path | None, listen: Address) -> Iterator[Finding]:
+def findings(data: Path | None, listen: Address) -> Iterator[DoctorFinding]:
     """What this machine offers.
 
     :param data: the data folder of a broker, examined if it exists.
 
     :param listen: where a broker is to listen.
     """
-    yield Finding("oncelog", version("oncelog"))
-    yield Finding("python", _python())
+    yield DoctorFinding("oncelog", version("oncelog"))
+    yield DoctorFinding("python", _python())
     yield _codec()
     loop = "uvloop" if find_spec("uvloop") is not None else "asyncio (faster with oncelog[speed])"
-    yield Finding("event loop", loop)
+    yield DoctorFinding("event loop", loop)
     yield _port(listen)
     yield from _descriptors()
     yield from _disk(data)
@@ -68,13 +68,13 @@ def _python() -> str:
     return f"{platform.python_implementation()} {platform.python_version()}{threads}, {platform.platform(terse=True)}"
 
 
-def _codec() -> Finding:
+def _codec() -> DoctorFinding:
     if native.compiled is not None:
-        return Finding("record codec", codec())
+        return DoctorFinding("record codec", codec())
     return warn("record codec", codec(), "install a wheel, or a C compiler before pip install oncelog")
 
 
-def _port(listen: Address) -> Finding:
+def _port(listen: Address) -> DoctorFinding:
     try:
         bind(listen).close()
     except (ListenError, socket.gaierror) as error:
@@ -84,10 +84,10 @@ def _port(listen: Address) -> Finding:
             "if your broker runs there, this is as it should be; else give oncelog serve another --listen, or stop "
             "what listens there",
         )
-    return Finding("port", f"{listen} is free")
+    return DoctorFinding("port", f"{listen} is free")
 
 
-def _descriptors() -> Iterator[Finding]:
+def _descriptors() -> Iterator[DoctorFinding]:
     if sys.platform == "win32":
         return
     import resource
@@ -97,15 +97,15 @@ def _descriptors() -> Iterator[Finding]:
     if hard < FEW_DESCRIPTORS:
         yield warn("descriptors", told, "raise the hard limit: ulimit -Hn, LimitNOFILE= of the service")
     else:
-        yield Finding("descriptors", told)
+        yield DoctorFinding("descriptors", told)
 
 
-def _disk(data: Path | None) -> Iterator[Finding]:
+def _disk(data: Path | None) -> Iterator[DoctorFinding]:
     missing = lacking()
     if missing:
         yield warn("data on disk", f"not possible here: no {', '.join(missing)}", "use Linux or macOS to keep data")
         return
-    yield Finding("data on disk", f"possible, synced with {sync_call()}")
+    yield DoctorFinding("data on disk", f"possible, synced with {sync_call()}")
     named = data or Path()
     try:
         named = named.absolute()
@@ -124,11 +124,11 @@ def _disk(data: Path | None) -> Iterator[Finding]:
     if usage.free < min(LITTLE_SPACE * usage.total, LITTLE_SPACE_BYTES):
         yield bad("disk", told, FREE_SPACE)
     else:
-        yield Finding("disk", told)
+        yield DoctorFinding("disk", told)
     yield sync_time
 
 
-def _sync_time(folder: Path) -> Finding:
+def _sync_time(folder: Path) -> DoctorFinding:
     took = []
     with tempfile.TemporaryFile(dir=folder) as file:
         for _ in range(SYNCS):
@@ -140,10 +140,10 @@ def _sync_time(folder: Path) -> Finding:
     told = f"{median(took):.1f} ms (median of {SYNCS}, longest {max(took):.1f} ms)"
     if median(took) > SLOW_SYNC_MS:
         return warn("sync time", told, "oncelog.flush.policy=commit waits for it: use a faster disk, or interval")
-    return Finding("sync time", told)
+    return DoctorFinding("sync time", told)
 
 
-def _clock() -> Finding:
+def _clock() -> DoctorFinding:
     now = time.time()
     told = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     if now < EARLIEST_S:
@@ -154,7 +154,7 @@ def _clock() -> Finding:
             f"{told}, and as far as the kernel knows nothing synchronises it",
             "run chrony or systemd-timesyncd, here or on the host: retention and transactions' ages go by the clock",
         )
-    return Finding("clock", told)
+    return DoctorFinding("clock", told)
 
 
 def kept_in_step() -> bool | None:
@@ -169,19 +169,19 @@ def kept_in_step() -> bool | None:
     return None if state < 0 else state != _TIME_ERROR
 
 
-def _spark() -> Iterator[Finding]:
+def _spark() -> Iterator[DoctorFinding]:
     from oncelog.spark import versions
 
     installed = versions.PYSPARK
     if not installed:
-        yield Finding("spark", "not installed: pip install 'oncelog[spark]'")
+        yield DoctorFinding("spark", "not installed: pip install 'oncelog[spark]'")
         return
     problem = versions.pyspark_problem(installed)
     if problem is not None:
         yield bad("spark", f"pyspark {installed}", problem)
     else:
         lacks = versions.lacking(installed)
-        yield Finding("spark", f"pyspark {installed}" + (f", without {', '.join(lacks)}" if lacks else ""))
+        yield DoctorFinding("spark", f"pyspark {installed}" + (f", without {', '.join(lacks)}" if lacks else ""))
     yield _java()
     yield _spark_home(installed)
     from oncelog.spark.python import worker_python, worker_python_problem
@@ -191,10 +191,10 @@ def _spark() -> Iterator[Finding]:
         found, _, todo = problem.partition(": ")
         yield bad("spark's python", found, todo or "see oncelog doctor --json")
     else:
-        yield Finding("spark's python", worker_python(os.environ))
+        yield DoctorFinding("spark's python", worker_python(os.environ))
 
 
-def _spark_home(installed: str) -> Finding:
+def _spark_home(installed: str) -> DoctorFinding:
     """The Spark that PySpark will start, with its own jars or those of SPARK_HOME, and a name for it."""
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "").split()
     if arguments and arguments[-1] != "pyspark-shell":
@@ -205,7 +205,7 @@ def _spark_home(installed: str) -> Finding:
         )
     home = os.environ.get("SPARK_HOME")
     if not home:
-        return Finding("spark's environment", f"the jars of pyspark {installed} start; SPARK_HOME is not set")
+        return DoctorFinding("spark's environment", f"the jars of pyspark {installed} start; SPARK_HOME is not set")
     jars = sorted((Path(home) / "jars").glob("spark-core_*.jar"))
     found = re.search(r"spark-core_[\d.]+-(\d.*)\.jar", jars[0].name) if jars else None
     if found is None:
@@ -220,14 +220,14 @@ def _spark_home(installed: str) -> Finding:
             f"SPARK_HOME={home} is Spark {found[1]}, but pyspark is {installed}",
             "unset SPARK_HOME, or install the pyspark of that version: the two share a private protocol",
         )
-    return Finding("spark's environment", f"SPARK_HOME={home}, Spark {found[1]}")
+    return DoctorFinding("spark's environment", f"SPARK_HOME={home}, Spark {found[1]}")
 
 
-def _java() -> Finding:
+def _java() -> DoctorFinding:
     from oncelog.spark.java import JavaMissing, find_java
 
     try:
-        return Finding("java", find_java())
+        return DoctorFinding("java", find_java())
     except JavaMissing as error:
         return bad("java", "none that Spark can use", str(error))
     except OncelogError as error:

@@ -15,7 +15,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """``todo`` is empty if there is nothing to do."""
 
     check: str
@@ -27,9 +27,9 @@ class Finding:
         return {"check": self.check, "status": self.status.value, "found": self.found, "todo": self.todo}
 
 
-def warn(check: str, found: str, todo: str) -> Finding:
-    return Finding(check, found, Status.WARN, todo)
+def warn(check: str, found: str, todo: str) -> DoctorFinding:
+    return DoctorFinding(check, found, Status.WARN, todo)
 
 
-def bad(check: str, found: str, todo: str) -> Finding:
-    return Finding(check, found, Status.BAD, todo)
+def bad(check: str, found: str, todo: str) -> DoctorFinding:
+    return DoctorFinding(check, found, Status.BAD, todo)

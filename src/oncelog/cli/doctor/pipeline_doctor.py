@@ -16,7 +16,7 @@ from oncelog.errors import Error, KafkaError, OncelogError
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
     from oncelog.spark.sink.checkpoint import Checkpoint
-    from oncelog.spark.sink.doctor import Diagnosis, LogState
+    from oncelog.spark.sink.doctor import Diagnosis, SinkLogState
 
 END = -1
 
@@ -96,9 +96,9 @@ def _check_folder(checkpoint: str) -> None:
         raise OncelogError(f"{checkpoint} is not a checkpoint but contains some; name one: {', '.join(inner)}")
 
 
-def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str) -> LogState:
+def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str) -> SinkLogState:
     from oncelog.spark.kafka.kafka_cluster import KafkaCluster
-    from oncelog.spark.sink.doctor import LogState
+    from oncelog.spark.sink.doctor import SinkLogState
 
     offsets = admin.list_consumer_group_offsets(group)
     topics = sorted({partition.topic for partition in offsets})
@@ -107,7 +107,7 @@ def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: st
     remembered = checkpoint.remembered(group)
     marker_topic = None if remembered is None else remembered.marker_topic
     with contextlib.closing(KafkaCluster.connect(cluster.admin_settings())) as client:
-        return LogState(
+        return SinkLogState(
             facts=client.facts(group),
             offsets=offsets,
             transaction=_transaction(admin, group),

@@ -14,7 +14,7 @@ from oncelog.settings import nearest
 
 if TYPE_CHECKING:
     from oncelog.conformance.registry import Check
-    from oncelog.conformance.run import Report
+    from oncelog.conformance.run import ConformanceReport
 
 
 @click.command("conformance")
@@ -47,7 +47,7 @@ def command(cluster: Cluster, areas: tuple[str, ...], names: tuple[str, ...], on
         _list(cluster.as_json, chosen)
         return
     from oncelog.conformance.registry import cases_of
-    from oncelog.conformance.run import Outcome, run
+    from oncelog.conformance.run import CheckOutcome, run
 
     cases = cases_of(chosen)
     with cleaning_up(), progress("checks", len(cases)) as advance:
@@ -55,7 +55,7 @@ def command(cluster: Cluster, areas: tuple[str, ...], names: tuple[str, ...], on
             cluster.admin_settings(), cases, patience_s=patience, tell=lambda result: advance(1, result.check.area)
         )
     (_show_json if cluster.as_json else _show)(report, chosen)
-    if failed := report.count(Outcome.FAILED):
+    if failed := report.count(CheckOutcome.FAILED):
         raise OncelogError(f"{failed} of {len(report.results)} cases failed")
 
 
@@ -87,26 +87,28 @@ def _list(as_json: bool, checks: Sequence[Check]) -> None:
         )
 
 
-def _show(report: Report, checks: Sequence[Check]) -> None:
-    from oncelog.conformance.run import Outcome
+def _show(report: ConformanceReport, checks: Sequence[Check]) -> None:
+    from oncelog.conformance.run import CheckOutcome
 
     rows: list[Sequence[object]] = []
     for area in [*dict.fromkeys(check.area for check in checks), None]:
         number = sum(area in (None, check.area) for check in checks)
-        rows.append([area or "all", number, *(report.count(outcome, area) for outcome in Outcome)])
-    show_table(["AREA", "CHECKS", *(outcome.value.upper().replace(" ", "-") for outcome in Outcome)], rows)
-    for outcome in (Outcome.FAILED, Outcome.NOT_OFFERED):
+        rows.append([area or "all", number, *(report.count(outcome, area) for outcome in CheckOutcome)])
+    show_table(["AREA", "CHECKS", *(outcome.value.upper().replace(" ", "-") for outcome in CheckOutcome)], rows)
+    for outcome in (CheckOutcome.FAILED, CheckOutcome.NOT_OFFERED):
         found = [result for result in report.results if result.outcome is outcome]
         if found:
             click.echo(f"\n{outcome.value}:")
         for result in found:
-            assumed = f" (where {result.check.assumes})" if outcome is Outcome.FAILED and result.check.assumes else ""
+            assumed = (
+                f" (where {result.check.assumes})" if outcome is CheckOutcome.FAILED and result.check.assumes else ""
+            )
             click.echo(f"  {result.check.kip}  {result.check.area}: {result.name}{assumed}\n      {result.text}")
     for name in report.left_behind:
         remark(f"left behind: {name}")
 
 
-def _show_json(report: Report, checks: Sequence[Check]) -> None:
+def _show_json(report: ConformanceReport, checks: Sequence[Check]) -> None:
     show_json(
         {
             "broker": report.broker,

@@ -19,7 +19,7 @@ from oncelog.errors import OncelogError
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from oncelog.demo.run import Display, Outcome
+    from oncelog.demo.run import DemoOutcome, Display
 
 
 @click.command("demo")
@@ -167,7 +167,7 @@ class _Bars:
         self._progress.update(self._tasks[name], completed=done, total=total)
 
 
-def _print_tables(outcome: Outcome) -> None:
+def _print_tables(outcome: DemoOutcome) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -19,11 +19,11 @@ from oncelog.cli.shared.output import Advance, counted, progress, remark, show_j
 from oncelog.cli.shared.patience import waits_told
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
-from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, Settings
+from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, MirrorSettings
 
 if TYPE_CHECKING:
     from oncelog.mirror.run import Mirror
-    from oncelog.mirror.settings import Progress
+    from oncelog.mirror.settings import MirrorProgress
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 
@@ -119,7 +119,7 @@ def command(
         raise ConfigError(f"--name takes 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")
     selection = Selection(topics, topics_matching, exclude)
     selection.check()
-    settings = Settings(
+    settings = MirrorSettings(
         name, selection, max_bytes, transaction_timeout_ms, interval_ms / 1000, allow_loss, into_existing
     )
     clusters = _cluster("--from", source, from_config), _cluster("--to", target, to_config)
@@ -139,7 +139,7 @@ def _cluster(option: str, address: str | None, config: Path | None) -> Cluster:
 
 
 async def _run(
-    clusters: tuple[Cluster, Cluster], settings: Settings, *, once: bool, switch_over: bool, as_json: bool
+    clusters: tuple[Cluster, Cluster], settings: MirrorSettings, *, once: bool, switch_over: bool, as_json: bool
 ) -> None:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.mirror.run import Mirror
@@ -197,7 +197,7 @@ def _stop_asked() -> Iterator[asyncio.Event]:
 
 async def _rounds(
     mirror: Mirror,
-    settings: Settings,
+    settings: MirrorSettings,
     stop: asyncio.Event,
     advance: Advance,
     *,
@@ -233,7 +233,7 @@ async def _rounds(
     return False
 
 
-def _as_json(told: Progress, records: int) -> dict[str, object]:
+def _as_json(told: MirrorProgress, records: int) -> dict[str, object]:
     return {
         "records": told.records,
         "bytes": told.size_bytes,

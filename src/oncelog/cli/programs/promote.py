@@ -15,7 +15,7 @@ from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.cli.shared.properties import given_properties
 from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import SERVER_PROPERTIES, finish_move
-from oncelog.promote.plan import Addresses, Mode, Plan, planned
+from oncelog.promote.plan import Addresses, Mode, PromotionPlan, planned
 from oncelog.promote.promotion import promote
 from oncelog.promote.unfinished_transactions import UnfinishedTransaction
 from oncelog.server.listener_settings import Address
@@ -119,7 +119,7 @@ def command(
         _tell_next(plan, checked)
 
 
-def check_with_kafka(plan: Plan, kafka: Path) -> int:
+def check_with_kafka(plan: PromotionPlan, kafka: Path) -> int:
     """How many records Kafka's own dump tool reads in the snapshot: all of them.
 
     :raises PromotionError: it cannot be run, or reads others than were written.
@@ -146,7 +146,7 @@ def check_with_kafka(plan: Plan, kafka: Path) -> int:
     return read
 
 
-def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
+def _tell(plan: PromotionPlan, now_ms: int, *, done: bool) -> None:
     verb = "is" if done else "would be"
     click.echo(
         f"{plan.target} {verb} the storage of node {plan.identity.node_id} of cluster {plan.identity.cluster_id}: "
@@ -196,7 +196,7 @@ def _fate(transaction: UnfinishedTransaction, now_ms: int) -> str:
     return f"{began}: its producer may continue it for {left_ms} ms more"
 
 
-def _tell_next(plan: Plan, checked: int | None) -> None:
+def _tell_next(plan: PromotionPlan, checked: int | None) -> None:
     if checked is None:
         remark("the snapshot was read back; --kafka FOLDER has Kafka's own dump tool read it too")
     else:
@@ -206,7 +206,7 @@ def _tell_next(plan: Plan, checked: int | None) -> None:
     click.echo(f"start it: kafka-server-start.sh {plan.target / SERVER_PROPERTIES}")
 
 
-def _as_json(plan: Plan, now_ms: int, *, done: bool, checked: int | None) -> Mapping[str, Any]:
+def _as_json(plan: PromotionPlan, now_ms: int, *, done: bool, checked: int | None) -> Mapping[str, Any]:
     return {
         "done": done,
         "target": str(plan.target),

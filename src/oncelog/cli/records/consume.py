@@ -19,7 +19,7 @@ from oncelog.cli.shared.registry_option import registry, registry_option
 from oncelog.cli.shared.stop_signal import Stop
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
-from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, parse_offset, parse_time
+from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, LogPlace, PositionKind, parse_offset, parse_time
 from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
@@ -127,7 +127,7 @@ def command(
     if offset is not None:
         start = parse_offset(offset)
     elif since is not None:
-        start = Place(Kind.TIME, parse_time("--since", since))
+        start = LogPlace(PositionKind.TIME, parse_time("--since", since))
     until_ms = None if until is None else parse_time("--until", until)
     what = What(topics, partitions, start, max_messages, timeout, to_end, until_ms)
     if group is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oncelog.client.positions import Kind, Place, offsets_of
+from oncelog.client.positions import LogPlace, PositionKind, offsets_of
 from oncelog.errors import OncelogError
 from oncelog.types import TopicPartition, partitions_there
 
@@ -18,7 +18,7 @@ class What:
 
     topics: tuple[str, ...]
     partitions: tuple[int, ...]
-    start: Place
+    start: LogPlace
     max_messages: int | None
     timeout: float | None
     to_end: bool
@@ -40,7 +40,7 @@ def bounds(
     """The offsets to begin at, and to stop at, if any, from the answers of ListOffsets."""
     starts = offsets_of(what.start, at_start, first, end)
     if at_until is not None:
-        return starts, offsets_of(Place(Kind.TIME), at_until, first, end)
+        return starts, offsets_of(LogPlace(PositionKind.TIME), at_until, first, end)
     return starts, dict(end) if what.to_end else None
 
 

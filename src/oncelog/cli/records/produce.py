@@ -37,7 +37,7 @@ class InputError(OncelogError):
     """A line of the input does not have the format given by the options; the text names the line."""
 
 
-class Item(NamedTuple):
+class ProducedLine(NamedTuple):
     """A record to send."""
 
     key: bytes | None
@@ -174,7 +174,7 @@ class _Run:
         self._advance = advance
         self._bytes = 0
 
-    def send(self, items: Iterable[tuple[int, Item]]) -> None:
+    def send(self, items: Iterable[tuple[int, ProducedLine]]) -> None:
         """Send all records; stops early if one is refused."""
         try:
             for size_bytes, item in items:
@@ -184,7 +184,7 @@ class _Run:
         finally:
             self._producer.flush()
 
-    def send_in_transactions(self, items: Iterator[tuple[int, Item]], size: int | None) -> None:
+    def send_in_transactions(self, items: Iterator[tuple[int, ProducedLine]], size: int | None) -> None:
         """Send in transactions of ``size`` records, or one of all; an error aborts the open one."""
         waiting = next(items, None)
         while waiting is not None:
@@ -197,7 +197,7 @@ class _Run:
             self._tally.committed += count
             self._tally.transactions += 1
 
-    def _next(self, items: Iterator[tuple[int, Item]]) -> tuple[int, Item] | None:
+    def _next(self, items: Iterator[tuple[int, ProducedLine]]) -> tuple[int, ProducedLine] | None:
         """The next item. If the input is malformed, records read before are in the log before the transaction is
         aborted."""
         try:
@@ -206,7 +206,7 @@ class _Run:
             self._producer.flush()
             raise
 
-    def _send_one(self, size_bytes: int, item: Item) -> None:
+    def _send_one(self, size_bytes: int, item: ProducedLine) -> None:
         tally = self._tally
         partition = item.partition if item.partition is not None else self._partition
         tally.sent += 1
@@ -288,20 +288,22 @@ def _encoders(url: str | None, topic: str, key_schema: str | None, value_schema:
     )
 
 
-def _line_items(source: Iterable[bytes], separator: str | None, encoders: Encoders) -> Iterator[tuple[int, Item]]:
+def _line_items(
+    source: Iterable[bytes], separator: str | None, encoders: Encoders
+) -> Iterator[tuple[int, ProducedLine]]:
     """Lines without their line ends; split into key and value if there is a separator."""
     mark = None if separator is None else separator.encode()
     for number, line in enumerate(source, start=1):
         text = line.rstrip(b"\n").removesuffix(b"\r")
         if mark is None:
-            yield len(line), Item(None, _line_bytes(text, number, encoders.value))
+            yield len(line), ProducedLine(None, _line_bytes(text, number, encoders.value))
             continue
         key, found, value = text.partition(mark)
         if not found:
             raise InputError(
                 f"line {number} of the input has no key separator {separator!r}: write KEY{separator}VALUE"
             )
-        item = Item(_line_bytes(key, number, encoders.key), _line_bytes(value, number, encoders.value))
+        item = ProducedLine(_line_bytes(key, number, encoders.key), _line_bytes(value, number, encoders.value))
         yield len(line), item
 
 
@@ -316,7 +318,7 @@ def _line_bytes(text: bytes, number: int, encode: Encode | None) -> bytes | None
     return _json_bytes(given, number, encode)
 
 
-def _json_items(source: Iterable[bytes], encoders: Encoders) -> Iterator[tuple[int, Item]]:
+def _json_items(source: Iterable[bytes], encoders: Encoders) -> Iterator[tuple[int, ProducedLine]]:
     for number, line in enumerate(source, start=1):
         if line.strip():
             yield len(line), json_item(line, number, encoders)
@@ -328,7 +330,7 @@ _TOLD_BY_CONSUME = frozenset(
 )
 
 
-def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Item:
+def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> ProducedLine:
     """The record in one JSON line; accepts what ``oncelog consume --json`` writes.
 
     :raises InputError: no JSON, no object, an unknown member, or one of the wrong type.
@@ -354,7 +356,7 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Ite
             f"{NO_TIMESTAMP} for none, not {timestamp}"
         )
     try:
-        return Item(
+        return ProducedLine(
             _json_bytes(fields.get("key"), number, encoders.key),
             _json_bytes(fields["value"], number, encoders.value),
             partition,

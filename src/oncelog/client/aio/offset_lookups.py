@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
+from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder
 from oncelog.client.core.connection.wire import (
     LIST_OFFSETS,
@@ -78,7 +78,7 @@ class FoundOffset(NamedTuple):
 
 
 async def list_offsets(
-    cluster: Cluster,
+    cluster: ClusterAccess,
     wanted: Mapping[TopicPartition, int],
     *,
     read_committed: bool,
@@ -119,7 +119,7 @@ async def list_offsets(
     return await cluster.at_leaders("ListOffsets", wanted, ask, wait_for_unknown_s=wait_for_unknown_s)
 
 
-async def epoch_ends(cluster: Cluster, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+async def epoch_ends(cluster: ClusterAccess, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """Where each partition's log, as its leader has it, diverges from a log led with the given epoch (KIP-320).
 
     -1 if all epochs of the log are older.
@@ -148,10 +148,10 @@ async def epoch_ends(cluster: Cluster, epochs: Mapping[TopicPartition, int]) -> 
     return await cluster.at_leaders("OffsetForLeaderEpoch", epochs, ask)
 
 
-class GroupOffsets:
+class OffsetLookups:
     """Committed positions of one group."""
 
-    def __init__(self, cluster: Cluster, finder: CoordinatorFinder, group_id: str) -> None:
+    def __init__(self, cluster: ClusterAccess, finder: CoordinatorFinder, group_id: str) -> None:
         self._cluster = cluster
         self._finder = finder
         self._group_id = group_id
@@ -298,4 +298,4 @@ class GroupOffsets:
         return found
 
 
-__all__ = ["EARLIEST", "LATEST", "MAX_TIMESTAMP", "FoundOffset", "GroupOffsets", "list_offsets"]
+__all__ = ["EARLIEST", "LATEST", "MAX_TIMESTAMP", "FoundOffset", "OffsetLookups", "list_offsets"]

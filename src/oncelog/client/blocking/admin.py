@@ -10,7 +10,7 @@ from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin.admin import Admin as AsyncAdmin
 from oncelog.client.aio.admin.admin_security import UserCredential
 from oncelog.client.aio.offset_lookups import FoundOffset
-from oncelog.client.background import Background, background
+from oncelog.client.background import BackgroundLoop, background
 from oncelog.client.core.admin.admin_types import (
     ClusterDescription,
     ConfigEntry,
@@ -54,7 +54,7 @@ class Admin:
 
     def __init__(self, *misplaced: Never, **settings: Unpack[AdminArguments]) -> None:
         self._admin = AsyncAdmin(*misplaced, **settings)
-        self._background: Background | None = None
+        self._background: BackgroundLoop | None = None
         self._closed = False
 
     def start(self) -> Self:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from oncelog.client.aio.consumer.consumer import Consumer as AsyncConsumer
-from oncelog.client.background import Background, background, tell_of_fork
+from oncelog.client.background import BackgroundLoop, background, tell_of_fork
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, TopicPattern
@@ -91,7 +91,7 @@ class Consumer(Generic[K, V]):
             ssl_context=ssl_context,
             **settings,
         )
-        self._background: Background | None = None
+        self._background: BackgroundLoop | None = None
         self._closed = False
         self._chunk: deque[ConsumerRecord[K, V]] = deque()
         """Fetched records waiting for the program, in order; filled on the loop, so that an interrupt loses none."""

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, overload
 
-from oncelog.client.background import FORKED, Background, background, tell_of_fork
+from oncelog.client.background import FORKED, BackgroundLoop, background, tell_of_fork
 from oncelog.client.blocking import unclosed
 from oncelog.client.core.arguments import Offsets, function, name, whole
 from oncelog.client.core.batches.record_sizes import largest_size, owned, owned_headers
@@ -103,7 +103,7 @@ class Producer(Generic[SentK, SentV]):
         self._producer = AsyncProducer(*misplaced, **settings)
         self._key_serializer = function(key_serializer, "key_serializer")
         self._value_serializer = function(value_serializer, "value_serializer")
-        self._background: Background | None = None
+        self._background: BackgroundLoop | None = None
         self._queue: deque[_Queued | asyncio.Event] = deque()
         """Records, and among them events set for callers that wait until everything queued before is handed over."""
         self._large_bytes = 0

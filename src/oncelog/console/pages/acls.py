@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from oncelog.acls import CLUSTER_NAME, Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.console.web import Refused, Visit
+from oncelog.console.web import RefusedRequest, Visit
 from oncelog.errors import ConfigError, Error, KafkaError
 
 LISTED = 1000
@@ -109,5 +109,5 @@ async def remove(visit: Visit) -> Response:
     """Remove exactly one ACL."""
     acl = _acl({name: visit.field(name) for name in FIELDS})
     if not await (await visit.admin()).delete_acls(AclFilter(*acl)):
-        raise Refused("the ACL no longer exists")
+        raise RefusedRequest("the ACL no longer exists")
     return visit.done("The ACL was removed.", "/acls")

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.console.pages.topics import settings_of
-from oncelog.console.web import Refused, Visit
+from oncelog.console.web import RefusedRequest, Visit
 from oncelog.errors import KafkaError
 
 KINDS = {"topic": ConfigResourceType.TOPIC, "broker": ConfigResourceType.BROKER, "group": ConfigResourceType.GROUP}
@@ -41,11 +41,11 @@ async def broker(visit: Visit) -> Response:
     """The settings of one broker."""
     name = visit.query("id")
     if not name.isdecimal() or len(name) > 10:
-        raise Refused(f"a broker must be given by its number, not {name!r}")
+        raise RefusedRequest(f"a broker must be given by its number, not {name!r}")
     admin = await visit.admin()
     nodes = (await admin.describe_cluster()).nodes
     if int(name) not in [node.node_id for node in nodes]:
-        raise Refused(f"there is no broker {name}; there are {', '.join(str(node.node_id) for node in nodes)}")
+        raise RefusedRequest(f"there is no broker {name}; there are {', '.join(str(node.node_id) for node in nodes)}")
     entries, problem = await settings_of(admin, ConfigResource(ConfigResourceType.BROKER, name))
     wanted = visit.query("q").lower()
     return visit.page(
@@ -65,7 +65,7 @@ async def setting(visit: Visit) -> Response:
     resource = _resource(kind, name)
     found = (await (await visit.admin()).describe_configs([resource], names=[wanted]))[resource]
     if wanted not in found:
-        raise Refused(f"{kind} {name!r} has no property {wanted!r}")
+        raise RefusedRequest(f"{kind} {name!r} has no property {wanted!r}")
     return visit.page("setting.html", kind=kind, name=name, entry=found[wanted], problem="", back=_back(kind, name))
 
 
@@ -92,7 +92,7 @@ async def change(visit: Visit) -> Response:
 
 def _resource(kind: str, name: str) -> ConfigResource:
     if kind not in KINDS or (kind == "broker" and name and not name.isdecimal()):
-        raise Refused(f"settings belong to a {', '.join(KINDS)}, not to {kind!r} {name!r}")
+        raise RefusedRequest(f"settings belong to a {', '.join(KINDS)}, not to {kind!r} {name!r}")
     return ConfigResource(KINDS[kind], name)
 
 

@@ -8,7 +8,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import BatchFate, FateReader
 from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of, led
 from oncelog.console.strip import draw, segments
-from oncelog.console.web import Refused, Visit
+from oncelog.console.web import RefusedRequest, Visit
 from oncelog.types import TopicPartition, partitions_there
 
 WINDOWS = (100, 1000, 10_000, 100_000)
@@ -26,10 +26,10 @@ async def page(visit: Visit) -> Response:
     count = len(described.partitions)
     number = visit.number("partition", 0)
     if number >= count:
-        raise Refused(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
+        raise RefusedRequest(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
     name = TopicPartition(topic, number)
     if name not in led([described]):
-        raise Refused(f"no node leads {name} now, so nobody knows its offsets: see Brokers")
+        raise RefusedRequest(f"no node leads {name} now, so nobody knows its offsets: see Brokers")
     ends = (await ends_of(admin, [name]))[name]
     window = visit.number("window", 1000, 10, WINDOWS[-1])
     end = visit.number("end", ends.end, ends.first, ends.end) if visit.query("end") else ends.end

@@ -7,8 +7,8 @@ from starlette.responses import Response
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.group_positions import IDLE, Move, existing_group, group_picture, planned_moves
 from oncelog.client.core.structs import TopicPartition
-from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
-from oncelog.console.web import Refused, Visit
+from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
+from oncelog.console.web import RefusedRequest, Visit
 from oncelog.errors import ConfigError
 
 LISTED = 500
@@ -86,7 +86,7 @@ async def plan_reset(visit: Visit) -> Response:
     )
 
 
-def _target(visit: Visit, target: str) -> Place | int:
+def _target(visit: Visit, target: str) -> LogPlace | int:
     value = visit.query("time").strip()
     match target:
         case "earliest":
@@ -94,7 +94,7 @@ def _target(visit: Visit, target: str) -> Place | int:
         case "latest":
             return END
         case "time":
-            return Place(Kind.TIME, parse_time("the time", value))
+            return LogPlace(PositionKind.TIME, parse_time("the time", value))
         case "offset" | "shift":
             try:
                 number = int(value.replace(",", ""))
@@ -102,7 +102,7 @@ def _target(visit: Visit, target: str) -> Place | int:
                 raise ConfigError(f"enter a number of records or an offset, not {value!r}") from None
             if target == "offset" and number < 0:
                 raise ConfigError(f"an offset must be 0 or more, not {number}")
-            return number if target == "shift" else Place(Kind.OFFSET, number)
+            return number if target == "shift" else LogPlace(PositionKind.OFFSET, number)
         case _:
             raise ConfigError(f"a reset goes {', '.join(TARGETS)}, not {target!r}")
 
@@ -112,7 +112,7 @@ async def reset(visit: Visit) -> Response:
     admin, group = await visit.admin(), visit.field("name")
     offsets = dict(_shown_move(text) for text in visit.form.get("move", []))
     if not offsets:
-        raise Refused("no position was chosen")
+        raise RefusedRequest("no position was chosen")
     await _without_members(admin, group)
     await admin.alter_consumer_group_offsets(group, offsets)
     return visit.done(f"{len(offsets)} positions of {group} were moved.", "/group", name=group)
@@ -121,14 +121,16 @@ async def reset(visit: Visit) -> Response:
 def _shown_move(text: str) -> tuple[TopicPartition, int]:
     topic, partition, offset = text.rsplit(":", 2) if text.count(":") >= 2 else ("", "", "")
     if not (partition.isdecimal() and offset.isdecimal() and len(partition) < 10 and len(offset) < 19):
-        raise Refused(f"a move must be TOPIC:PARTITION:OFFSET, not {text!r}")
+        raise RefusedRequest(f"a move must be TOPIC:PARTITION:OFFSET, not {text!r}")
     return TopicPartition(topic, int(partition)), int(offset)
 
 
 async def _without_members(admin: Admin, group: str) -> None:
     found = (await admin.describe_consumer_groups([group]))[0]
     if found.state not in IDLE:
-        raise Refused(f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed")
+        raise RefusedRequest(
+            f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed"
+        )
 
 
 async def confirm_delete(visit: Visit) -> Response:

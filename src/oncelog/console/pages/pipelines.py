@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
-from oncelog.console.pipelines import Pipeline
+from oncelog.console.pipelines import PipelineRow
 from oncelog.console.readers import SinkMarker
 from oncelog.console.web import Console, Visit
 from oncelog.errors import ConfigError
@@ -34,7 +34,7 @@ async def listing(visit: Visit) -> Response:
     )
 
 
-def _standing(one: Pipeline, markers: list[SinkMarker]) -> list[tuple[SinkMarker, str]]:
+def _standing(one: PipelineRow, markers: list[SinkMarker]) -> list[tuple[SinkMarker, str]]:
     """Compare each marker of a query with the last batch that Spark has reported as done."""
     last = one.last.number if one.last else -1
     return [(marker, _against(marker.batch_id, last)) for marker in markers]

@@ -12,8 +12,8 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Fate, FateReader, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
-from oncelog.console.avro import AvroSchema
-from oncelog.console.decoding import Decoder, Decoding
+from oncelog.console.avro import PastedSchema
+from oncelog.console.decoding import RecordDecoding, ValueDecoder
 from oncelog.console.reading import (
     LOOK_AHEAD_BYTES,
     MAX_PARTITIONS,
@@ -21,7 +21,7 @@ from oncelog.console.reading import (
     Ends,
     Found,
     Positions,
-    Reading,
+    TopicReading,
     Yielding,
     decode_positions,
     encode_positions,
@@ -29,7 +29,7 @@ from oncelog.console.reading import (
     led,
 )
 from oncelog.console.search import Search
-from oncelog.console.web import Refused, Visit, link
+from oncelog.console.web import RefusedRequest, Visit, link
 from oncelog.errors import OncelogError
 from oncelog.shown import show_bytes
 from oncelog.types import TopicPartition, partitions_there
@@ -77,7 +77,7 @@ async def browse(visit: Visit) -> Response:
         following=older if newest else later,
         live=link("/records/live", **_kept(visit)),
         fields={name: visit.query(name) for name in _FIELDS},
-        decoders=[decoder.value for decoder in Decoder],
+        decoders=[decoder.value for decoder in ValueDecoder],
         schema=visit.session.schemas.get(topic),
         first_page=not visit.query("at") and not visit.query("before"),
     )
@@ -95,7 +95,7 @@ def _chosen(visit: Visit, count: int) -> list[TopicPartition]:
     if text:
         number = visit.number("partition", -1, -1)
         if not 0 <= number < count:
-            raise Refused(f"topic {topic!r} has no partition {text}; {partitions_there(count)}")
+            raise RefusedRequest(f"topic {topic!r} has no partition {text}; {partitions_there(count)}")
         return [TopicPartition(topic, number)]
     return [TopicPartition(topic, number) for number in range(min(count, MAX_PARTITIONS))]
 
@@ -108,23 +108,23 @@ def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[To
     known = set(led([topic]))
     lone = [name for name in chosen if name not in known]
     if len(lone) == len(chosen):
-        raise Refused(f"no node leads {', '.join(map(str, lone))} now, so nobody can read there: see Brokers")
+        raise RefusedRequest(f"no node leads {', '.join(map(str, lone))} now, so nobody can read there: see Brokers")
     return [name for name in chosen if name in known], lone
 
 
-async def _reading(visit: Visit, admin: Admin) -> Reading:
+async def _reading(visit: Visit, admin: Admin) -> TopicReading:
     topic = visit.query("topic")
-    decoding = Decoding(
+    decoding = RecordDecoding(
         topic,
-        Decoder.named(visit.query("kd")),
-        Decoder.named(visit.query("vd")),
+        ValueDecoder.named(visit.query("kd")),
+        ValueDecoder.named(visit.query("vd")),
         visit.session.schemas.get(topic),
         visit.console.registry,
     )
-    return Reading(admin, await visit.producers(), decoding, LIMIT, visit.query("control") == "1")
+    return TopicReading(admin, await visit.producers(), decoding, LIMIT, visit.query("control") == "1")
 
 
-async def _found(visit: Visit, reading: Reading, search: Search, ends: dict[int, Ends]) -> tuple[Found, bool]:
+async def _found(visit: Visit, reading: TopicReading, search: Search, ends: dict[int, Ends]) -> tuple[Found, bool]:
     """The page's records, and whether the newest are first."""
     at = {p: max(offset, ends[p].first) for p, offset in decode_positions(visit.query("at")).items() if p in ends}
     before = {p: min(offset, ends[p].end) for p, offset in decode_positions(visit.query("before")).items() if p in ends}
@@ -138,7 +138,7 @@ async def _found(visit: Visit, reading: Reading, search: Search, ends: dict[int,
     return await reading.backward({p: end.end for p, end in ends.items()}, ends), True
 
 
-async def _starts(visit: Visit, reading: Reading, ends: dict[int, Ends]) -> Positions:
+async def _starts(visit: Visit, reading: TopicReading, ends: dict[int, Ends]) -> Positions:
     """The positions from which to read, according to the form."""
     kind = visit.query("from")
     if kind == "offset":
@@ -195,7 +195,9 @@ async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, FateReader]
     for stored in await reader.step():
         if stored.record.offset == offset:
             return stored, reader
-    raise Refused(f"{chosen} has no record at offset {offset}: it was deleted or compacted, or does not exist yet")
+    raise RefusedRequest(
+        f"{chosen} has no record at offset {offset}: it was deleted or compacted, or does not exist yet"
+    )
 
 
 async def schema(visit: Visit) -> Response:
@@ -203,10 +205,12 @@ async def schema(visit: Visit) -> Response:
     topic, text = visit.field("topic"), visit.field("schema")
     if text:
         if len(text) > MAX_SCHEMA or len(topic) > MAX_TOPIC_NAME:
-            raise Refused(f"a schema may have at most {MAX_SCHEMA} characters, and a topic's name {MAX_TOPIC_NAME}")
+            raise RefusedRequest(
+                f"a schema may have at most {MAX_SCHEMA} characters, and a topic's name {MAX_TOPIC_NAME}"
+            )
         schemas = visit.session.schemas
         schemas.pop(topic, None)
-        schemas[topic] = AvroSchema.parse(text)
+        schemas[topic] = PastedSchema.parse(text)
         while len(schemas) > MAX_SCHEMAS:
             schemas.pop(next(iter(schemas)))
         return visit.done(f"Values of {topic} are read with that Avro schema.", "/records", topic=topic)
@@ -226,12 +230,16 @@ async def live(visit: Visit) -> Response:
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
     if len(visit.console.tails) >= MAX_TAILS:
-        raise Refused(f"{MAX_TAILS} live tails are open, the most allowed: close one, or reload the page instead")
+        raise RefusedRequest(
+            f"{MAX_TAILS} live tails are open, the most allowed: close one, or reload the page instead"
+        )
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(_events(visit, reading, search, chosen), media_type="text/event-stream", headers=headers)
 
 
-async def _events(visit: Visit, reading: Reading, search: Search, chosen: list[TopicPartition]) -> AsyncIterator[str]:
+async def _events(
+    visit: Visit, reading: TopicReading, search: Search, chosen: list[TopicPartition]
+) -> AsyncIterator[str]:
     tail = object()
     visit.console.tails.add(tail)
     try:
@@ -241,7 +249,9 @@ async def _events(visit: Visit, reading: Reading, search: Search, chosen: list[T
         visit.console.tails.discard(tail)
 
 
-async def _tail(visit: Visit, reading: Reading, search: Search, chosen: list[TopicPartition]) -> AsyncIterator[str]:
+async def _tail(
+    visit: Visit, reading: TopicReading, search: Search, chosen: list[TopicPartition]
+) -> AsyncIterator[str]:
     readers: dict[TopicPartition, FateReader] = {}
     quiet, begun, in_trouble = 0, False, False
     yield "retry: 2000\n\n"
@@ -269,7 +279,7 @@ async def _tail(visit: Visit, reading: Reading, search: Search, chosen: list[Top
 
 async def _news(
     visit: Visit,
-    reading: Reading,
+    reading: TopicReading,
     search: Search,
     chosen: list[TopicPartition],
     readers: dict[TopicPartition, FateReader],

@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.responses import Response
 
-from oncelog.console.web import Refused, Visit
+from oncelog.console.web import RefusedRequest, Visit
 from oncelog.schemas.differences import differences, pretty
 from oncelog.schemas.registry import SchemaRegistry
 
@@ -33,7 +33,7 @@ async def one(visit: Visit) -> Response:
     registry, subject = _registry(visit), visit.name("subject", "subject")
     versions = await asyncio.to_thread(registry.versions, subject)
     if not versions:
-        raise Refused(f"subject {subject!r} has no version")
+        raise RefusedRequest(f"subject {subject!r} has no version")
     number = visit.number("version", versions[-1], 1)
     shown = await asyncio.to_thread(registry.version, subject, number)
     before = [version for version in versions if version < shown.version]
@@ -52,5 +52,5 @@ async def one(visit: Visit) -> Response:
 def _registry(visit: Visit) -> SchemaRegistry:
     reader = visit.console.registry
     if reader is None:
-        raise Refused("the console knows no schema registry: start it with --schema-registry URL")
+        raise RefusedRequest("the console knows no schema registry: start it with --schema-registry URL")
     return reader.registry

@@ -16,7 +16,7 @@ from oncelog.client.core.admin.admin_types import (
     TopicDescription,
 )
 from oncelog.console.reading import Ends, ends_of, led
-from oncelog.console.web import Refused, Visit
+from oncelog.console.web import RefusedRequest, Visit
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.types import encode_uuid
 
@@ -171,7 +171,7 @@ async def delete(visit: Visit) -> Response:
     """Delete a topic if its name was typed correctly."""
     name = visit.field("name")
     if visit.field("again") != name:
-        raise Refused(f"type {name} into the field to delete it: nothing was deleted")
+        raise RefusedRequest(f"type {name} into the field to delete it: nothing was deleted")
     await (await visit.admin()).delete_topics([name])
     return visit.done(f"Topic {name} was deleted.", "/topics")
 

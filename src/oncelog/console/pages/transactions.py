@@ -13,8 +13,8 @@ from oncelog.client.aio.admin.log_reader import Producers, stored_batches
 from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.reading import Ends, ends_of, led
-from oncelog.console.timeline import Step, events
-from oncelog.console.web import Refused, Visit
+from oncelog.console.timeline import TimelineStep, events
+from oncelog.console.web import RefusedRequest, Visit
 from oncelog.coordinator.shown_records import transition
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.errors import ProtocolError
@@ -29,7 +29,7 @@ STEPS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldBack:
     """The effect of an open transaction on one partition."""
 
     name: TopicPartition
@@ -49,7 +49,7 @@ class OpenTransaction:
 
     txn: TransactionDescription
     age_ms: int | None
-    held: list[Held]
+    held: list[HeldBack]
     group_positions: int
 
     @property
@@ -106,7 +106,7 @@ async def _with_what_waits(visit: Visit, admin: Admin, found: list[TransactionDe
             txn,
             max(0, now_ms - txn.start_time_ms) if txn.start_time_ms >= 0 else None,
             [
-                Held(name, ends[name], [g for g, offset in positions[name].items() if _waits(offset, ends[name])])
+                HeldBack(name, ends[name], [g for g, offset in positions[name].items() if _waits(offset, ends[name])])
                 for name in txn.partitions
                 if name in ends
             ],
@@ -142,7 +142,7 @@ async def one(visit: Visit) -> Response:
     )
 
 
-async def _history(admin: Admin, wanted: str) -> tuple[list[Step], bool]:
+async def _history(admin: Admin, wanted: str) -> tuple[list[TimelineStep], bool]:
     """The records of one id, oldest first, and whether there may be older ones."""
     if TRANSACTION_STATE_TOPIC not in await admin.list_topics(internal=True):
         return [], False
@@ -151,7 +151,7 @@ async def _history(admin: Admin, wanted: str) -> tuple[list[Step], bool]:
     first = (await admin.list_offsets({name: EARLIEST}))[name].offset
     end = (await admin.list_offsets({name: LATEST}))[name].offset
     start = max(first, end - HISTORY_OFFSETS)
-    steps: list[Step] = []
+    steps: list[TimelineStep] = []
     async for batch in stored_batches(admin, name, start, end):
         for record in batch.records:
             try:
@@ -159,7 +159,7 @@ async def _history(admin: Admin, wanted: str) -> tuple[list[Step], bool]:
             except (ProtocolError, OncelogError):
                 continue  # of an unknown version; the records page shows it undecoded
             if found is not None and found[0] == wanted:
-                steps.append(Step(record.offset, record.timestamp, found[1]))
+                steps.append(TimelineStep(record.offset, record.timestamp, found[1]))
     return steps, start > first
 
 
@@ -188,7 +188,7 @@ async def confirm_end(visit: Visit) -> Response:
         name = visit.query("id")
         described = await _described(admin, [name])
         if not described:
-            raise Refused(f"transactional id {name!r} has no open transaction: there is nothing to end")
+            raise RefusedRequest(f"transactional id {name!r} has no open transaction: there is nothing to end")
         return visit.page("end_transaction.html", open_one=(await _with_what_waits(visit, admin, described))[0])
     partition, state = await _hanging_at(visit, admin, visit.query("topic"), visit.query("partition"))
     ends = (await ends_of(admin, [partition]))[partition]
@@ -200,7 +200,7 @@ async def end(visit: Visit) -> Response:
     admin, name = await visit.admin(), visit.field("id")
     described = await _described(admin, [name])
     if not described or described[0].producer_epoch != _number(visit.field("epoch")):
-        raise Refused(f"the transaction of {name!r} that was shown has ended: nothing was done")
+        raise RefusedRequest(f"the transaction of {name!r} that was shown has ended: nothing was done")
     producer_id, epoch = (await admin.fence_producers([name]))[name]
     text = f"The transaction of {name} is aborted; producer id {producer_id} continues with epoch {epoch}."
     return visit.done(text, "/transaction", id=name)
@@ -222,7 +222,9 @@ async def _hanging_at(visit: Visit, admin: Admin, topic: str, partition: str) ->
     for _, state in await admin.find_hanging_transactions([name]):
         if state.transaction_start_offset == start:
             return name, state
-    raise Refused(f"no transaction hangs in {name} from offset {start} on: it has ended, or its coordinator knows it")
+    raise RefusedRequest(
+        f"no transaction hangs in {name} from offset {start} on: it has ended, or its coordinator knows it"
+    )
 
 
 def _number(text: str) -> int:

@@ -146,7 +146,7 @@ class NamedTimers:
         return timer
 
 
-class Write(Protocol):
+class GroupWrite(Protocol):
     def __call__(self, records: Records, now_ms: int, *, apply: Callable[[int], None] | None = None) -> Deferred[Error]:
         """Append and apply; resolves with NONE once committed, else with the log's error.
 
@@ -163,7 +163,7 @@ class Environment:
     settings: Callable[[], BrokerConfig]
     random: Random
     partition: TopicPartition
-    write: Write
+    write: GroupWrite
     timers: NamedTimers
     groups: dict[str, Group] = field(default_factory=dict)
 

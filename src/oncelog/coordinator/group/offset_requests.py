@@ -275,10 +275,10 @@ class OffsetRequests:
             newer = caller.api_version >= GROUP_ID_NOT_FOUND_FROM
             return Error.GROUP_ID_NOT_FOUND if newer else Error.ILLEGAL_GENERATION
         if isinstance(group, ClassicGroup):
-            verdict = classic_rules.decide(group, classic_rules.Commit(member_id, instance_id, epoch))
-            if verdict.step is classic_rules.Step.REFUSE:
+            verdict = classic_rules.decide(group, classic_rules.CommitCase(member_id, instance_id, epoch))
+            if verdict.step is classic_rules.JoinStep.REFUSE:
                 return verdict.error
-            if verdict.step is classic_rules.Step.ALIVE and now_ms is not None:
+            if verdict.step is classic_rules.JoinStep.ALIVE and now_ms is not None:
                 shard.classic.alive(group, group.members[member_id], now_ms)
             return consumer_rules.any_partition
         return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)
@@ -291,7 +291,7 @@ class OffsetRequests:
             return Error.ILLEGAL_GENERATION if epoch >= 0 else consumer_rules.any_partition
         if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.TxnCommit(member_id, instance_id, epoch))
-            refused = verdict.step is classic_rules.Step.REFUSE
+            refused = verdict.step is classic_rules.JoinStep.REFUSE
             return verdict.error if refused else consumer_rules.any_partition
         return consumer_rules.may_commit_in_transaction(group, member_id, instance_id, epoch)
 

@@ -26,8 +26,8 @@ from oncelog.coordinator.transaction.events import (
     VerifyPartitions,
 )
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
-from oncelog.coordinator.transaction.orphans import Held, find_orphans
-from oncelog.coordinator.transaction.shard import IDS_IN_A_CHUNK, Outcome, TransactionShard
+from oncelog.coordinator.transaction.orphans import HeldProducer, find_orphans
+from oncelog.coordinator.transaction.shard import IDS_IN_A_CHUNK, DecisionOutcome, TransactionShard
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
@@ -45,12 +45,12 @@ logger = logging.getLogger(__name__)
 
 
 __all__ = [
+    "DescribedTransaction",
+    "ListedTransaction",
     "ProducerResult",
     "TransactionCoordinator",
-    "TransactionDescription",
     "TransactionHost",
     "TransactionList",
-    "TransactionListing",
     "TxnMarker",
 ]
 
@@ -64,7 +64,7 @@ class ProducerResult(NamedTuple):
     ongoing: ProducerIdAndEpoch = NO_PRODUCER
 
 
-class TransactionListing(NamedTuple):
+class ListedTransaction(NamedTuple):
     transactional_id: str
     producer_id: int
     state: TransactionState
@@ -75,10 +75,10 @@ class TransactionList(NamedTuple):
 
     error: Error
     unknown_states: tuple[str, ...] = ()
-    transactions: tuple[TransactionListing, ...] = ()
+    transactions: tuple[ListedTransaction, ...] = ()
 
 
-class TransactionDescription(NamedTuple):
+class DescribedTransaction(NamedTuple):
     """``partitions`` of a transaction being completed are those without a marker so far."""
 
     error: Error
@@ -215,7 +215,7 @@ class TransactionCoordinator:
         """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE if not."""
         asked = frozenset(partitions)
 
-        def verdicts(outcome: Outcome) -> dict[TopicPartition, Error]:
+        def verdicts(outcome: DecisionOutcome) -> dict[TopicPartition, Error]:
             return {
                 partition: Error.TRANSACTION_ABORTABLE if partition in outcome.absent else outcome.error
                 for partition in sorted(asked)
@@ -245,15 +245,15 @@ class TransactionCoordinator:
 
     def _submit(
         self, transactional_id: str, event: Event, now_ms: int, node_id: int | None = None
-    ) -> Deferred[Outcome]:
+    ) -> Deferred[DecisionOutcome]:
         if not transactional_id:
-            return Deferred.of(Outcome(Error.INVALID_REQUEST))
+            return Deferred.of(DecisionOutcome(Error.INVALID_REQUEST))
         shard = self.runtime.shard_for(transactional_id, node_id)
         if isinstance(shard, Error):
-            return Deferred.of(Outcome(shard))
+            return Deferred.of(DecisionOutcome(shard))
         return shard.submit(transactional_id, event, now_ms)
 
-    def abort_orphans(self, held: Iterable[Held], now_ms: int) -> list[str]:
+    def abort_orphans(self, held: Iterable[HeldProducer], now_ms: int) -> list[str]:
         """At a start after an unclean stop: abort transactions without a coordinator; returns ids for :meth:`disown`.
 
         Called before any shard acts: the marker of a prepared transaction must not end one it does not belong to.
@@ -288,18 +288,18 @@ class TransactionCoordinator:
 
     # --- operators
 
-    def describe(self, transactional_id: str, node_id: int | None = None) -> TransactionDescription:
+    def describe(self, transactional_id: str, node_id: int | None = None) -> DescribedTransaction:
         """The state of one id, or TRANSACTIONAL_ID_NOT_FOUND."""
         if not transactional_id:
-            return TransactionDescription(Error.INVALID_REQUEST, transactional_id)
+            return DescribedTransaction(Error.INVALID_REQUEST, transactional_id)
         shard = self.runtime.shard_for(transactional_id, node_id)
         if isinstance(shard, Error):
-            return TransactionDescription(shard, transactional_id)
+            return DescribedTransaction(shard, transactional_id)
         entry = shard.entry(transactional_id)
         if entry is None:
-            return TransactionDescription(Error.TRANSACTIONAL_ID_NOT_FOUND, transactional_id)
+            return DescribedTransaction(Error.TRANSACTIONAL_ID_NOT_FOUND, transactional_id)
         txn = entry.txn
-        return TransactionDescription(
+        return DescribedTransaction(
             Error.NONE,
             transactional_id,
             txn.producer,
@@ -343,7 +343,7 @@ class TransactionCoordinator:
                 and (duration_ms < 0 or now_ms - txn.start_ms > duration_ms)
             )
 
-        found: list[TransactionListing] = []
+        found: list[ListedTransaction] = []
         looked_at = 0
         for shard in list(self.runtime.shards_of(node_id)):
             for entry in list(shard.entries()):
@@ -353,7 +353,7 @@ class TransactionCoordinator:
                 txn = entry.txn
                 try:
                     if passes(txn) and (matcher is None or (yield from matcher.matching(txn.transactional_id))):
-                        found.append(TransactionListing(txn.transactional_id, txn.producer_id, txn.state))
+                        found.append(ListedTransaction(txn.transactional_id, txn.producer_id, txn.state))
                 except InvalidRegex:
                     return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
         return TransactionList(Error.NONE, unknown, tuple(found))
@@ -375,11 +375,11 @@ def _new_producer(producer_id: int) -> ProducerResult:
     return ProducerResult(Error.NONE, ProducerIdAndEpoch(producer_id, 0))
 
 
-def _error_of(outcome: Outcome) -> Error:
+def _error_of(outcome: DecisionOutcome) -> Error:
     return outcome.error
 
 
-def _producer_result(outcome: Outcome) -> ProducerResult:
+def _producer_result(outcome: DecisionOutcome) -> ProducerResult:
     if outcome.error is not NONE:
         return ProducerResult(outcome.error)
     return new_tuple(ProducerResult, (NONE, outcome.producer, outcome.ongoing))

@@ -18,7 +18,7 @@ from oncelog.coordinator.transaction.states import PREPARED, TransactionState, T
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
-class Held(NamedTuple):
+class HeldProducer(NamedTuple):
     """What a partition knows of a producer: its last producer id and epoch, and whether it has an open transaction
     there."""
 
@@ -31,13 +31,13 @@ class Held(NamedTuple):
 class Orphans(NamedTuple):
     """Open transactions that no coordinator will end, and ids whose state is older than what their producer wrote."""
 
-    transactions: list[Held]
+    transactions: list[HeldProducer]
     transactional_ids: list[str]
 
 
-def find_orphans(held: Iterable[Held], txns: Iterable[Txn]) -> Orphans:
+def find_orphans(held: Iterable[HeldProducer], txns: Iterable[Txn]) -> Orphans:
     known = {txn.producer_id: txn for txn in txns}
-    transactions: list[Held] = []
+    transactions: list[HeldProducer] = []
     outrun: dict[str, None] = {}
     for item in held:
         txn = known.get(item.producer.producer_id)
@@ -49,7 +49,7 @@ def find_orphans(held: Iterable[Held], txns: Iterable[Txn]) -> Orphans:
     return Orphans(transactions, list(outrun))
 
 
-def _owns(txn: Txn, item: Held) -> bool:
+def _owns(txn: Txn, item: HeldProducer) -> bool:
     """Whether the transaction that is open in the partition is this one."""
     epoch = item.producer.producer_epoch
     if item.partition not in txn.partitions:

@@ -69,7 +69,7 @@ MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSAC
 """Another coordinator, or another producer, took over: this one stops. Every other error is retried."""
 
 
-class Outcome(NamedTuple):
+class DecisionOutcome(NamedTuple):
     """The answer to an event; ``absent`` are the partitions of VerifyPartitions that are not in the transaction."""
 
     error: Error
@@ -83,7 +83,7 @@ class _Request:
     transactional_id: str
     event: Event
     now_ms: int
-    outcome: Deferred[Outcome] = field(default_factory=Deferred)
+    outcome: Deferred[DecisionOutcome] = field(default_factory=Deferred)
     give_up: Timer | None = None
     since: Callable[[], int] | None = None
     """While it is parked: returns the value of ``now_ms`` at that time."""
@@ -95,7 +95,7 @@ _UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
 
 
 @dataclass(slots=True)
-class Entry:
+class TransactionEntry:
     """A transactional id: its state, what its completion still waits for, and the requests waiting for that."""
 
     txn: Txn
@@ -123,7 +123,7 @@ class TransactionShard:
         self._runtime = runtime
         self._partition = partition
         self._coordinator_epoch = coordinator_epoch
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, TransactionEntry] = {}
         self._leading = True
         self.outcomes: dict[tuple[str, Error], int] = {}
         """How often an event (by its class) got which error; for metrics."""
@@ -144,7 +144,7 @@ class TransactionShard:
     def _apply(self, txn: Txn) -> None:
         entry = self._entries.get(txn.transactional_id)
         if entry is None:
-            self._entries[txn.transactional_id] = Entry(txn)
+            self._entries[txn.transactional_id] = TransactionEntry(txn)
         else:
             entry.txn = txn
 
@@ -167,11 +167,11 @@ class TransactionShard:
             parked, entry.parked = entry.parked, []
             for request in parked:
                 self._unpark(request)
-                request.outcome.resolve(Outcome(Error.NOT_COORDINATOR))
+                request.outcome.resolve(DecisionOutcome(Error.NOT_COORDINATOR))
 
     # --- requests
 
-    def submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[Outcome]:
+    def submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[DecisionOutcome]:
         """Decide, write, and answer once that is committed."""
         request = _Request(transactional_id, event, now_ms)
         self._attempt(request)
@@ -181,7 +181,7 @@ class TransactionShard:
         entry = self._entries.get(transactional_id)
         return None if entry is None else entry.txn
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[TransactionEntry]:
         """Every id with its state; partitions of a prepared transaction without a marker so far are ``unmarked``."""
         yield from self._entries.values()
 
@@ -189,7 +189,7 @@ class TransactionShard:
     def count(self) -> int:
         return len(self._entries)
 
-    def entry(self, transactional_id: str) -> Entry | None:
+    def entry(self, transactional_id: str) -> TransactionEntry | None:
         return self._entries.get(transactional_id)
 
     def abort_timed_out(self, now_ms: int) -> Iterator[None]:
@@ -265,10 +265,10 @@ class TransactionShard:
         key = type(request.event).__name__, Error.TRANSACTION_ABORTABLE if decision.absent else reported
         self.outcomes[key] = self.outcomes.get(key, 0) + 1
         if write_error is not NONE:
-            request.outcome.resolve(Outcome(write_error))
+            request.outcome.resolve(DecisionOutcome(write_error))
         else:
             answered = decision.error, decision.producer, decision.absent, decision.ongoing
-            request.outcome.resolve(new_tuple(Outcome, answered))
+            request.outcome.resolve(new_tuple(DecisionOutcome, answered))
 
     def _with_producer_id(self, request: _Request) -> None:
         """Request a producer id, then decide again with the state at that time."""
@@ -277,9 +277,9 @@ class TransactionShard:
         def allocated(producer_id: int) -> None:
             event = request.event
             if not self._leading:
-                request.outcome.resolve(Outcome(Error.NOT_COORDINATOR))
+                request.outcome.resolve(DecisionOutcome(Error.NOT_COORDINATOR))
             elif producer_id == NO_PRODUCER_ID:
-                request.outcome.resolve(Outcome(Error.COORDINATOR_LOAD_IN_PROGRESS))
+                request.outcome.resolve(DecisionOutcome(Error.COORDINATOR_LOAD_IN_PROGRESS))
             elif isinstance(event, InitProducerId | EndTxnAndBump | Timeout):
                 request.event, request.now_ms = replace(event, fresh_producer_id=producer_id), since()
                 self._attempt(request)
@@ -294,12 +294,12 @@ class TransactionShard:
 
     # --- waiting for a completion
 
-    def _park(self, entry: Entry, request: _Request) -> None:
+    def _park(self, entry: TransactionEntry, request: _Request) -> None:
         request.since = self._host.timers.since(request.now_ms)
 
         def give_up(_: int) -> None:
             entry.parked.remove(request)
-            request.outcome.resolve(Outcome(Error.CONCURRENT_TRANSACTIONS))
+            request.outcome.resolve(DecisionOutcome(Error.CONCURRENT_TRANSACTIONS))
 
         request.give_up = self._host.timers.schedule(request.now_ms + PARK_LIMIT_MS, give_up)
         entry.parked.append(request)
@@ -309,7 +309,7 @@ class TransactionShard:
         if request.give_up is not None:
             request.give_up.cancel()
 
-    def _decide_parked(self, entry: Entry) -> None:
+    def _decide_parked(self, entry: TransactionEntry) -> None:
         """Decide waiting requests, in the order of arrival, with the current state."""
         parked, entry.parked = entry.parked, []
         for request in parked:
@@ -443,7 +443,7 @@ class TransactionShard:
             self._decide_parked(self._entries[txn.transactional_id])
 
     @staticmethod
-    def _held_up_by(refusing: Sequence[TopicPartition], entry: Entry, txn: Txn) -> None:
+    def _held_up_by(refusing: Sequence[TopicPartition], entry: TransactionEntry, txn: Txn) -> None:
         """Say once for each transaction what keeps it open, because its producer only gets CONCURRENT_TRANSACTIONS."""
         if entry.held_up is txn:
             return

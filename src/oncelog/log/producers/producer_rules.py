@@ -37,7 +37,7 @@ class MarkerAttempt(NamedTuple):
     entry: ProducerStateEntry | None
 
 
-class Rule(NamedTuple):
+class ProducerRule(NamedTuple):
     """One reason to refuse: if ``broken`` holds, and no earlier rule applied, the answer is ``error``."""
 
     name: str
@@ -106,9 +106,9 @@ def _plain_write_in_transaction(a: Attempt) -> bool:
     return a.entry is not None and a.entry.current_txn_first_offset != NONE_OPEN and not a.header.is_transactional
 
 
-_VERIFIED = Rule("transaction not verified with its coordinator", Error.INVALID_TXN_STATE, _not_verified)
-_EPOCH = Rule("producer epoch older than the last one seen", Error.INVALID_PRODUCER_EPOCH, _older_epoch)
-_PLAIN = Rule(
+_VERIFIED = ProducerRule("transaction not verified with its coordinator", Error.INVALID_TXN_STATE, _not_verified)
+_EPOCH = ProducerRule("producer epoch older than the last one seen", Error.INVALID_PRODUCER_EPOCH, _older_epoch)
+_PLAIN = ProducerRule(
     "non-transactional write while a transaction is open", Error.INVALID_TXN_STATE, _plain_write_in_transaction
 )
 
@@ -116,18 +116,18 @@ CLIENT_RULES: Final = (
     # A batch with exactly the sequences of a remembered one has already been answered as a duplicate.
     _VERIFIED,
     _EPOCH,
-    Rule(
+    ProducerRule(
         "sequence not from 0 if no sequence is known (transaction version 2)",
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         _not_first_of_lost_state,
     ),
-    Rule(
+    ProducerRule(
         "sequence after one that still waits for its verification",
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         _overtakes_verification,
     ),
-    Rule("sequence of a new epoch not from 0", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _new_epoch_not_from_zero),
-    Rule("sequence does not follow the last one", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _out_of_sequence),
+    ProducerRule("sequence of a new epoch not from 0", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _new_epoch_not_from_zero),
+    ProducerRule("sequence does not follow the last one", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _out_of_sequence),
     # An unknown producer may start with any sequence (KIP-360).
     _PLAIN,
 )

@@ -20,8 +20,8 @@ from oncelog.log.producers.producer_rules import (
     MARKER_RULES,
     Attempt,
     MarkerAttempt,
+    ProducerRule,
     Refusal,
-    Rule,
     refused_unasked,
 )
 from oncelog.log.producers.verification import VerificationEntry, VerificationGuard
@@ -104,7 +104,7 @@ class ProducerStateManager:
 
     def _check(
         self,
-        rules: tuple[Rule, ...],
+        rules: tuple[ProducerRule, ...],
         header: BatchHeader,
         guard: VerificationGuard | None,
         log_end_offset: int,

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.broker.requests.session import SecurityProtocol, Session
 from oncelog.server.connections.connection import Connection, ConnectionHost
 from oncelog.server.listener_settings import Listener, for_listener
@@ -18,7 +18,7 @@ from oncelog.server.listener_settings import Listener, for_listener
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.login.distinguished_name import PrincipalMapper
-    from oncelog.broker.login.sasl_gate import Login, SaslGate
+    from oncelog.broker.login.sasl_gate import LoginResult, SaslGate
     from oncelog.broker.login.sasl_mechanisms import Mechanism
     from oncelog.server.security.tls import TlsContexts, TlsSettings
 
@@ -44,7 +44,7 @@ class Acceptor:
         self,
         listener: Listener,
         sock: socket.socket,
-        node: Node,
+        node: SimulatedNode,
         broker: Broker,
         clock: Callable[[], float],
         settings: Mapping[str, str] | None = None,
@@ -55,7 +55,7 @@ class Acceptor:
         self._node = node
         self._broker = broker
         self._closers: list[Callable[[], None]] = []
-        self._login: Login | None = None
+        self._login: LoginResult | None = None
         self._login_settings: dict[str, str] = {}
         self._contexts: TlsContexts | None = None
         self._mapper: PrincipalMapper | None = None
@@ -134,7 +134,7 @@ class Acceptor:
             self._login_settings = of_logins(for_listener(settings, self.listener.name))
             logger.info("the login of listener %s follows its settings", self.listener.name)
 
-    def _changed_login(self, settings: Mapping[str, str]) -> Login | None:
+    def _changed_login(self, settings: Mapping[str, str]) -> LoginResult | None:
         if self._login is None:
             return None
         own = for_listener(settings, self.listener.name)

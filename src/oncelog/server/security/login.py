@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from oncelog.broker.login.jaas import parse_jaas
-from oncelog.broker.login.sasl_gate import Login
+from oncelog.broker.login.sasl_gate import LoginResult
 from oncelog.broker.login.sasl_mechanisms import (
     NONCE_BYTES,
     OAUTHBEARER,
@@ -19,7 +19,7 @@ from oncelog.broker.login.sasl_mechanisms import (
     SCRAM_MECHANISMS,
     Mechanism,
     OAuthBearer,
-    Plain,
+    PlainLogin,
     Scram,
 )
 from oncelog.errors import ConfigError
@@ -36,7 +36,7 @@ def login_of(
     metadata: MetadataStore,
     closers: list[Callable[[], None]],
     known: Mapping[str, Callable[[], Mechanism]] | None = None,
-) -> Login:
+) -> LoginResult:
     """The login of one listener.
 
     :param settings: the properties that apply to the listener.
@@ -62,7 +62,7 @@ def login_of(
             mechanisms[name] = known[name]
         else:
             mechanisms[name] = _maker(name, listener, settings, metadata, closers)
-    return Login(
+    return LoginResult(
         mechanisms=mechanisms,
         max_reauth_ms={
             name: int(
@@ -95,7 +95,7 @@ def _maker(
                 f'user_NAME="PASSWORD" options'
             )
         users = parse_jaas(property_name, text).users
-        return lambda: Plain(users)
+        return lambda: PlainLogin(users)
     from oncelog.server.security.token_validation import validator_of
 
     validate = validator_of(listener, settings, closers)

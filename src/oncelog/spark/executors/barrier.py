@@ -27,7 +27,7 @@ from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch, final
 from oncelog.spark.kafka.prefetch import run_ahead
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.sink.engine import Observer, Step
+from oncelog.spark.sink.engine import BatchStep, Observer
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import BatchCounter, observed
 from oncelog.spark.versions import SameInTasks
@@ -143,14 +143,14 @@ class Writer(SameInTasks):
         try:
             with closing(run_ahead(rows, wait=True)) as ahead:
                 transaction.produce(observed(sent.count(batches_of(ahead)), 1, self._reached))
-            self._reached(Step.PRODUCED)
+            self._reached(BatchStep.PRODUCED)
         except OncelogError as error:
             if not final(error):
                 raise
             refusal = str(error)
         return Report(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
 
-    def _reached(self, step: Step) -> None:
+    def _reached(self, step: BatchStep) -> None:
         self.observe(step, self.batch_id)
 
 

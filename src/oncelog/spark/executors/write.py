@@ -23,7 +23,7 @@ from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_
 from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle_rows
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
-from oncelog.spark.sink.engine import Observer, Outcome, SinkRefused
+from oncelog.spark.sink.engine import BatchOutcome, Observer, SinkRefused
 from oncelog.spark.sink.planning import Planned, encoding_for, write_engine
 from oncelog.spark.sink.rows import positions_of
 from oncelog.spark.sink.topic_transaction import DriverCarrier
@@ -100,7 +100,7 @@ def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: 
         path, writers = "executors", shuffled.writers
         carrier = ExecutorsCarrier(shuffled, options, planned.transactional_id, planned.batch_id, observe)
         result = write_engine(planned, options, observe, timeouts_ms(options)).write(carrier)
-    if result.outcome is Outcome.SKIPPED:
+    if result.outcome is BatchOutcome.SKIPPED:
         path = "none"
     rows, _, size_bytes = result.carried
     return Written(planned.batch_id, path, writers, rows, size_bytes, time.monotonic() - began)

@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
-from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
-from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, GroupOffsets, epoch_ends, list_offsets
+from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
+from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, OffsetLookups, epoch_ends, list_offsets
 from oncelog.client.background import background
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
@@ -67,8 +67,8 @@ class Loop(Protocol):
 
 async def _connected(
     config: ClientConfig, options: ClusterOptions, unreachable: Callable[[KafkaError], None] | None
-) -> Cluster:
-    cluster = Cluster(config, timeout_ms=options.patience_ms, setting=options.patience_setting)
+) -> ClusterAccess:
+    cluster = ClusterAccess(config, timeout_ms=options.patience_ms, setting=options.patience_setting)
 
     async def attempt() -> None:
         try:
@@ -94,7 +94,7 @@ class KafkaCluster:
     :param aio: connected, on ``loop``.
     """
 
-    def __init__(self, aio: Cluster, loop: Loop, options: ClusterOptions = DEFAULTS) -> None:
+    def __init__(self, aio: ClusterAccess, loop: Loop, options: ClusterOptions = DEFAULTS) -> None:
         self.aio = aio
         self.options = options
         self.tells_retention: bool | None = None
@@ -259,7 +259,7 @@ class KafkaCluster:
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
         anonymous = ConsumerGroupMetadata(group)
-        committed = GroupOffsets(self.aio, self.aio.finder(CoordinatorType.GROUP, group), group)
+        committed = OffsetLookups(self.aio, self.aio.finder(CoordinatorType.GROUP, group), group)
         topics = ", ".join(sorted({partition.topic for partition in offsets}))
         with naming_the_right(group, f"READ on the topic {topics}"):
             self.run(committed.commit(positions, lambda: anonymous, GROUP_PATIENCE_MS))

@@ -11,8 +11,8 @@ from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
-from oncelog.client.aio.connection.cluster_access import Cluster
-from oncelog.client.aio.offset_lookups import GroupOffsets
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.errors import error_for
@@ -33,7 +33,7 @@ class Connected(Protocol):
     """A client of the cluster on its loop, as a transaction uses it."""
 
     @property
-    def aio(self) -> Cluster: ...
+    def aio(self) -> ClusterAccess: ...
     @property
     def options(self) -> ClusterOptions: ...
 
@@ -54,7 +54,7 @@ class KafkaTransaction:
         self._submit = cluster.submit
         self._options = cluster.options
         group = cluster.aio.finder(CoordinatorType.GROUP, transactional_id)
-        self._offsets = GroupOffsets(cluster.aio, group, transactional_id)
+        self._offsets = OffsetLookups(cluster.aio, group, transactional_id)
         self._id = transactional_id
         self._timeout_ms = timeout_ms
         self._transaction = BatchTransactions(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from oncelog.metrics.catalog import FAMILIES as BROKER_FAMILIES
 from oncelog.metrics.catalog import PROCESS
-from oncelog.metrics.endpoint import Verdict
-from oncelog.metrics.exposition import Exposition, Family, Format, Kind, labels
+from oncelog.metrics.endpoint import HealthVerdict
+from oncelog.metrics.exposition import Exposition, ExpositionFormat, Family, MetricKind, labels
 from oncelog.metrics.process import add_process
 
 if TYPE_CHECKING:
@@ -24,31 +24,35 @@ if TYPE_CHECKING:
 PIPELINE: Final = "pipeline"
 SKIPPED: Final = "none"
 _PATHS: Final = ("driver", "executors", SKIPPED)
-_SERIES: Final[Mapping[str, tuple[Kind, str, tuple[str, ...]]]] = {
-    "oncelog_pipeline_running": (Kind.GAUGE, "1 while its query runs.", ()),
-    "oncelog_pipeline_batch": (Kind.GAUGE, "The last batch that ended.", ()),
+_SERIES: Final[Mapping[str, tuple[MetricKind, str, tuple[str, ...]]]] = {
+    "oncelog_pipeline_running": (MetricKind.GAUGE, "1 while its query runs.", ()),
+    "oncelog_pipeline_batch": (MetricKind.GAUGE, "The last batch that ended.", ()),
     "oncelog_pipeline_batches_total": (
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "Batches that ended in this run: written by driver or executors, or skipped as the marker said they are in.",
         ("outcome",),
     ),
     "oncelog_pipeline_batches_replayed_total": (
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "Batches that an earlier run had planned but not finished: written if they were not in the log yet, skipped "
         "if they were.",
         ("outcome",),
     ),
-    "oncelog_pipeline_rows_read_total": (Kind.COUNTER, "Rows read in this run.", ()),
-    "oncelog_pipeline_rows_written_total": (Kind.COUNTER, "Rows committed in this run.", ()),
-    "oncelog_pipeline_bytes_written_total": (Kind.COUNTER, "Bytes committed in this run.", ()),
-    "oncelog_pipeline_commit_seconds": (Kind.SUMMARY, "From a batch's fence to its commit.", ()),
-    "oncelog_pipeline_marker_age_seconds": (Kind.GAUGE, "Since this run last committed a marker, or found one.", ()),
-    "oncelog_pipeline_batch_seconds": (Kind.GAUGE, "What the last batch took, planning included.", ()),
-    "oncelog_pipeline_rows_per_second": (Kind.GAUGE, "Rows read a second in the last batch.", ()),
-    "oncelog_pipeline_lag_offsets": (Kind.GAUGE, "Offsets that were not read yet after the last batch.", ()),
-    "oncelog_pipeline_state_rows": (Kind.GAUGE, "Rows that its state holds.", ()),
+    "oncelog_pipeline_rows_read_total": (MetricKind.COUNTER, "Rows read in this run.", ()),
+    "oncelog_pipeline_rows_written_total": (MetricKind.COUNTER, "Rows committed in this run.", ()),
+    "oncelog_pipeline_bytes_written_total": (MetricKind.COUNTER, "Bytes committed in this run.", ()),
+    "oncelog_pipeline_commit_seconds": (MetricKind.SUMMARY, "From a batch's fence to its commit.", ()),
+    "oncelog_pipeline_marker_age_seconds": (
+        MetricKind.GAUGE,
+        "Since this run last committed a marker, or found one.",
+        (),
+    ),
+    "oncelog_pipeline_batch_seconds": (MetricKind.GAUGE, "What the last batch took, planning included.", ()),
+    "oncelog_pipeline_rows_per_second": (MetricKind.GAUGE, "Rows read a second in the last batch.", ()),
+    "oncelog_pipeline_lag_offsets": (MetricKind.GAUGE, "Offsets that were not read yet after the last batch.", ()),
+    "oncelog_pipeline_state_rows": (MetricKind.GAUGE, "Rows that its state holds.", ()),
     "oncelog_pipeline_late_rows_total": (
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "Rows dropped in this run because they came after the watermark.",
         (),
     ),
@@ -122,13 +126,13 @@ class PipelineSource:
             counts.commits += 1
             counts.commit_s += written.seconds
 
-    async def live(self) -> Verdict:
-        return Verdict(True, self._state)
+    async def live(self) -> HealthVerdict:
+        return HealthVerdict(True, self._state)
 
-    async def ready(self) -> Verdict:
-        return Verdict(self._state == "running", self._state)
+    async def ready(self) -> HealthVerdict:
+        return HealthVerdict(self._state == "running", self._state)
 
-    async def metrics(self, form: Format) -> Exposition:
+    async def metrics(self, form: ExpositionFormat) -> Exposition:
         page = Exposition(FAMILIES, form)
         for name, counts in list(self._counts.items()):
             self._add(page, labels(pipeline=name), counts)

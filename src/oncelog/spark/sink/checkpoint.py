@@ -19,7 +19,7 @@ from urllib.parse import quote
 from oncelog.errors import OncelogError
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.marker import MarkerTopic, Memory, Plan, PlannedBatch, Previous
+from oncelog.spark.sink.marker import BatchPlan, MarkerTopic, Memory, PlannedBatch, Previous
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -190,7 +190,7 @@ def plan_of(
     facts: ClusterFacts,
     on_missing: OnMissingMarker,
     siblings: Collection[str] | None = (),
-) -> Plan:
+) -> BatchPlan:
     """The plan of a batch that Spark is about to write. Raises CheckpointError if it cannot be read.
 
     :param siblings: groups of the query's other sinks; None if they are not known.
@@ -206,7 +206,7 @@ def plan_of(
         previous = Previous(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
     remembered = checkpoint.remembered(group)
     first = batch_id == 0 and remembered is None and siblings is not None
-    return Plan(
+    return BatchPlan(
         group=group,
         query_id=checkpoint.query_id(),
         checkpoint=checkpoint.location,

@@ -15,9 +15,9 @@ from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.spark.sink.marker import (
     WAY_BACK,
+    BatchPlan,
     Marker,
     Memory,
-    Plan,
     PlannedBatch,
     Previous,
     Refuse,
@@ -30,7 +30,7 @@ from oncelog.types import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class LogState:
+class SinkLogState:
     """The cluster's view of a group: its offsets, its transaction, and the ends of the topic of its marker.
 
     :param topic_ids: the id of the topic that the checkpoint remembers for its marker, if there is one and it exists.
@@ -129,7 +129,11 @@ class Diagnosis:
 
 
 def diagnose(
-    checkpoint: Checkpoint, group: str, log: LogState, now_ms: int, on_missing: OnMissingMarker = OnMissingMarker.FAIL
+    checkpoint: Checkpoint,
+    group: str,
+    log: SinkLogState,
+    now_ms: int,
+    on_missing: OnMissingMarker = OnMissingMarker.FAIL,
 ) -> Diagnosis:
     """Predict the next start for ``group``. Raises CheckpointError if the checkpoint cannot be read."""
     offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
@@ -167,12 +171,12 @@ def diagnose(
 def _next_plan(
     checkpoint: Checkpoint,
     group: str,
-    log: LogState,
+    log: SinkLogState,
     now_ms: int,
     last: PlannedBatch | None,
     repeats: bool,
     on_missing: OnMissingMarker,
-) -> Plan:
+) -> BatchPlan:
     """The plan that the next start will run: the last one again, or one that Spark would make now."""
     if last is not None and repeats:
         batch, before = last, last.batch_id - 1
@@ -182,7 +186,7 @@ def _next_plan(
     else:
         batch, previous = PlannedBatch(0, "not planned yet", now_ms, ""), None
     remembered = checkpoint.remembered(group)
-    plan = Plan(
+    plan = BatchPlan(
         group=group,
         query_id=checkpoint.query_id(),
         checkpoint=checkpoint.location,

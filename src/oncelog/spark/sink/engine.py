@@ -1,12 +1,14 @@
 """Writes one batch exactly once: the only way from a batch to a destination.
 
 Called with each batch by ``format("oncelog")`` (:mod:`oncelog.spark.sink.writers`), and by ``for_each_batch`` and
-``write`` (:mod:`oncelog.spark.executors.write`). No I/O: the destination is behind :class:`Transaction`, and who brings
-the records is behind :class:`Carrier`. What differs between destinations and between carriers is in these two alone.
+``write`` (:mod:`oncelog.spark.executors.write`). No I/O: the destination is behind :class:`SinkTransaction`, and who
+brings the records is behind :class:`Carrier`. What differs between destinations and between carriers is in these two
+alone.
 
-A batch is identified by its query, its number and a fingerprint of its plan (:class:`~oncelog.spark.sink.marker.Plan`).
-The destination remembers the last one that it took (:class:`~oncelog.spark.sink.marker.Marker`), and
-:func:`~oncelog.spark.sink.marker.decide` compares the two: write, skip or refuse. Invariants:
+A batch is identified by its query, its number and a fingerprint of its plan
+(:class:`~oncelog.spark.sink.marker.BatchPlan`). The destination remembers the last one that it took
+(:class:`~oncelog.spark.sink.marker.Marker`), and :func:`~oncelog.spark.sink.marker.decide` compares the two: write,
+skip or refuse. Invariants:
 
 - The marker is in the same transaction as the records, so either both are visible or neither is.
 - The marker is read only after :meth:`Transaction.begin` has ended a dead run's transaction and fenced any process that
@@ -23,12 +25,12 @@ from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from oncelog.errors import OncelogError
 from oncelog.spark.sink.marker import (
+    BatchPlan,
     Decision,
     Found,
     Marker,
     Memory,
     NamedWrite,
-    Plan,
     Refuse,
     Skip,
     Write,
@@ -37,7 +39,7 @@ from oncelog.spark.sink.marker import (
 )
 
 
-class Step(Enum):
+class BatchStep(Enum):
     """Points between two requests, in order: where a crash leaves the destination in a different state."""
 
     STARTED = "started"
@@ -49,18 +51,18 @@ class Step(Enum):
     COMMITTED = "committed"
 
 
-Observer = Callable[[Step, int | None], None]
+Observer = Callable[[BatchStep, int | None], None]
 """Called when a step of a batch has been reached; used to show progress and to inject crashes."""
 
 
-def ignore(step: Step, batch_id: int | None) -> None:
+def ignore(step: BatchStep, batch_id: int | None) -> None:
     """An observer that does nothing."""
 
 
 Clock: TypeAlias = Callable[[], int]
 """Milliseconds since 1970."""
 
-Reached: TypeAlias = Callable[[Step], None]
+Reached: TypeAlias = Callable[[BatchStep], None]
 """Tells the observer of a batch that a step has been reached."""
 
 
@@ -68,7 +70,7 @@ class SinkRefused(OncelogError):
     """The batch cannot be written without breaking the guarantee; the text says why and what to do."""
 
 
-class Transaction(Protocol):
+class SinkTransaction(Protocol):
     """A transaction of the destination. Each call returns when the destination has answered, or raises OncelogError.
 
     :func:`~oncelog.spark.sink.marker.decide` is about what :meth:`remembered` finds. A carrier that needs more than
@@ -106,8 +108,8 @@ class Again(NamedTuple):
     reason: str
 
 
-AnyTransaction = TypeVar("AnyTransaction", bound=Transaction)
-Carries = TypeVar("Carries", bound=Transaction, contravariant=True)
+AnyTransaction = TypeVar("AnyTransaction", bound=SinkTransaction)
+Carries = TypeVar("Carries", bound=SinkTransaction, contravariant=True)
 
 
 class Carrier(Protocol[Carries]):
@@ -131,7 +133,7 @@ class Carrier(Protocol[Carries]):
         ...
 
 
-class Outcome(Enum):
+class BatchOutcome(Enum):
     WRITTEN = "written"
     SKIPPED = "skipped"
 
@@ -139,8 +141,8 @@ class Outcome(Enum):
 NOTHING = Carried(0, 0, 0)
 
 
-class Result(NamedTuple):
-    outcome: Outcome
+class BatchResult(NamedTuple):
+    outcome: BatchOutcome
     carried: Carried = NOTHING
 
 
@@ -163,13 +165,15 @@ class WriteEngine(Generic[AnyTransaction]):
     :param plan: None for a batch write without an id: it is atomic, but a repeat writes again.
     """
 
-    def __init__(self, plan: Plan | NamedWrite | None, transaction: AnyTransaction, surroundings: Surroundings) -> None:
+    def __init__(
+        self, plan: BatchPlan | NamedWrite | None, transaction: AnyTransaction, surroundings: Surroundings
+    ) -> None:
         self._plan = plan
         self._transaction = transaction
         self._surroundings = surroundings
         self._batch_id = None if plan is None else plan.number
 
-    def write(self, carrier: Carrier[AnyTransaction]) -> Result:
+    def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
         """Write the batch in one transaction, unless its marker says it is written.
 
         Raises OncelogError, or what the carrier raises, if the batch may not be in. Any such error before the commit is
@@ -182,7 +186,7 @@ class WriteEngine(Generic[AnyTransaction]):
             if isinstance(decision, Skip):
                 if decision.leave_marker:
                     self._close(carrier.rows, skipped=True)
-                return Result(Outcome.SKIPPED)
+                return BatchResult(BatchOutcome.SKIPPED)
             try:
                 carried = carrier.carry(self._transaction, self._reached)
             except carrier.failures as error:
@@ -193,7 +197,7 @@ class WriteEngine(Generic[AnyTransaction]):
                 continue
             if self._plan is not None or carried.batches:
                 self._close(carried.rows)
-            return Result(Outcome.WRITTEN, carried)
+            return BatchResult(BatchOutcome.WRITTEN, carried)
 
     def keep_proof(self) -> None:
         """Before the batch's rows are computed: if no marker proves that it is not written, leave one of the batch
@@ -203,7 +207,7 @@ class WriteEngine(Generic[AnyTransaction]):
         nothing if that is known, or the batch before was planned a moment ago, or a marker or the user decides.
         """
         plan, surroundings = self._plan, self._surroundings
-        if not isinstance(plan, Plan) or plan.retention_ms is not None:
+        if not isinstance(plan, BatchPlan) or plan.retention_ms is not None:
             return
         last = plan.previous.batch if plan.previous is not None else None
         if last is not None and not could_have_expired(last.planned_at_ms, surroundings.now_ms(), None):
@@ -222,7 +226,7 @@ class WriteEngine(Generic[AnyTransaction]):
             raise
         self._transaction.end(commit=True)
 
-    def _reached(self, step: Step) -> None:
+    def _reached(self, step: BatchStep) -> None:
         self._surroundings.observe(step, self._batch_id)
 
     def _open(self, rows: int | None) -> Write | Skip:
@@ -230,9 +234,9 @@ class WriteEngine(Generic[AnyTransaction]):
 
         :param rows: None if they are not counted yet.
         """
-        self._reached(Step.STARTED)
+        self._reached(BatchStep.STARTED)
         self._transaction.begin()
-        self._reached(Step.FENCED)
+        self._reached(BatchStep.FENCED)
         decision: Decision = Write("a write without an id")
         if self._plan is not None:
             found = self._transaction.remembered()
@@ -240,7 +244,7 @@ class WriteEngine(Generic[AnyTransaction]):
             decision = decide(self._plan, found, self._surroundings.now_ms(), rows)
         if isinstance(decision, Refuse):
             raise SinkRefused(decision.reason)
-        self._reached(Step.MARKER_READ)
+        self._reached(BatchStep.MARKER_READ)
         return decision
 
     def _close(self, rows: int, *, skipped: bool = False) -> None:
@@ -250,17 +254,17 @@ class WriteEngine(Generic[AnyTransaction]):
         """
         try:
             if self._plan is not None:
-                if isinstance(self._plan, Plan):
+                if isinstance(self._plan, BatchPlan):
                     self._keep_memory(self._plan, skipped=skipped)
                 self._transaction.remember(Marker.of(self._plan, rows))
-            self._reached(Step.MARKER_ADDED)
+            self._reached(BatchStep.MARKER_ADDED)
         except OncelogError as error:
             self._abort(error)
             raise
         self._transaction.end(commit=True)
-        self._reached(Step.COMMITTED)
+        self._reached(BatchStep.COMMITTED)
 
-    def _keep_memory(self, plan: Plan, *, skipped: bool) -> None:
+    def _keep_memory(self, plan: BatchPlan, *, skipped: bool) -> None:
         memory = plan.memory(skipped=skipped)
         if memory != plan.remembered:
             self._surroundings.remember(memory)

@@ -1,7 +1,7 @@
 """Decides from marker and checkpoint whether a micro-batch is to be written, skipped, or refused because it is unknown.
 
 Pure. Called by the write engine (:mod:`oncelog.spark.sink.engine`) on the driver, for batches that the driver carries
-and for those that executors carry, after it has fenced earlier runs. The :class:`Plan` comes from the checkpoint
+and for those that executors carry, after it has fenced earlier runs. The :class:`BatchPlan` comes from the checkpoint
 (:mod:`oncelog.spark.sink.checkpoint`), the :class:`Marker` from the destination.
 
 A marker does not identify "batch N" but "this plan of batch N, into this destination". The plan of a batch is the file
@@ -56,7 +56,7 @@ class Marker:
     offsets: str = ""
 
     @classmethod
-    def of(cls, plan: Plan | NamedWrite, rows: int) -> Marker:
+    def of(cls, plan: BatchPlan | NamedWrite, rows: int) -> Marker:
         """The marker of a batch written according to ``plan``."""
         if isinstance(plan, NamedWrite):
             return cls(plan.name, plan.batch_id, rows, "")
@@ -66,7 +66,7 @@ class Marker:
         return cls(plan.query_id, batch.batch_id, rows, batch.fingerprint, batch.planned_at_ms, offsets)
 
     @classmethod
-    def before(cls, plan: Plan) -> Marker:
+    def before(cls, plan: BatchPlan) -> Marker:
         """The marker of the batch before, which says that this one is not written; of batch -1 for the first."""
         last = plan.previous.batch if plan.previous is not None else None
         if last is None:
@@ -139,7 +139,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """Everything that the driver knows of a micro-batch before the marker is read.
 
     :param group: the consumer group of the marker, also the transactional id: one for each query and destination.
@@ -182,7 +182,7 @@ class Plan:
         skipping = self.batch.fingerprint if skipped else ""
         return Memory(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table)
 
-    def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
+    def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> BatchPlan:
         """This plan with the topic of the marker, and whether the last write's topic was deleted.
 
         :param topic: empty if deleting it deletes the records too, or if it is never deleted.
@@ -256,7 +256,7 @@ Found: TypeAlias = Marker | Overwritten | None
 """What a destination remembers; None if it remembers nothing."""
 
 
-def decide(plan: Plan | NamedWrite, found: Found, now_ms: int, rows: int | None = None) -> Decision:
+def decide(plan: BatchPlan | NamedWrite, found: Found, now_ms: int, rows: int | None = None) -> Decision:
     """Decide about the batch of ``plan``, with what the destination remembers, read after fencing.
 
     :param now_ms: the clock of the deciding process.
@@ -290,7 +290,7 @@ def decide(plan: Plan | NamedWrite, found: Found, now_ms: int, rows: int | None 
 _LOOK = "look at what the destination holds, then set onMissingMarker to write (it is not there) or skip (it is)"
 
 
-def _decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
+def _decide_overwritten(plan: BatchPlan | NamedWrite, offsets: str) -> Decision:
     """The marker's group holds other clients' offsets and no marker: nothing says what is written."""
     batch = (
         f"batchId {plan.number} of {plan.name}"
@@ -331,7 +331,7 @@ def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) ->
     return Skip(f"batchId {write.batch_id} is written", warning)
 
 
-def _warn_of_rows(plan: Plan, marker: Marker, rows: int | None) -> str:
+def _warn_of_rows(plan: BatchPlan, marker: Marker, rows: int | None) -> str:
     if rows is None or rows == marker.rows:
         return ""
     return (
@@ -350,14 +350,14 @@ def could_have_expired(planned_at_ms: int, now_ms: int, retention_ms: int | None
     return not -margin <= now_ms - planned_at_ms < retention - margin
 
 
-def _without_marker(plan: Plan, now_ms: int) -> Decision:
+def _without_marker(plan: BatchPlan, now_ms: int) -> Decision:
     unknown = _why_unknown(plan, now_ms)
     if not unknown:
         return Write("no marker, and none of this batch could have expired")
     return _unknown(plan, "no marker", unknown)
 
 
-def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
+def _unknown(plan: BatchPlan, found: str, unknown: str) -> Decision:
     """The decision about a batch of which marker and checkpoint do not say whether it is written."""
     number = plan.batch.batch_id
     told = f"Batch {number} of query {plan.query_id} has {found} {_place(plan)}, and {unknown}"
@@ -368,7 +368,7 @@ def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
     return _as_chosen(plan.on_missing, unknown, told, refusal)
 
 
-def _why_unknown(plan: Plan, now_ms: int) -> str:
+def _why_unknown(plan: BatchPlan, now_ms: int) -> str:
     """Why a missing marker does not prove that the batch is missing too; empty if it does."""
     known, previous = plan.remembered, plan.previous
     if known is not None and known.cluster_id != plan.cluster_id:
@@ -405,7 +405,7 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
     return ""
 
 
-def _why_previous_proves_nothing(plan: Plan) -> str:
+def _why_previous_proves_nothing(plan: BatchPlan) -> str:
     """Why even the previous batch's marker does not prove that this one is missing; empty if it does."""
     if plan.deleted_topic:
         return (
@@ -420,7 +420,7 @@ def _why_previous_proves_nothing(plan: Plan) -> str:
     return ""
 
 
-def _expiry(plan: Plan) -> str:
+def _expiry(plan: BatchPlan) -> str:
     if plan.table:
         return "and the table may have lost it since (snapshots expire, and so may application transactions)"
     if plan.retention_ms is None:
@@ -438,24 +438,24 @@ WAY_BACK = (
 """What to do if the log, or a table, is ahead of a checkpoint."""
 
 
-def _log(plan: Plan) -> str:
+def _log(plan: BatchPlan) -> str:
     """What holds the batches."""
     return "the table" if plan.table else "the log"
 
 
-def _place(plan: Plan) -> str:
+def _place(plan: BatchPlan) -> str:
     return f"in {plan.table} under {plan.group}" if plan.table else f"in group {plan.group}"
 
 
-def _losses(plan: Plan) -> str:
+def _losses(plan: BatchPlan) -> str:
     return "a restored backup, a rollback" if plan.table else "a power failure, a restored cluster"
 
 
-def _deleted(plan: Plan) -> str:
+def _deleted(plan: BatchPlan) -> str:
     return "the identities that it kept were" if plan.table else "the group or the marker's topic was"
 
 
-def _older_than_the_log(plan: Plan, marker: Marker) -> str:
+def _older_than_the_log(plan: BatchPlan, marker: Marker) -> str:
     number = plan.batch.batch_id
     what = "another plan of it" if marker.batch_id == number else f"batch {marker.batch_id} already"
     return (
@@ -465,7 +465,7 @@ def _older_than_the_log(plan: Plan, marker: Marker) -> str:
     )
 
 
-def _lost(plan: Plan, marker: Marker) -> str:
+def _lost(plan: BatchPlan, marker: Marker) -> str:
     first, last = marker.batch_id + 1, plan.batch.batch_id - 1
     missing = f"batch {first} is" if first == last else f"batches {first} to {last} are"
     return (
@@ -477,7 +477,7 @@ def _lost(plan: Plan, marker: Marker) -> str:
     )
 
 
-def _another_before(plan: Plan, marker: Marker, before: PlannedBatch) -> str:
+def _another_before(plan: BatchPlan, marker: Marker, before: PlannedBatch) -> str:
     return (
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as batch {marker.batch_id} in {_log(plan)} "
         f"is not that of this checkpoint: written there is {marker}, and that of checkpoint {plan.checkpoint} was "
@@ -485,7 +485,7 @@ def _another_before(plan: Plan, marker: Marker, before: PlannedBatch) -> str:
     )
 
 
-def _foreign(plan: Plan, marker: Marker) -> str:
+def _foreign(plan: BatchPlan, marker: Marker) -> str:
     return (
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as group {plan.group} holds a marker of "
         f"query {marker.query_id} (batch {marker.batch_id}): give this query another transactionalIdPrefix and set "

@@ -20,7 +20,7 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.sink.engine import Observer, Surroundings, WriteEngine, ignore
-from oncelog.spark.sink.marker import Memory, NamedWrite, Plan
+from oncelog.spark.sink.marker import BatchPlan, Memory, NamedWrite
 from oncelog.spark.sink.rows import Encoding, SinkColumns
 from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
@@ -44,7 +44,7 @@ class Planned:
     :param remember: stores the memory of this write in the checkpoint.
     """
 
-    plan: Plan | NamedWrite | None
+    plan: BatchPlan | NamedWrite | None
     transactional_id: str
     remember: Callable[[Memory], None]
 

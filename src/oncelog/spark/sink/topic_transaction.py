@@ -13,7 +13,7 @@ from typing import TypeAlias
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
 from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
-from oncelog.spark.sink.engine import Carried, Reached, SinkRefused, Step
+from oncelog.spark.sink.engine import BatchStep, Carried, Reached, SinkRefused
 from oncelog.spark.sink.marker import Found, Marker, Overwritten
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
@@ -22,7 +22,7 @@ WithTimeout: TypeAlias = Callable[[int], ProducerTransaction]
 
 
 class TopicTransaction:
-    """Implements :class:`oncelog.spark.sink.engine.Transaction`.
+    """Implements :class:`oncelog.spark.sink.engine.SinkTransaction`.
 
     :param timeouts_ms: the transaction timeouts to try, until one is not refused.
     :param marker_partition: where the marker is committed.
@@ -102,7 +102,7 @@ class DriverCarrier:
     def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried:
         counter = BatchCounter()
         transaction.produce(observed(counter.count(self._batches), self._count, reached))
-        reached(Step.PRODUCED)
+        reached(BatchStep.PRODUCED)
         return Carried(self.rows, counter.batches, counter.size_bytes)
 
 
@@ -126,7 +126,7 @@ def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) ->
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:
-            reached(Step.HALF_PRODUCED)
+            reached(BatchStep.HALF_PRODUCED)
 
 
 class BatchCounter:

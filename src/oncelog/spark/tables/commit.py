@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from oncelog.errors import InvariantError
-from oncelog.spark.sink.engine import Carried, Observer, Outcome, Reached, Step, Surroundings, WriteEngine
-from oncelog.spark.sink.marker import Marker, Memory, Plan
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, Carried, Observer, Reached, Surroundings, WriteEngine
+from oncelog.spark.sink.marker import BatchPlan, Marker, Memory
 from oncelog.spark.tables.options import Mode
 from oncelog.spark.tables.store import Commit, Conflict, Part, Sighting, TableStore
 
@@ -34,7 +34,7 @@ class TableBatch:
     group: str
     plans: Sequence[str]
     mode: Mode
-    plan: Callable[[Sighting], Plan]
+    plan: Callable[[Sighting], BatchPlan]
     prepare: Callable[[], str]
     rows: Callable[[], Sequence[Part]]
     remember: Callable[[Memory], None]
@@ -67,7 +67,7 @@ class Parts:
         transaction.prepared(self._batch.prepare())
         if self.written is None:
             self.written = self._batch.rows()
-            reached(Step.PRODUCED)
+            reached(BatchStep.PRODUCED)
         transaction.parts, transaction.mode = self.written, self._batch.mode
         return self.carried
 
@@ -114,7 +114,7 @@ def write_batch(
     warn: Callable[[str], None],
     now_ms: Callable[[], int],
     pause: Callable[[int], None],
-) -> tuple[Outcome, Sequence[Part]]:
+) -> tuple[BatchOutcome, Sequence[Part]]:
     """Put the batch into the table unless it is there; returns what was written. Raises SinkRefused if neither writing
     nor skipping is right, and Conflict if others were always faster.
 
@@ -138,6 +138,6 @@ def write_batch(
             conflict = error
             continue
         # After a conflict, a batch that is in is the one that this run has written, or another run of the same plan
-        written = carrier.written is not None and (result.outcome is Outcome.WRITTEN or conflict is not None)
-        return (Outcome.WRITTEN, carrier.written or ()) if written else (Outcome.SKIPPED, ())
+        written = carrier.written is not None and (result.outcome is BatchOutcome.WRITTEN or conflict is not None)
+        return (BatchOutcome.WRITTEN, carrier.written or ()) if written else (BatchOutcome.SKIPPED, ())
     raise conflict or InvariantError("a batch was not tried")

@@ -18,8 +18,8 @@ from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.micro_batches import query_sinks, running_query, short_errors
 from oncelog.spark.options import OptionValue, option_texts
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, plan_of
-from oncelog.spark.sink.engine import Observer, Outcome, ignore
-from oncelog.spark.sink.marker import Plan
+from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
+from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.sink.planning import checkpoint_at, now_ms
 from oncelog.spark.tables.columns import check_columns, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
@@ -135,7 +135,7 @@ def write_table_batch(
     schema = rows.schema
     check_columns(schema, options)
 
-    def plan(seen: Sighting) -> Plan:
+    def plan(seen: Sighting) -> BatchPlan:
         facts = ClusterFacts(seen.table_id, seen.retention_ms)
         found = plan_of(checkpoint, batch_id, group, facts, options.on_missing, tuple(siblings - {group}))
         return replace(found, table=options.destination)
@@ -157,7 +157,7 @@ def write_table_batch(
     outcome, written = write_batch(batch, store, observe, logger.warning, now_ms, _pause)
     siblings.add(group)
     by_tasks = sum(1 for part in written if part.inline is None)
-    path = "none" if outcome is Outcome.SKIPPED else "executors" if by_tasks else "driver"
+    path = "none" if outcome is BatchOutcome.SKIPPED else "executors" if by_tasks else "driver"
     return Written(
         batch_id,
         path,

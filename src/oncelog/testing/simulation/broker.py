@@ -84,7 +84,7 @@ class SimulatedWorker(Worker):
             self._jobs.pop(0)()
 
 
-class StoreLog:
+class SimulatedStoreLog:
     """The metadata store's files as last synced: the least that a power failure leaves."""
 
     def __init__(self, path: Path) -> None:
@@ -137,7 +137,7 @@ class SimulatedMachine(Machine):
         self.content.on_sync = lambda: spend(self.sync_s[1] / 2 + self.extra_sync_s)
         self._rng = rng
         self._store_rng = store_rng
-        self._store_log: StoreLog | None = None
+        self._store_log: SimulatedStoreLog | None = None
 
     def claim(self) -> descriptors.Shares | None:
         return None
@@ -145,8 +145,8 @@ class SimulatedMachine(Machine):
     def disk(self, shares: descriptors.Shares | None) -> Disk:
         return self.content
 
-    def store_log(self) -> StoreLog:
-        self._store_log = StoreLog(Path(self.store_path))
+    def store_log(self) -> SimulatedStoreLog:
+        self._store_log = SimulatedStoreLog(Path(self.store_path))
         return self._store_log
 
     def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:

@@ -38,7 +38,7 @@ class ConnectionNetwork(Protocol):
 
     def is_parted(self, client: str, server: Where) -> bool: ...
 
-    def note_delivery(self, connection: Connection, receiver: SimulatedTransport, data: bytes) -> bool: ...
+    def note_delivery(self, connection: SimulatedConnection, receiver: SimulatedTransport, data: bytes) -> bool: ...
 
     def forget(self, end: SimulatedTransport) -> None: ...
 
@@ -54,7 +54,7 @@ class Direction:
 
     __slots__ = ("connection", "gone", "last_ns", "queue", "receiver", "size", "timer", "waiting")
 
-    def __init__(self, connection: Connection, receiver: SimulatedTransport) -> None:
+    def __init__(self, connection: SimulatedConnection, receiver: SimulatedTransport) -> None:
         self.connection = connection
         self.receiver = receiver
         self.queue: deque[tuple[int, bytes, bool]] = deque()
@@ -158,7 +158,7 @@ class Direction:
             )
 
 
-class Connection:
+class SimulatedConnection:
     """Two ends and two directions."""
 
     def __init__(self, network: ConnectionNetwork, client: str, server: Where, number: int) -> None:
@@ -184,7 +184,9 @@ class Connection:
 class SimulatedTransport(asyncio.Transport):
     """One end of a connection."""
 
-    def __init__(self, connection: Connection, protocol: Any, process: Process | None, peer: Where, own: Where) -> None:
+    def __init__(
+        self, connection: SimulatedConnection, protocol: Any, process: Process | None, peer: Where, own: Where
+    ) -> None:
         super().__init__()
         self._connection = connection
         self.protocol = protocol
@@ -345,4 +347,4 @@ class SimulatedSocket:
         raise NotSimulated(f"socket.{name} is not simulated: use asyncio's connections")
 
 
-__all__ = ["RST", "Connection", "Direction", "SimulatedSocket", "SimulatedTransport", "Where"]
+__all__ = ["RST", "Direction", "SimulatedConnection", "SimulatedSocket", "SimulatedTransport", "Where"]

@@ -20,7 +20,7 @@ from oncelog.testing.simulation.network import Ambush
 from oncelog.testing.simulation.node_faults import SEVERAL_NODES, make_whole
 
 if TYPE_CHECKING:
-    from oncelog.testing.simulation.connections import Connection
+    from oncelog.testing.simulation.connections import SimulatedConnection
     from oncelog.testing.simulation.world import Simulation
 
 _ANSWERS = ("Produce", "EndTxn", "AddPartitionsToTxn", "TxnOffsetCommit", "OffsetCommit", "InitProducerId", None)
@@ -246,7 +246,7 @@ def pause_program(world: Simulation, chance: random.Random) -> Undo | None:
     """A program is paused just after a request or an answer of its has arrived, and continues later."""
     lasts = chance.choice([min(20.0, chance.expovariate(1 / 3.0)), chance.uniform(6.5, 15.0)])
 
-    def pause(connection: Connection) -> None:
+    def pause(connection: SimulatedConnection) -> None:
         victim = world.processes.get(connection.client)
         if victim is not None and not world.is_calm:
             victim.pause()

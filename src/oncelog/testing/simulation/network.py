@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.testing.simulation.connections import (
     RST,
-    Connection,
     Direction,
+    SimulatedConnection,
     SimulatedSocket,
     SimulatedTransport,
     Where,
@@ -71,7 +71,7 @@ class Ambush:
 
     __slots__ = ("act", "lost", "skip", "what")
 
-    def __init__(self, what: str, skip: int, act: Callable[[Connection], None], *, lost: bool = False) -> None:
+    def __init__(self, what: str, skip: int, act: Callable[[SimulatedConnection], None], *, lost: bool = False) -> None:
         self.what = what
         self.skip = skip
         self.act = act
@@ -112,8 +112,8 @@ class Network:
         self.habits = habits
         self._listeners: dict[Where, _Listener] = {}
         self._bound: dict[Where, None] = {}
-        self._connections: dict[Connection, None] = {}
-        self._dead: dict[Where, list[Connection]] = {}
+        self._connections: dict[SimulatedConnection, None] = {}
+        self._dead: dict[Where, list[SimulatedConnection]] = {}
         self._sockets: dict[int, SimulatedSocket] = {}
         self._next_descriptor = FIRST_DESCRIPTOR
         self._next_port = FIRST_PORT
@@ -141,7 +141,7 @@ class Network:
     def note(self, what: str, who: str = "network") -> None:
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
-    def note_delivery(self, connection: Connection, receiver: SimulatedTransport, data: bytes) -> bool:
+    def note_delivery(self, connection: SimulatedConnection, receiver: SimulatedTransport, data: bytes) -> bool:
         """Note that something arrives, and trigger ambushes; returns True if it is lost after all."""
         what = f"answer to {connection.asked}"
         if receiver is connection.ends[1]:
@@ -175,7 +175,7 @@ class Network:
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"Connect call failed {server}")
         self._count += 1
         self._next_port += 1
-        connection = Connection(self, client, server, self._count)
+        connection = SimulatedConnection(self, client, server, self._count)
         own = (f"10.0.0.{1 + zlib.crc32(client.encode()) % 250}", self._next_port)
         near = SimulatedTransport(connection, factory(), process, server, own)
         far = SimulatedTransport(
@@ -260,7 +260,7 @@ class Network:
     # --- what goes wrong
 
     @property
-    def connections(self) -> Sequence[Connection]:
+    def connections(self) -> Sequence[SimulatedConnection]:
         return list(self._connections)
 
     def is_parted(self, client: str, server: Where) -> bool:
@@ -290,7 +290,7 @@ class Network:
             for end in connection.ends:
                 end.out.schedule()
 
-    def cut(self, connection: Connection) -> None:
+    def cut(self, connection: SimulatedConnection) -> None:
         """End a connection: data on its way arrives or is lost, and each side learns of it in its own time."""
         self.note(f"{connection} is cut")
         for end in connection.ends:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.broker.cluster.node import Node
+from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.broker.registry import FEW
 from oncelog.broker.requests.tasks import AT_A_TIME, Tasks
 from oncelog.broker.requests.work import Work, finished
@@ -99,7 +99,7 @@ def admin(empty: Admin) -> Admin:
 def send(admin: Admin, request: Message, version: int, node: int | None = None) -> Peer:
     peer = Peer()
     if node is not None:
-        peer.session.node = Node(node, "broker.example", 9092)
+        peer.session.node = SimulatedNode(node, "broker.example", 9092)
     sent = bytes(encode_request(request.API_KEY, version, 7, "test", request.encode(version)))[4:]
     admin.broker.receive(peer, 0, memoryview(sent), NOW_MS)
     return peer

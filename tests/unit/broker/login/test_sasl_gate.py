@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.broker.login.sasl_gate import Login, SaslGate
-from oncelog.broker.login.sasl_mechanisms import LoggedIn, Plain
+from oncelog.broker.login.sasl_gate import LoginResult, SaslGate
+from oncelog.broker.login.sasl_mechanisms import LoggedIn, PlainLogin
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
@@ -32,7 +32,9 @@ def frame(message: Message, version: int) -> memoryview:
 @pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
 def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_ms: int) -> None:
     broker, channel = Admin().broker, RecordingChannel()
-    gate = SaslGate(Login({"PLAIN": lambda: Plain({"alice": "secret"})}, {"PLAIN": LIFETIME_MS}, 1000, 0), broker)
+    gate = SaslGate(
+        LoginResult({"PLAIN": lambda: PlainLogin({"alice": "secret"})}, {"PLAIN": LIFETIME_MS}, 1000, 0), broker
+    )
     assert not gate.has_been_open
     assert gate.takes(channel, 0, frame(SaslHandshakeRequest("PLAIN"), 1), NOW_MS)
     assert gate.takes(channel, 1, frame(SaslAuthenticateRequest(b"\0alice\0secret"), 2), NOW_MS)
@@ -44,7 +46,7 @@ def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_
     broker.stop(NOW_MS)
 
 
-class Expiring(Plain):
+class Expiring(PlainLogin):
     """A user and password that are valid until then."""
 
     def __init__(self, expires_ms: int | None) -> None:
@@ -68,7 +70,7 @@ class Client:
         self.broker, self.channel = Admin().broker, RecordingChannel()
         expires_ms = None if token_ms is None else NOW_MS + token_ms
         mechanisms = {"PLAIN": lambda: Expiring(expires_ms), "OTHER": lambda: Expiring(expires_ms)}
-        self.login = Login(mechanisms, {"PLAIN": session_ms}, largest_token, failure_delay_ms)
+        self.login = LoginResult(mechanisms, {"PLAIN": session_ms}, largest_token, failure_delay_ms)
         self.channel.session.gate = SaslGate(self.login, self.broker)
 
     def send(self, message: Message, version: int, *, after_ms: int = 0) -> Any:
@@ -320,7 +322,7 @@ def test_a_frame_larger_than_a_token_may_be_ends_the_connection(client: Callable
 def test_a_change_of_the_settings_holds_from_the_next_login_on(client: Callable[..., Client]) -> None:
     """A connection that has logged in stays; what it needs to log in again is what is set now."""
     one = client(session_ms=LIFETIME_MS).logged_in()
-    one.login.become(Login({"PLAIN": lambda: Plain({"alice": "new"})}, {}, 1000, 0))
+    one.login.become(LoginResult({"PLAIN": lambda: PlainLogin({"alice": "new"})}, {}, 1000, 0))
     assert one.works()
     one.send(HELLO, 1)
     assert one.send(LOGIN, 2).error_code == Error.SASL_AUTHENTICATION_FAILED

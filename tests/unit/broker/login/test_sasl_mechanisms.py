@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, LoginRefused, OAuthBearer, Plain, Scram
+from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, LoginRefused, OAuthBearer, PlainLogin, Scram
 from oncelog.scram import ScramCredential, credential
 
 NOW_MS = 1_700_000_000_000
@@ -21,7 +21,7 @@ USERS = {"alice": "secret", "bøb": "pässwörd"}
 )
 def test_who_knows_the_password_is_let_in_for_good(token: str, user: str) -> None:
     """An identity to act as may be named if it is the user's own (RFC 4616)."""
-    plain = Plain(USERS)
+    plain = PlainLogin(USERS)
     assert plain.respond(token.encode(), NOW_MS) == b""
     assert plain.outcome == LoggedIn(user, expires_ms=None)
 
@@ -46,7 +46,7 @@ def test_who_knows_the_password_is_let_in_for_good(token: str, user: str) -> Non
     ],
 )
 def test_everybody_else_is_told_what_plain_sasl_server_says(token: str, told: str) -> None:
-    plain = Plain(USERS)
+    plain = PlainLogin(USERS)
     with pytest.raises(LoginRefused) as refused:
         plain.respond(token.encode(), NOW_MS)
     assert refused.value.public == told
@@ -56,7 +56,7 @@ def test_everybody_else_is_told_what_plain_sasl_server_says(token: str, told: st
 
 def test_a_user_without_a_password_is_let_in_by_none() -> None:
     with pytest.raises(LoginRefused, match="password not specified"):
-        Plain({"alice": ""}).respond(b"\0alice\0", NOW_MS)
+        PlainLogin({"alice": ""}).respond(b"\0alice\0", NOW_MS)
 
 
 def bearer(outcome: LoggedIn | str) -> OAuthBearer:

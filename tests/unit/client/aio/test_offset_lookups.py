@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.client.aio.connection.cluster_access import Cluster
-from oncelog.client.aio.offset_lookups import GroupOffsets
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.wire import OFFSET_FETCH, Api, Build
@@ -31,11 +31,11 @@ class Asked:
     def __init__(self, *refusals: Error) -> None:
         self.refusals = list(refusals)
         self.epochs: list[int] = []
-        cluster = Cluster(ConsumerConfig.from_keywords(group_id="g", retry_backoff_ms=1), timeout_ms=30_000)
+        cluster = ClusterAccess(ConsumerConfig.from_keywords(group_id="g", retry_backoff_ms=1), timeout_ms=30_000)
         cluster.network.call = self.call  # type: ignore[method-assign, assignment]
         finder = cluster.finder(CoordinatorType.GROUP, "g")
         finder.node = 1
-        self.offsets = GroupOffsets(cluster, finder, "g")
+        self.offsets = OffsetLookups(cluster, finder, "g")
 
     async def call(self, node: int, api: Api, build: Build, **_: object) -> tuple[Any, int]:
         assert api is OFFSET_FETCH

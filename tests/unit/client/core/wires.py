@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build, Failure, OnAnswer
+from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build, OnAnswer, RequestFailure
 from oncelog.errors import Error
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
@@ -20,11 +20,13 @@ class Sent:
     on_answer: OnAnswer
     wire: FakeWire
 
-    def answer(self, response: Message | Failure) -> None:
+    def answer(self, response: Message | RequestFailure) -> None:
         self.on_answer(response, self.version, self.wire.now_ms())
 
     def lose(self) -> None:
-        self.on_answer(Failure(Error.NETWORK_EXCEPTION, "the connection broke", True), self.version, self.wire.now_ms())
+        self.on_answer(
+            RequestFailure(Error.NETWORK_EXCEPTION, "the connection broke", True), self.version, self.wire.now_ms()
+        )
 
 
 class FakeWire:

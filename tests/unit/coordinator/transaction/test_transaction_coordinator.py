@@ -10,10 +10,10 @@ from oncelog.broker.requests.work import finished
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.runtime import LOG_ERRORS, LoggedMarker
 from oncelog.coordinator.transaction.coordinator import (
+    DescribedTransaction,
+    ListedTransaction,
     ProducerResult,
     TransactionCoordinator,
-    TransactionDescription,
-    TransactionListing,
     TxnMarker,
 )
 from oncelog.coordinator.transaction.shard import PARK_LIMIT_MS, RETRY_MS
@@ -764,7 +764,7 @@ def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTrans
 
 def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator) -> None:
     producer = begun(coordinator, P1, P0)
-    assert coordinator.describe("id") == TransactionDescription(
+    assert coordinator.describe("id") == DescribedTransaction(
         Error.NONE, "id", producer, S.ONGOING, 60_000, NOW, (P0, P1)
     )
     assert coordinator.describe("nobody").error is Error.TRANSACTIONAL_ID_NOT_FOUND
@@ -773,7 +773,7 @@ def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator)
 def test_list_filters(coordinator: TransactionCoordinator) -> None:
     begun(coordinator)
     coordinator.init_producer_id("idle", 1_000, NO_PRODUCER, NOW)
-    both = {TransactionListing("id", 1000, S.ONGOING), TransactionListing("idle", 1001, S.EMPTY)}
+    both = {ListedTransaction("id", 1000, S.ONGOING), ListedTransaction("idle", 1001, S.EMPTY)}
 
     def ids(**filters: object) -> set[str]:
         found = finished(coordinator.list(NOW + 500, **filters))  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
-from oncelog.spark.sink.doctor import LogState, diagnose, groups_of
+from oncelog.spark.sink.doctor import SinkLogState, diagnose, groups_of
 from oncelog.spark.sink.marker import Marker, MarkerTopic, Memory
 from oncelog.types import TopicPartition
 from tests.unit.spark.sink.test_checkpoint import spark_writes
@@ -21,9 +21,9 @@ GROUP = "oncelog-84d98cca-out"
 OUT = TopicPartition("out", 0)
 
 
-def log_of(marker: Marker | None = None) -> LogState:
+def log_of(marker: Marker | None = None) -> SinkLogState:
     offsets = {} if marker is None else {OUT: OffsetAndMetadata(marker.batch_id, marker.encode())}
-    return LogState(ClusterFacts("cluster", 10_080 * 60_000), offsets, "CompleteCommit", {OUT: 30})
+    return SinkLogState(ClusterFacts("cluster", 10_080 * 60_000), offsets, "CompleteCommit", {OUT: 30})
 
 
 def written(checkpoint: Checkpoint, batch_id: int) -> Marker:

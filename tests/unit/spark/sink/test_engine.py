@@ -11,8 +11,8 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import Observer, Outcome, SinkRefused, Step, ignore
-from oncelog.spark.sink.marker import Marker, MarkerTopic, Memory, NamedWrite, Plan, PlannedBatch, Previous
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, Observer, SinkRefused, ignore
+from oncelog.spark.sink.marker import BatchPlan, Marker, MarkerTopic, Memory, NamedWrite, PlannedBatch, Previous
 from oncelog.spark.sink.topic_transaction import newest_marker
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.support.sink_writes import BatchWrite, commit_batch, keep_proof
@@ -94,12 +94,12 @@ OUT = TopicPartition("out", 0)
 MEMORY = Memory("cluster", "group", 0)
 
 
-def plan_of(batch_id: int, text: str = "") -> Plan:
+def plan_of(batch_id: int, text: str = "") -> BatchPlan:
     def planned(number: int) -> PlannedBatch:
         return PlannedBatch(number, f"print-{number}{text}", NOW - 1000, "")
 
     previous = Previous(planned(batch_id - 1), True) if batch_id else None
-    return Plan("group", "q", "/ck", planned(batch_id), previous, MEMORY, "cluster", 60_000, OnMissingMarker.FAIL)
+    return BatchPlan("group", "q", "/ck", planned(batch_id), previous, MEMORY, "cluster", 60_000, OnMissingMarker.FAIL)
 
 
 def batch_write(batch_id: int | None, *, count: int = 4) -> BatchWrite:
@@ -112,7 +112,7 @@ def batch_write(batch_id: int | None, *, count: int = 4) -> BatchWrite:
 
 def commit(
     write: BatchWrite, engine: ModelEngine, observe: Observer = ignore, kept: list[Memory] | None = None
-) -> Outcome:
+) -> BatchOutcome:
     memories = [] if kept is None else kept
     return commit_batch(write, engine, observe, lambda text: None, lambda: NOW, memories.append)
 
@@ -121,11 +121,11 @@ def run(
     broker: ModelBroker,
     write: BatchWrite,
     *,
-    crash: Step | None = None,
+    crash: BatchStep | None = None,
     fail: str = "",
     kept: list[Memory] | None = None,
-) -> Outcome:
-    def observe(step: Step, batch_id: int | None) -> None:
+) -> BatchOutcome:
+    def observe(step: BatchStep, batch_id: int | None) -> None:
         if step is crash:
             raise Crash
 
@@ -135,14 +135,14 @@ def run(
 EXPECTED = [b"0/0", b"0/1", b"0/2", b"0/3"]
 
 
-@pytest.mark.parametrize("step", list(Step))
-def test_crash_at_any_step_then_replay_leaves_each_record_once(step: Step) -> None:
+@pytest.mark.parametrize("step", list(BatchStep))
+def test_crash_at_any_step_then_replay_leaves_each_record_once(step: BatchStep) -> None:
     broker = ModelBroker()
     with pytest.raises(Crash):
         run(broker, batch_write(0), crash=step)
-    assert broker.visible == (EXPECTED if step is Step.COMMITTED else [])
+    assert broker.visible == (EXPECTED if step is BatchStep.COMMITTED else [])
     outcome = run(broker, batch_write(0))
-    assert outcome is (Outcome.SKIPPED if step is Step.COMMITTED else Outcome.WRITTEN)
+    assert outcome is (BatchOutcome.SKIPPED if step is BatchStep.COMMITTED else BatchOutcome.WRITTEN)
     assert broker.visible == EXPECTED
 
 
@@ -158,8 +158,8 @@ def test_failed_abort_is_told_with_the_first_error() -> None:
     broker = ModelBroker()
     engine = ModelEngine(broker, fail="add")
 
-    def observe(step: Step, batch_id: int | None) -> None:
-        if step is Step.PRODUCED:
+    def observe(step: BatchStep, batch_id: int | None) -> None:
+        if step is BatchStep.PRODUCED:
             broker.epoch += 1
 
     with pytest.raises(KafkaError, match="add") as caught:
@@ -174,13 +174,15 @@ def test_unknown_outcome_of_the_commit_raises_without_an_abort() -> None:
     assert "abort" not in engine.calls
 
 
-@pytest.mark.parametrize("step", [Step.MARKER_READ, Step.HALF_PRODUCED, Step.PRODUCED, Step.MARKER_ADDED])
-def test_zombie_overtaken_by_a_new_run_writes_nothing(step: Step) -> None:
+@pytest.mark.parametrize(
+    "step", [BatchStep.MARKER_READ, BatchStep.HALF_PRODUCED, BatchStep.PRODUCED, BatchStep.MARKER_ADDED]
+)
+def test_zombie_overtaken_by_a_new_run_writes_nothing(step: BatchStep) -> None:
     broker = ModelBroker()
 
-    def observe(reached: Step, batch_id: int | None) -> None:
+    def observe(reached: BatchStep, batch_id: int | None) -> None:
         if reached is step:
-            assert run(broker, batch_write(0)) is Outcome.WRITTEN
+            assert run(broker, batch_write(0)) is BatchOutcome.WRITTEN
 
     with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
         commit(batch_write(0), ModelEngine(broker), observe)
@@ -190,12 +192,12 @@ def test_zombie_overtaken_by_a_new_run_writes_nothing(step: Step) -> None:
 def test_zombie_overtaken_before_it_reads_the_marker_skips() -> None:
     broker = ModelBroker()
 
-    def observe(reached: Step, batch_id: int | None) -> None:
-        if reached is Step.FENCED:
-            assert run(broker, batch_write(0)) is Outcome.WRITTEN
+    def observe(reached: BatchStep, batch_id: int | None) -> None:
+        if reached is BatchStep.FENCED:
+            assert run(broker, batch_write(0)) is BatchOutcome.WRITTEN
 
     outcome = commit(batch_write(0), ModelEngine(broker), observe)
-    assert outcome is Outcome.SKIPPED
+    assert outcome is BatchOutcome.SKIPPED
     assert broker.visible == EXPECTED
 
 
@@ -209,7 +211,7 @@ def test_empty_batch_still_leaves_its_marker() -> None:
     broker = ModelBroker()
     run(broker, batch_write(0, count=0))
     assert Marker.decode(broker.offsets[OUT].metadata) == Marker.of(plan_of(0), 0)
-    assert run(broker, batch_write(1)) is Outcome.WRITTEN
+    assert run(broker, batch_write(1)) is BatchOutcome.WRITTEN
 
 
 LATER = NOW + 600_000
@@ -219,7 +221,7 @@ LATER = NOW + 600_000
 def slow(batch_id: int, last_age_ms: int = 600_000) -> BatchWrite:
     """A batch on a cluster that does not tell its retention, planned long after the one before."""
     write = batch_write(batch_id)
-    assert isinstance(write.plan, Plan)
+    assert isinstance(write.plan, BatchPlan)
     plan = replace(write.plan, retention_ms=None)
     if plan.previous is not None and plan.previous.batch is not None:
         last = replace(plan.previous.batch, planned_at_ms=NOW - last_age_ms)
@@ -227,7 +229,7 @@ def slow(batch_id: int, last_age_ms: int = 600_000) -> BatchWrite:
     return replace(write, plan=plan)
 
 
-def end_later(write: BatchWrite, engine: ModelEngine) -> Outcome:
+def end_later(write: BatchWrite, engine: ModelEngine) -> BatchOutcome:
     return commit_batch(write, engine, ignore, lambda text: None, lambda: LATER, lambda memory: None)
 
 
@@ -241,18 +243,18 @@ def test_slow_batch_is_written_once_though_nobody_tells_the_retention(batch_id: 
     left = newest_marker(broker.offsets)
     assert left is not None
     assert (left.query_id, left.batch_id, left.rows) == ("q", batch_id - 1, 0)
-    for outcome in (Outcome.WRITTEN, Outcome.SKIPPED):
+    for outcome in (BatchOutcome.WRITTEN, BatchOutcome.SKIPPED):
         keep_proof(slow(batch_id), ModelEngine(broker), lambda: LATER, lambda memory: None)
         assert end_later(slow(batch_id), ModelEngine(broker)) is outcome
         assert len(broker.visible) == 4
-    assert end_later(batch_write(batch_id + 1), ModelEngine(broker)) is Outcome.WRITTEN
+    assert end_later(batch_write(batch_id + 1), ModelEngine(broker)) is BatchOutcome.WRITTEN
 
 
 def test_proof_is_left_only_where_the_plan_proves_that_the_batch_is_not_written() -> None:
     """Not when that is too old, nor over a marker, nor by the user's word; and not where it is not needed."""
     plan = slow(5).plan
-    assert isinstance(plan, Plan)
-    cases: list[tuple[Plan, int, list[str]]] = [
+    assert isinstance(plan, BatchPlan)
+    cases: list[tuple[BatchPlan, int, list[str]]] = [
         (plan, LATER, ["init", "offsets"]),
         (replace(plan, remembered=None, on_missing=OnMissingMarker.WRITE), NOW, ["init", "offsets"]),
         (replace(plan, retention_ms=60_000), NOW, []),
@@ -280,7 +282,7 @@ def test_proof_of_a_run_that_was_overtaken_is_not_left() -> None:
 
     def overtaken(memory: Memory) -> None:
         kept.append(memory)
-        assert run(broker, batch_write(0)) is Outcome.WRITTEN
+        assert run(broker, batch_write(0)) is BatchOutcome.WRITTEN
 
     with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
         keep_proof(first, ModelEngine(broker), lambda: NOW, overtaken)
@@ -290,15 +292,15 @@ def test_proof_of_a_run_that_was_overtaken_is_not_left() -> None:
 
 def test_write_without_an_id_needs_no_marker() -> None:
     broker = ModelBroker()
-    assert run(broker, batch_write(None)) is Outcome.WRITTEN
+    assert run(broker, batch_write(None)) is BatchOutcome.WRITTEN
     assert broker.offsets == {}
-    assert run(broker, batch_write(None, count=0)) is Outcome.WRITTEN
+    assert run(broker, batch_write(None, count=0)) is BatchOutcome.WRITTEN
 
 
 def test_write_with_an_id_is_written_once() -> None:
     broker = ModelBroker()
     write = replace(batch_write(0), plan=NamedWrite("group", "daily", 7))
-    assert [run(broker, write), run(broker, write)] == [Outcome.WRITTEN, Outcome.SKIPPED]
+    assert [run(broker, write), run(broker, write)] == [BatchOutcome.WRITTEN, BatchOutcome.SKIPPED]
     assert broker.visible == EXPECTED
 
 
@@ -311,7 +313,7 @@ def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_t
     marker = newest_marker(broker.offsets)
     assert marker is not None
     assert (marker.fingerprint, marker.offsets) == (plan.batch.fingerprint, "")
-    assert commit(long, ModelEngine(broker)) is Outcome.SKIPPED
+    assert commit(long, ModelEngine(broker)) is BatchOutcome.SKIPPED
     small = ModelBroker()
     engine = ModelEngine(small, longest=50)
     with pytest.raises(SinkRefused, match=r"has \d+ bytes, more than the broker's offset\.metadata\.max\.bytes"):
@@ -336,7 +338,7 @@ def test_checkpoint_remembers_the_write_before_anything_can_commit() -> None:
     broker, kept = ModelBroker(), list[Memory]()
     write = replace(batch_write(0), plan=replace(plan_of(0), remembered=None))
     with pytest.raises(Crash):
-        run(broker, write, crash=Step.MARKER_ADDED, kept=kept)
+        run(broker, write, crash=BatchStep.MARKER_ADDED, kept=kept)
     assert kept == [MEMORY]
     assert broker.visible == []
     run(broker, batch_write(0), kept=kept)
@@ -346,10 +348,10 @@ def test_checkpoint_remembers_the_write_before_anything_can_commit() -> None:
 def test_batch_taken_as_written_leaves_a_marker_and_no_record() -> None:
     broker = ModelBroker()
     unknown = replace(plan_of(3), remembered=None, on_missing=OnMissingMarker.SKIP)
-    assert run(broker, replace(batch_write(3), plan=unknown)) is Outcome.SKIPPED
+    assert run(broker, replace(batch_write(3), plan=unknown)) is BatchOutcome.SKIPPED
     assert broker.visible == []
-    assert run(broker, batch_write(3)) is Outcome.SKIPPED
-    assert run(broker, batch_write(4)) is Outcome.WRITTEN
+    assert run(broker, batch_write(3)) is BatchOutcome.SKIPPED
+    assert run(broker, batch_write(4)) is BatchOutcome.WRITTEN
 
 
 @pytest.mark.parametrize("known", [None, MEMORY, Memory("cluster", "group", 0, MarkerTopic("markers", "old"))])
@@ -364,14 +366,14 @@ def test_batch_taken_as_written_stays_so_where_the_run_that_took_it_was_killed(
         broker.offsets = {OUT: OffsetAndMetadata(2, Marker.of(plan_of(2), 4).encode())}
         plan = replace(plan, deleted_topic="markers")
     with pytest.raises(Crash):
-        run(broker, replace(batch_write(3), plan=plan), crash=Step.MARKER_ADDED, kept=kept)
+        run(broker, replace(batch_write(3), plan=plan), crash=BatchStep.MARKER_ADDED, kept=kept)
     again = replace(plan, remembered=kept[-1], deleted_topic="")
     with pytest.raises(SinkRefused, match="an earlier run was to take it as written"):
         run(broker, replace(batch_write(3), plan=replace(again, on_missing=OnMissingMarker.FAIL)), kept=kept)
-    assert run(broker, replace(batch_write(3), plan=again), kept=kept) is Outcome.SKIPPED
+    assert run(broker, replace(batch_write(3), plan=again), kept=kept) is BatchOutcome.SKIPPED
     assert broker.visible == []
     following = replace(plan_of(4), remembered=kept[-1], on_missing=OnMissingMarker.SKIP)
-    assert run(broker, replace(batch_write(4), plan=following), kept=kept) is Outcome.WRITTEN
+    assert run(broker, replace(batch_write(4), plan=following), kept=kept) is BatchOutcome.WRITTEN
     assert kept[-1].skipping == ""
 
 
@@ -394,8 +396,8 @@ def test_newest_marker_counts_where_the_topic_of_markers_has_changed() -> None:
         TopicPartition("old", 0): OffsetAndMetadata(3, Marker.of(plan_of(3), 4).encode()),
         TopicPartition("zz", 0): OffsetAndMetadata(7, "a consumer's"),
     }
-    assert run(broker, batch_write(3)) is Outcome.SKIPPED
-    assert run(broker, batch_write(4)) is Outcome.WRITTEN
+    assert run(broker, batch_write(3)) is BatchOutcome.SKIPPED
+    assert run(broker, batch_write(4)) is BatchOutcome.WRITTEN
 
 
 def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -> None:
@@ -408,7 +410,7 @@ def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -
 @pytest.mark.parametrize("plan", [plan_of(0), plan_of(3), NamedWrite("daily:7:out", "daily", 7)])
 @pytest.mark.parametrize("wanted", [OnMissingMarker.SKIP, OnMissingMarker.WRITE])
 def test_way_out_that_the_refusal_of_another_client_s_offset_names_is_taken(
-    plan: Plan | NamedWrite, wanted: OnMissingMarker
+    plan: BatchPlan | NamedWrite, wanted: OnMissingMarker
 ) -> None:
     """Also for a first batch and a batch write, which without any offset would be known to be missing."""
     broker = ModelBroker()
@@ -416,11 +418,11 @@ def test_way_out_that_the_refusal_of_another_client_s_offset_names_is_taken(
     told: list[str] = []
     write = replace(batch_write(0), plan=replace(plan, on_missing=wanted))
 
-    def commit_once() -> Outcome:
+    def commit_once() -> BatchOutcome:
         return commit_batch(write, ModelEngine(broker), ignore, told.append, lambda: NOW, lambda memory: None)
 
     skips = wanted is OnMissingMarker.SKIP
-    assert commit_once() is (Outcome.SKIPPED if skips else Outcome.WRITTEN)
+    assert commit_once() is (BatchOutcome.SKIPPED if skips else BatchOutcome.WRITTEN)
     assert f"as onMissingMarker is {wanted.value}" in told[0]
-    assert commit_once() is Outcome.SKIPPED
+    assert commit_once() is BatchOutcome.SKIPPED
     assert (broker.visible, len(told)) == ([] if skips else EXPECTED, 1)

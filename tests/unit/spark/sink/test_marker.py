@@ -13,11 +13,11 @@ import pytest
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.marker import (
     OFFSETS_IN_MARKER,
+    BatchPlan,
     Marker,
     MarkerTopic,
     Memory,
     NamedWrite,
-    Plan,
     PlannedBatch,
     Previous,
     Refuse,
@@ -47,9 +47,9 @@ def plan(
     remembered: Memory | None = HERE,
     retention_ms: int | None = WEEK,
     on_missing: OnMissingMarker = OnMissingMarker.FAIL,
-) -> Plan:
+) -> BatchPlan:
     previous = Previous(planned(batch_id - 1, previous_age_ms), ended) if batch_id else None
-    return Plan(
+    return BatchPlan(
         group=GROUP,
         query_id="q",
         checkpoint="/ck",
@@ -194,7 +194,7 @@ def test_first_batch_of_a_checkpoint_that_wrote_it_to_another_group_is_refused()
         (replace(plan(5), previous=Previous(None, True)), "/ck holds no offsets/4 any more"),
     ],
 )
-def test_refusal_says_why_it_cannot_be_known(one: Plan, says: str) -> None:
+def test_refusal_says_why_it_cannot_be_known(one: BatchPlan, says: str) -> None:
     decision = decide(one, None, NOW)
     assert isinstance(decision, Refuse)
     assert says in decision.reason
@@ -229,7 +229,7 @@ def test_refused_restore_names_the_batch_and_both_plans() -> None:
 
 
 @pytest.mark.parametrize("one", [*AROUND[:2], plan(0), plan(5, remembered=None), plan(5, age_ms=WEEK)])
-def test_every_reason_is_one_sentence(one: Plan) -> None:
+def test_every_reason_is_one_sentence(one: BatchPlan) -> None:
     for found in (None, marker(2), marker(4, other="x"), marker(5, other="x"), marker(9), marker(5, query_id="z")):
         decision = decide(one, found, NOW)
         assert "\n" not in decision.reason
@@ -299,7 +299,7 @@ def test_foreign_metadata_is_no_marker(metadata: str) -> None:
 OLD, NEW = MarkerTopic("old", "1"), MarkerTopic("new", "2")
 
 
-def with_topics(batch_id: int, before: MarkerTopic | None, now: str, ids: dict[str, str], **given: Any) -> Plan:
+def with_topics(batch_id: int, before: MarkerTopic | None, now: str, ids: dict[str, str], **given: Any) -> BatchPlan:
     one = plan(batch_id, remembered=replace(HERE, marker_topic=before), **given)
     return one.with_marker_topic(now, lambda names: {name: ids[name] for name in names if name in ids})
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.requests.context import RequestContext
 from oncelog.coordinator.transaction.events import EPOCH_BUMP_VERSION
 from oncelog.errors import Error
-from oncelog.metadata.features import TRANSACTION_VERSION, FeatureUpdate, Refusal, updated
+from oncelog.metadata.features import TRANSACTION_VERSION, FeatureRefusal, FeatureUpdate, updated
 from oncelog.protocol.generated.update_features_request import UpdateFeaturesRequest
 from oncelog.protocol.generated.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 
@@ -32,7 +32,7 @@ def handle(ports: ClusterPorts, context: RequestContext, request: UpdateFeatures
         for update in request.feature_updates
     }
     levels = updated(ports.metadata.finalized_features.levels, updates, ports.node.node_id)
-    if isinstance(levels, Refusal):
+    if isinstance(levels, FeatureRefusal):
         return UpdateFeaturesResponse(error_code=Error.INVALID_UPDATE_VERSION, error_message=levels.message)
     lowered = levels.get(TRANSACTION_VERSION, 0) < EPOCH_BUMP_VERSION
     undecided = ports.transactions.undecided() if lowered else ()

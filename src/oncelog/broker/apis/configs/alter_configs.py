@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.administration.config_changes import (
-    Refusal,
+    ConfigRefusal,
     change,
     change_each,
     refusal_of_caller,
@@ -40,7 +40,7 @@ def handle(ports: ConfigPorts, context: RequestContext, request: AlterConfigsReq
 
 def _alter(
     ports: ConfigPorts, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
-) -> Refusal | None:
+) -> ConfigRefusal | None:
     kind = resource.resource_type
     name = settings_name(ports, kind, resource.resource_name)
     values = {config.name: config.value for config in resource.configs if config.value is not None}

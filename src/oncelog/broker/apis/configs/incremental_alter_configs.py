@@ -14,7 +14,7 @@ from oncelog.broker.administration.config_changes import (
     OWN_MIN_IN_SYNC,
     PROPERTIES,
     REMOVED_MIN_IN_SYNC,
-    Refusal,
+    ConfigRefusal,
     change,
     change_each,
     change_loggers,
@@ -28,7 +28,7 @@ from oncelog.broker.requests.context import RequestContext
 from oncelog.config import TopicConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.kafka_properties import Kind, render
+from oncelog.kafka_properties import PropertyKind, render
 from oncelog.metadata.descriptions import MIN_IN_SYNC
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.generated.incremental_alter_configs_request import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from oncelog.broker.apis.ports import ConfigPorts
 
 
-class Operation(IntEnum):
+class AlterOperation(IntEnum):
     """Kafka's ``AlterConfigOp.OpType``."""
 
     SET = 0
@@ -69,10 +69,10 @@ def handle(
 
 def _alter(
     ports: ConfigPorts, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
-) -> Refusal | None:
+) -> ConfigRefusal | None:
     kind = resource.resource_type
     name = settings_name(ports, kind, resource.resource_name)
-    nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
+    nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != AlterOperation.DELETE]
     refusal = (
         refusal_of_keys([config.name for config in resource.configs], nulls)
         or refusal_of_caller(ports, context, kind, name, AclOperation.ALTER_CONFIGS)
@@ -80,11 +80,11 @@ def _alter(
     )
     if refusal is not None:
         return refusal
-    unknown = [c.config_operation for c in resource.configs if c.config_operation not in set(Operation)]
+    unknown = [c.config_operation for c in resource.configs if c.config_operation not in set(AlterOperation)]
     if unknown:
-        return Refusal(Error.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
+        return ConfigRefusal(Error.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
     if kind == ResourceType.BROKER_LOGGER:
-        operations = {c.name: (Operation(c.config_operation).name, c.value) for c in resource.configs}
+        operations = {c.name: (AlterOperation(c.config_operation).name, c.value) for c in resource.configs}
         return change_loggers(operations, validate_only=validate_only)
     values = dict(current_values(ports, ResourceType(kind), name))
     for config in resource.configs:
@@ -96,26 +96,26 @@ def _alter(
 
 def _apply(
     ports: ConfigPorts, resource: AlterConfigsResource, config: AlterableConfig, values: dict[str, str]
-) -> Refusal | None:
+) -> ConfigRefusal | None:
     """Carry out one operation on ``values``."""
     kind = ResourceType(resource.resource_type)
-    operation, text = Operation(config.config_operation), config.value or ""
-    if operation is Operation.SET:
+    operation, text = AlterOperation(config.config_operation), config.value or ""
+    if operation is AlterOperation.SET:
         values[config.name] = text
         return None
-    if operation is Operation.DELETE:
+    if operation is AlterOperation.DELETE:
         if kind is ResourceType.BROKER and config.name == MIN_IN_SYNC:
             return OWN_MIN_IN_SYNC if resource.resource_name else REMOVED_MIN_IN_SYNC
         values.pop(config.name, None)
         return None
     known = PROPERTIES[kind]().get(config.name)
     if kind is ResourceType.BROKER and known is None:
-        return Refusal(Error.INVALID_CONFIG, f"Unknown config name: {config.name}")
-    if kind is ResourceType.CLIENT_METRICS or known is None or known.kind is not Kind.LIST:
-        return Refusal(Error.INVALID_CONFIG, _not_a_list(kind, operation, config.name))
+        return ConfigRefusal(Error.INVALID_CONFIG, f"Unknown config name: {config.name}")
+    if kind is ResourceType.CLIENT_METRICS or known is None or known.kind is not PropertyKind.LIST:
+        return ConfigRefusal(Error.INVALID_CONFIG, _not_a_list(kind, operation, config.name))
     old = values.get(config.name, _default(ports, kind, config.name))
     words, given = (list(filter(None, part.split(","))) for part in (old, text))
-    if operation is Operation.APPEND:
+    if operation is AlterOperation.APPEND:
         there = set(words)
         words += [word for word in given if word not in there]
     else:
@@ -125,7 +125,7 @@ def _apply(
     return None
 
 
-def _not_a_list(kind: ResourceType, operation: Operation, name: str) -> str:
+def _not_a_list(kind: ResourceType, operation: AlterOperation, name: str) -> str:
     if kind is ResourceType.BROKER:
         return f"Config value {operation.name.lower()} is not allowed for config key: {name}"
     return f"Can't {operation.name} to key {name} because its type is not LIST."

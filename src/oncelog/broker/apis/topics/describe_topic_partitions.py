@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.topics.metadata import PartitionState
+from oncelog.broker.apis.topics.metadata import LeaderState
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.work import Work, in_parts
 from oncelog.broker.security.access import TOPIC, allows, authorized_operations
@@ -104,7 +104,7 @@ def _described(
 ) -> DescribeTopicPartitionsResponseTopic:
     partitions = []
     for index in page:
-        state = PartitionState.of(ports, TopicPartition(info.name, index))
+        state = LeaderState.of(ports, TopicPartition(info.name, index))
         partitions.append(
             DescribeTopicPartitionsResponsePartition(
                 error_code=state.error,

@@ -166,7 +166,7 @@ def _by_name(ports: TopicPorts, context: RequestContext, name: str, *, may_creat
     return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
 
 
-class PartitionState(NamedTuple):
+class LeaderState(NamedTuple):
     """State of a partition's replicas for clients; a failed disk takes all of them offline."""
 
     error: Error
@@ -177,7 +177,7 @@ class PartitionState(NamedTuple):
     offline_replicas: list[int]
 
     @classmethod
-    def of(cls, ports: TopicPorts, topic_partition: TopicPartition) -> PartitionState:
+    def of(cls, ports: TopicPorts, topic_partition: TopicPartition) -> LeaderState:
         partition, node_id = ports.partition(topic_partition), ports.node.node_id
         epoch = partition.leader_epoch if partition is not None else -1
         if partition is not None and partition.replicas is not None and ports.cluster is not None:
@@ -197,7 +197,7 @@ def _described(ports: TopicPorts, info: TopicInfo) -> Work[MetadataResponseTopic
     for index in range(info.partitions):
         if index % PARTITIONS_IN_A_CHUNK == PARTITIONS_IN_A_CHUNK - 1:
             yield
-        state = PartitionState.of(ports, TopicPartition(info.name, index))
+        state = LeaderState.of(ports, TopicPartition(info.name, index))
         partitions.append(
             MetadataResponsePartition(
                 error_code=state.error,

@@ -8,7 +8,7 @@ from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
-from oncelog.coordinator.transaction.coordinator import TransactionDescription
+from oncelog.coordinator.transaction.coordinator import DescribedTransaction
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
@@ -56,7 +56,7 @@ def _state(ports: TransactionPorts, context: RequestContext, transactional_id: s
     return state
 
 
-def _described(description: TransactionDescription) -> TransactionState:
+def _described(description: DescribedTransaction) -> TransactionState:
     if description.error is not Error.NONE or description.state is None:
         return TransactionState(error_code=description.error, transactional_id=description.transactional_id)
     topics: dict[str, TopicData] = {}

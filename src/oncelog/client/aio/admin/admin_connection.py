@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self
 
 from oncelog.client.aio.aiokafka_keywords import config_of
-from oncelog.client.aio.connection.cluster_access import Cluster
-from oncelog.client.aio.offset_lookups import GroupOffsets
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.core import arguments
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
@@ -34,7 +34,7 @@ class AdminConnection:
         **settings: Unpack[AdminKeywords],
     ) -> None:
         self.config = config_of("Admin", AdminConfig, misplaced, config, settings)
-        self._asked = Cluster(self.config, timeout_ms=self.config.default_api_timeout_ms, ssl_context=ssl_context)
+        self._asked = ClusterAccess(self.config, timeout_ms=self.config.default_api_timeout_ms, ssl_context=ssl_context)
         self._started = False
         self._closed = False
 
@@ -68,7 +68,7 @@ class AdminConnection:
         await self.close()
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterAccess:
         """Direct access to the cluster, for requests that no method covers."""
         self._asked.check_open("admin client")
         return self._asked
@@ -76,5 +76,5 @@ class AdminConnection:
     def _group(self, group_id: str) -> CoordinatorFinder:
         return self.cluster.finder(CoordinatorType.GROUP, arguments.text(group_id, "group_id"))
 
-    def _group_offsets(self, group_id: str) -> GroupOffsets:
-        return GroupOffsets(self.cluster, self._group(group_id), group_id)
+    def _group_offsets(self, group_id: str) -> OffsetLookups:
+        return OffsetLookups(self.cluster, self._group(group_id), group_id)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import GroupDescription, MemberDescription
-from oncelog.client.positions import EARLIEST, LATEST, Place, offsets_of
+from oncelog.client.positions import EARLIEST, LATEST, LogPlace, offsets_of
 from oncelog.errors import OncelogError
 from oncelog.types import TopicPartition
 
@@ -106,7 +106,7 @@ async def group_picture(admin: Admin, group: str) -> GroupPicture:
 
 
 async def planned_moves(
-    admin: Admin, group: str, partitions: Iterable[TopicPartition] | None, to: Place | int
+    admin: Admin, group: str, partitions: Iterable[TopicPartition] | None, to: LogPlace | int
 ) -> dict[TopicPartition, Move]:
     """What a reset would do, by partition; no position ends up before the first record or past the end.
 

@@ -67,7 +67,7 @@ class StoredRecord(NamedTuple):
     fate: Fate
 
 
-class Fetched(NamedTuple):
+class FetchedLog(NamedTuple):
     """What a fetch returned for one partition."""
 
     batches: list[StoredBatch]
@@ -84,7 +84,7 @@ async def read(
     *,
     max_bytes: int = MAX_BYTES,
     headers_only: bool = False,
-) -> Fetched:
+) -> FetchedLog:
     """Whole batches of one partition, starting with the one that holds ``offset``: at least one, or none at the end.
 
     :param headers_only: leave out the batches' records.
@@ -92,7 +92,7 @@ async def read(
     :raises KafkaError: the partition does not exist, or the offset is out of its range.
     """
     stored = await fetch_stored(admin, name, offset, isolation, max_bytes)
-    return Fetched(
+    return FetchedLog(
         list(_decoded(stored.records, offset, headers_only)),
         stored.aborted,
         stored.high_watermark,
@@ -228,7 +228,7 @@ class FateReader:
         later = await self._fates_after(tail, stable.high_watermark)
         return list(fates_by_markers(tail, later))
 
-    async def _read(self, isolation: IsolationLevel) -> Fetched:
+    async def _read(self, isolation: IsolationLevel) -> FetchedLog:
         return await read(
             self._admin,
             self.name,

@@ -50,7 +50,7 @@ GIVE_UP_ON_UNKNOWN_SECONDS = 5.0
 """A topic still unknown after this does not exist: creating one takes well under a second."""
 
 
-class Cluster:
+class ClusterAccess:
     """Connections to a cluster, its metadata, and calls with a deadline.
 
     :param timeout_ms: how long a call may take including all its repeats.
@@ -413,4 +413,4 @@ async def _each(
         return dict.fromkeys(names, error)
 
 
-__all__ = ["COORDINATOR_MOVED", "Cluster", "UnknownPartition", "check", "settled"]
+__all__ = ["COORDINATOR_MOVED", "ClusterAccess", "UnknownPartition", "check", "settled"]

@@ -1,9 +1,9 @@
 """One connection to a broker: opens, negotiates versions, logs in; then sends frames and matches answers by order.
 
 Called by the network. Every request given to a connection is answered exactly once: with the broker's answer, or with a
-:class:`~oncelog.client.core.connection.wire.Failure` if it cannot be encoded, waits longer than its timeout, or is
-under way when the connection breaks. Failures are delivered from the event loop, each in a call of its own, so that a
-bug in one caller does not cost the others their answers.
+:class:`~oncelog.client.core.connection.wire.RequestFailure` if it cannot be encoded, waits longer than its timeout, or
+is under way when the connection breaks. Failures are delivered from the event loop, each in a call of its own, so that
+a bug in one caller does not cost the others their answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from oncelog.client.aio.connection.handshake import looks_like_tls, refusal, silence
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.connection.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
+from oncelog.client.core.connection.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.releases import OLDEST, first_with, is_too_old
@@ -96,20 +96,20 @@ class Owner(Protocol):
 
     def call_soon(self, callback: Callable[[], None]) -> None: ...
 
-    def fail(self, request: Request, failure: Failure) -> None: ...
+    def fail(self, request: Request, failure: RequestFailure) -> None: ...
 
     def written(self, request: Request) -> None: ...
 
-    def connected(self, connection: Connection) -> None: ...
+    def connected(self, connection: BrokerConnection) -> None: ...
 
-    def disconnected(self, connection: Connection, text: str) -> None: ...
+    def disconnected(self, connection: BrokerConnection, text: str) -> None: ...
 
     def refused(self, error: KafkaError) -> None: ...
 
     def learn_features(self, answer: ApiVersionsResponse) -> None: ...
 
 
-class Connection(asyncio.BufferedProtocol):
+class BrokerConnection(asyncio.BufferedProtocol):
     """One socket to one node."""
 
     def __init__(self, owner: Owner, node: int, host: str, port: int, ssl_context: Any) -> None:
@@ -266,7 +266,7 @@ class Connection(asyncio.BufferedProtocol):
         timeout_ms = self._owner.config.request_timeout_ms
         self._write(Request(api, message, answered, timeout_ms, NO_LIMIT, True, self._owner.now_ms()), version)
         answer = await future
-        if isinstance(answer, Failure):
+        if isinstance(answer, RequestFailure):
             raise error_for(answer.error, answer.text)
         return answer
 
@@ -324,9 +324,9 @@ class Connection(asyncio.BufferedProtocol):
         unwritten, self._unwritten = self._unwritten, []
         queued, self._queued = self._queued, []
         for request in [*(request for _, request in in_flight), *unwritten]:
-            self._owner.fail(request, Failure(error, text, True))
+            self._owner.fail(request, RequestFailure(error, text, True))
         for request in queued:
-            self._owner.fail(request, Failure(error, text, False))
+            self._owner.fail(request, RequestFailure(error, text, False))
         self._owner.disconnected(self, text)
 
     # --- sending
@@ -348,7 +348,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         version = self.version(request.api, request.highest)
         if version is None:
-            self._owner.fail(request, Failure(Error.UNSUPPORTED_VERSION, self._not_offered(request), False))
+            self._owner.fail(request, RequestFailure(Error.UNSUPPORTED_VERSION, self._not_offered(request), False))
         else:
             self._write(request, version)
 
@@ -368,7 +368,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def _write(self, request: Request, version: int) -> None:
         if self._transport is None:
-            self._owner.fail(request, Failure(Error.NETWORK_EXCEPTION, f"{self.address} is not connected", False))
+            self._owner.fail(
+                request, RequestFailure(Error.NETWORK_EXCEPTION, f"{self.address} is not connected", False)
+            )
             return
         try:
             message = request.message if isinstance(request.message, Message) else request.message(version)
@@ -378,7 +380,7 @@ class Connection(asyncio.BufferedProtocol):
             header = encode_request_header(message.API_KEY, version, number, self._client_id, size)
         except (ProtocolError, TypeError, ValueError, AttributeError) as error:
             text = f"{request.api.name} was not sent, for it cannot be encoded: {error}"
-            self._owner.fail(request, Failure(Error.INVALID_REQUEST, text, False))
+            self._owner.fail(request, RequestFailure(Error.INVALID_REQUEST, text, False))
             return
         request.version = version
         self._correlation = number
@@ -432,7 +434,7 @@ class Connection(asyncio.BufferedProtocol):
             self._queued = [item for item in self._queued if item.deadline_ms > now_ms]
             for request in late:
                 text = f"{self.address} was not connected within request.timeout.ms={request.timeout_ms}"
-                self._owner.fail(request, Failure(Error.REQUEST_TIMED_OUT, text, False))
+                self._owner.fail(request, RequestFailure(Error.REQUEST_TIMED_OUT, text, False))
         self.resume_writing()
         waiting = [*(item for _, item in self._in_flight), *self._unwritten]
         overdue = next((item for item in waiting if item.deadline_ms <= now_ms), None)
@@ -501,7 +503,7 @@ class Connection(asyncio.BufferedProtocol):
                 _, at = decode_response_header(frame, api.key, version)  # type: ignore[arg-type]
                 answer = api.response.decode(frame, version, at)  # type: ignore[arg-type]
         except ProtocolError as error:
-            self._owner.fail(request, Failure(Error.NETWORK_EXCEPTION, str(error), True))
+            self._owner.fail(request, RequestFailure(Error.NETWORK_EXCEPTION, str(error), True))
             self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} sent what {api.name} is not: {error}")
             return
         now_ms = self._owner.now_ms()
@@ -513,4 +515,4 @@ class Connection(asyncio.BufferedProtocol):
             self._say_goodbye()
 
 
-__all__ = ["Connection", "Owner", "Request"]
+__all__ = ["BrokerConnection", "Owner", "Request"]

@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from oncelog.client.aio.connection.connection import NEVER_MS, Connection, Request
+from oncelog.client.aio.connection.connection import NEVER_MS, BrokerConnection, Request
 from oncelog.client.aio.connection.telling import waiting
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.connection.wire import NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
+from oncelog.client.core.connection.wire import NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
 from oncelog.client.core.errors import KafkaConnectionError, error_for
 from oncelog.client.core.metrics import Moment, NetworkMetrics
 from oncelog.errors import Error, KafkaError
@@ -55,7 +55,7 @@ class Network:
             host, _, port = address.rpartition(":")
             self._addresses[-1 - index] = (host.strip("[]"), int(port))
         self._bootstrap = list(self._addresses)
-        self._connections: dict[tuple[int, int], Connection] = {}
+        self._connections: dict[tuple[int, int], BrokerConnection] = {}
         self._waiting: dict[tuple[int, int], list[Request]] = {}
         """Requests to nodes that must not be tried again yet."""
         self._failures: dict[tuple[int, int], int] = {}
@@ -97,7 +97,7 @@ class Network:
         self._watch = self._loop.call_later(_WATCH_SECONDS, self._look_after_connections)
         order = self._bootstrap[:]
         random.shuffle(order)
-        opening: dict[asyncio.Task[None], Connection] = {}
+        opening: dict[asyncio.Task[None], BrokerConnection] = {}
         while opening or order:
             if order:
                 connection, task = self._connect(order.pop(), 0)
@@ -232,7 +232,7 @@ class Network:
             return
         if self._closed or node not in self._addresses:
             text = _CLOSED if self._closed else f"node {node} has no known address"
-            self.fail(request, Failure(Error.NETWORK_EXCEPTION, text, False))
+            self.fail(request, RequestFailure(Error.NETWORK_EXCEPTION, text, False))
             return
         key = (node, channel)
         wait_ms = self._not_before.get(key, 0) - self.now_ms()
@@ -249,7 +249,7 @@ class Network:
         for request in self._waiting.pop(key, ()):
             self._send(*key, request)
 
-    def fail(self, request: Request, failure: Failure) -> None:
+    def fail(self, request: Request, failure: RequestFailure) -> None:
         """Answer a request with a failure, in an iteration of its own."""
         self.call_soon(lambda: request.on_answer(failure, request.version, self.now_ms()))
 
@@ -276,7 +276,7 @@ class Network:
         def answered(answer: Answer, version: int, now_ms: int) -> None:
             if future.done():
                 return
-            if isinstance(answer, Failure):
+            if isinstance(answer, RequestFailure):
                 future.set_exception(error_for(answer.error, answer.text))
             else:
                 future.set_result((answer, version))
@@ -290,7 +290,7 @@ class Network:
 
     # --- what connections tell
 
-    def connected(self, connection: Connection) -> None:
+    def connected(self, connection: BrokerConnection) -> None:
         for key, known in self._connections.items():
             if known is connection:
                 self._failures.pop(key, None)
@@ -298,7 +298,7 @@ class Network:
         self._why.pop(connection.address, None)
         self._notify()
 
-    def disconnected(self, connection: Connection, text: str) -> None:
+    def disconnected(self, connection: BrokerConnection, text: str) -> None:
         for key, known in list(self._connections.items()):
             if known is connection:
                 del self._connections[key]
@@ -329,9 +329,9 @@ class Network:
 
     # --- connecting
 
-    def _connect(self, node: int, channel: int) -> tuple[Connection, asyncio.Task[None]]:
+    def _connect(self, node: int, channel: int) -> tuple[BrokerConnection, asyncio.Task[None]]:
         host, port = self._addresses[node]
-        connection = Connection(self, node, host, port, self._ssl_context)
+        connection = BrokerConnection(self, node, host, port, self._ssl_context)
         self._connections[node, channel] = connection
         failures = self._failures.get((node, channel), 0)
         setup_ms = backoff_ms(
@@ -341,7 +341,7 @@ class Network:
         )
         return connection, self._run(connection, connection.open(setup_ms), f"oncelog connection to {host}:{port}")
 
-    def _run(self, connection: Connection, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+    def _run(self, connection: BrokerConnection, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         """Run a task of a connection; if it ends unexpectedly, the connection is given up."""
         task = self.loop.create_task(work, name=name)
         self._tasks[task] = None

@@ -45,7 +45,9 @@ async def authenticate(ask: Ask, config: ClientConfig, token: Callable[[], Await
     user, password = (text or "" for text in config.credentials())
     if mechanism == "PLAIN":
         return (await _step(ask, f"\0{user}\0{password}".encode())).session_lifetime_ms
-    scram = Scram(mechanism.removeprefix("SCRAM-").replace("-", "").lower(), user, password, secrets.token_urlsafe(18))
+    scram = ScramClient(
+        mechanism.removeprefix("SCRAM-").replace("-", "").lower(), user, password, secrets.token_urlsafe(18)
+    )
     final = scram.respond((await _step(ask, scram.first())).auth_bytes)
     answer = await _step(ask, final)
     scram.verify(answer.auth_bytes)
@@ -78,7 +80,7 @@ async def _step(ask: Ask, token: bytes) -> Answered:
     return Answered(bytes(answer.auth_bytes), answer.session_lifetime_ms)
 
 
-class Scram:
+class ScramClient:
     """The client's side of one SCRAM exchange, without channel binding."""
 
     def __init__(self, digest: str, user: str, password: str, nonce: str) -> None:

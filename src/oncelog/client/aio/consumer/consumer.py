@@ -17,9 +17,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self
 
 from oncelog.client.aio.aiokafka_keywords import config_of
-from oncelog.client.aio.connection.cluster_access import Cluster, settled
-from oncelog.client.aio.consumer.consumer_group import ConsumerGroup
-from oncelog.client.aio.consumer.handing_out import Reading
+from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
+from oncelog.client.aio.consumer.consumer_group import GroupMembership
+from oncelog.client.aio.consumer.handing_out import HandingOut
 from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.start_positions import Positions
 from oncelog.client.aio.consumer.waits import Waits
@@ -77,7 +77,7 @@ class Consumer(Generic[K, V]):
         settings.pop("consumer_timeout_ms", None)
         misplaced = [topic for topic in topics if isinstance(topic, Mapping)]
         config = self.config = config_of("Consumer", ConsumerConfig, misplaced, config, settings)
-        self._cluster = Cluster(
+        self._cluster = ClusterAccess(
             config,
             timeout_ms=config.default_api_timeout_ms,
             ssl_context=ssl_context,
@@ -99,7 +99,7 @@ class Consumer(Generic[K, V]):
             on_data=self._waits.wake,
             on_reset=self._polling.soon,
         )
-        self._group: ConsumerGroup | None = None
+        self._group: GroupMembership | None = None
         self._positions = Positions(
             config,
             self._cluster,
@@ -109,7 +109,7 @@ class Consumer(Generic[K, V]):
             weakly(self._present_group),
             self._polling.soon,
         )
-        self._reading = Reading(
+        self._reading = HandingOut(
             self._network,
             self._subscription,
             self._fetcher,
@@ -182,14 +182,14 @@ class Consumer(Generic[K, V]):
         if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
             unclosed(self, self._loop, self._closings, self._cluster.close)
 
-    def _present_group(self) -> ConsumerGroup | None:
+    def _present_group(self) -> GroupMembership | None:
         return self._group
 
     def _enter_group(self) -> None:
         config = self.config
         if config.group_id is None:
             return
-        self._group = ConsumerGroup(
+        self._group = GroupMembership(
             config,
             config.group_id,
             self._cluster,
@@ -432,7 +432,7 @@ class Consumer(Generic[K, V]):
             raise IllegalStateError("the consumer has no group; give it a group_id")
         raise IllegalStateError("the consumer has not started; call start() first")
 
-    def _with_group(self) -> ConsumerGroup:
+    def _with_group(self) -> GroupMembership:
         self._check()
         if self._group is None:
             raise IllegalStateError("the consumer has no group to commit for; give it a group_id")

@@ -14,10 +14,10 @@ import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
-from oncelog.client.aio.connection.cluster_access import Cluster, settled
+from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
 from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.waits import Waits
-from oncelog.client.aio.offset_lookups import GroupOffsets
+from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetcher import Fetcher
@@ -35,7 +35,7 @@ AUTO_COMMIT_MS = 5000
 """An automatic commit is tried for at least this long, however often commits are to happen."""
 
 
-class ConsumerGroup:
+class GroupMembership:
     """A consumer in its group, from joining to leaving.
 
     :param poll_soon: called when partitions have been assigned or revoked.
@@ -47,7 +47,7 @@ class ConsumerGroup:
         self,
         config: ConsumerConfig,
         group_id: str,
-        cluster: Cluster,
+        cluster: ClusterAccess,
         subscription: Subscription,
         fetcher: Fetcher,
         held: HeldRecords,
@@ -73,7 +73,7 @@ class ConsumerGroup:
             if config.group_protocol == "consumer"
             else GroupMember(*shared)
         )
-        self._offsets = GroupOffsets(cluster, self.membership.finder, group_id)
+        self._offsets = OffsetLookups(cluster, self.membership.finder, group_id)
         self._commit_lock = asyncio.Lock()
         self._commit_task: asyncio.Task[None] | None = None
         self._tasks: dict[asyncio.Task[None], None] = {}
@@ -218,4 +218,4 @@ async def _call_listener(callback: Callable[[set[TopicPartition]], Any], partiti
         log.exception("the rebalance listener failed for %s", sorted(partitions))
 
 
-__all__ = ["ConsumerGroup"]
+__all__ = ["GroupMembership"]

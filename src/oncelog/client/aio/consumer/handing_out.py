@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Reading:
+class HandingOut:
     """The reading side of one consumer.
 
     :param check: raises if the consumer is not open.
@@ -187,4 +187,4 @@ def table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Tabl
     return pa.Table.from_batches(pieces, schema=schema(headers=headers))
 
 
-__all__ = ["Reading", "columns_of", "table_of"]
+__all__ = ["HandingOut", "columns_of", "table_of"]

@@ -10,8 +10,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
-from oncelog.client.aio.connection.cluster_access import Cluster
-from oncelog.client.aio.consumer.consumer_group import ConsumerGroup
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.consumer.consumer_group import GroupMembership
 from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, list_offsets
@@ -37,11 +37,11 @@ class Positions:
     def __init__(
         self,
         config: ConsumerConfig,
-        cluster: Cluster,
+        cluster: ClusterAccess,
         subscription: Subscription,
         held: HeldRecords,
         waits: Waits,
-        group: Callable[[], ConsumerGroup | None],
+        group: Callable[[], GroupMembership | None],
         poll_soon: Callable[[], None],
     ) -> None:
         self._config = config

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from oncelog.client.aio.connection.cluster_access import Cluster
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.producer.hand_batch import RecordHeaders
 from oncelog.client.core import arguments
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
@@ -49,7 +49,7 @@ class Intake:
     def __init__(
         self,
         config: ProducerConfig,
-        cluster: Cluster,
+        cluster: ClusterAccess,
         accumulator: Accumulator,
         sender: Sender,
         transactions: TransactionManager | None,

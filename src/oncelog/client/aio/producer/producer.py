@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, overload
 
 from oncelog.client.aio.aiokafka_keywords import config_of
-from oncelog.client.aio.connection.cluster_access import Cluster, settled
+from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
 from oncelog.client.aio.connection.telling import waiting
 from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.producer.deliveries import Deliveries
@@ -123,7 +123,7 @@ class Producer(Generic[SentK, SentV]):
         config = self.config = config_of("Producer", ProducerConfig, misplaced, config, settings)
         self._key_serializer = arguments.function(key_serializer, "key_serializer")
         self._value_serializer = arguments.function(value_serializer, "value_serializer")
-        self._cluster = Cluster(
+        self._cluster = ClusterAccess(
             config,
             timeout_ms=config.max_block_ms,
             setting="max.block.ms",

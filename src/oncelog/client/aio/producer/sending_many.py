@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, SupportsIndex
 
-from oncelog.client.aio.connection.cluster_access import Cluster
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.producer.intake import Intake
 from oncelog.client.core import arguments
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
@@ -254,7 +254,9 @@ def _append(
 class ManySender:
     """``send_many`` of one producer."""
 
-    def __init__(self, config: ProducerConfig, intake: Intake, accumulator: Accumulator, cluster: Cluster) -> None:
+    def __init__(
+        self, config: ProducerConfig, intake: Intake, accumulator: Accumulator, cluster: ClusterAccess
+    ) -> None:
         self._config = config
         self._intake = intake
         self._accumulator = accumulator

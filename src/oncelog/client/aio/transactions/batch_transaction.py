@@ -14,13 +14,18 @@ import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
+from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
-from oncelog.client.core.connection.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
-from oncelog.client.core.transactions.transaction_requests import TV1_HIGHEST_PRODUCE, Outcome, Request, TxnRequests
+from oncelog.client.core.transactions.transaction_requests import (
+    TV1_HIGHEST_PRODUCE,
+    Request,
+    RequestOutcome,
+    TxnRequests,
+)
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Buffer, increment_sequence, set_producer
@@ -47,7 +52,7 @@ class BatchTransactions:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterAccess,
         transactional_id: str,
         timeout_ms: int,
         *,
@@ -164,7 +169,7 @@ class BatchTransactions:
             for item in answered.partition_responses:
                 partition = TopicPartition(answered.name, item.index)
                 code = error_of(item.error_code)
-                stored = action_for(Step.PRODUCE_TRANSACTIONAL, code) is Action.DONE
+                stored = action_for(Step.PRODUCE_TRANSACTIONAL, code) is ErrorAction.DONE
                 why = f": {item.error_message}" if item.error_message else ""
                 text = f"{partition} did not take a batch of {len(batches[partition])} bytes{why}"
                 results[partition] = item.base_offset if stored else error_for(code, text)
@@ -203,16 +208,16 @@ class BatchTransactions:
             if outcome.producer is not None:
                 self._adopt(outcome.producer)
 
-    async def _coordinated(self, step: Step, request: Request, group: str | None = None) -> Outcome:
+    async def _coordinated(self, step: Step, request: Request, group: str | None = None) -> RequestOutcome:
         """Send a request to the step's coordinator, repeated while the error table says so."""
         api, build, read = request
         finder = self._coordinator if group is None else self._cluster.finder(CoordinatorType.GROUP, group)
         highest = self._requests.highest(step, self._v2)
 
-        async def ask(node: int) -> Outcome:
+        async def ask(node: int) -> RequestOutcome:
             answer, version = await self._cluster.network.call(node, api, build, highest=highest, channel=1)
             outcome = read(answer, version)
-            if action_for(step, outcome.error) is not Action.DONE:
+            if action_for(step, outcome.error) is not ErrorAction.DONE:
                 raise error_for(outcome.error, f"{api.name} of {self._id!r} was refused{outcome.where}")
             return outcome
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from oncelog.client.core.backoff import backoff_ms
-from oncelog.client.core.connection.error_rules import Action, Step, action_for
-from oncelog.client.core.connection.wire import FIND_COORDINATOR, Answer, Failure, Wire
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
+from oncelog.client.core.connection.wire import FIND_COORDINATOR, Answer, RequestFailure, Wire
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.waiting import retried
 from oncelog.deferred import Deferred
@@ -96,7 +96,7 @@ class CoordinatorFinder:
             self._settle(None)
             return
         kind = self._key_type.name.lower()
-        if action_for(Step.FIND_COORDINATOR, error) is not Action.RETRY:
+        if action_for(Step.FIND_COORDINATOR, error) is not ErrorAction.RETRY:
             self._busy = False
             refused = error_for(error, text or f"the coordinator of the {kind} {self._key!r} was refused")
             self._on_error(refused, now_ms)
@@ -112,7 +112,7 @@ class CoordinatorFinder:
         self.look_up()
 
     def _take(self, answer: Answer, version: int) -> tuple[Error, str]:
-        if isinstance(answer, Failure):
+        if isinstance(answer, RequestFailure):
             return answer.error, answer.text
         response: FindCoordinatorResponse = answer
         if version >= 4:

@@ -25,7 +25,7 @@ class Step(Enum):
     END_TXN = auto()
 
 
-class Action(Enum):
+class ErrorAction(Enum):
     """What the producer does next."""
 
     DONE = auto()
@@ -45,81 +45,81 @@ class Action(Enum):
     """Fatal."""
 
 
-_ALWAYS: Mapping[Error, Action] = {
-    Error.NONE: Action.DONE,
-    Error.COORDINATOR_NOT_AVAILABLE: Action.FIND_COORDINATOR,
-    Error.NOT_COORDINATOR: Action.FIND_COORDINATOR,
-    Error.PRODUCER_FENCED: Action.FENCED,
-    Error.INVALID_PRODUCER_EPOCH: Action.FENCED,
-    Error.CLUSTER_AUTHORIZATION_FAILED: Action.FATAL,
-    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Action.FATAL,
-    Error.UNSUPPORTED_VERSION: Action.FATAL,
-    Error.INVALID_PRODUCER_ID_MAPPING: Action.FATAL,
-    Error.INVALID_TXN_STATE: Action.FATAL,
-    Error.TRANSACTION_ABORTABLE: Action.ABORTABLE,
-    Error.TOPIC_AUTHORIZATION_FAILED: Action.ABORTABLE,
-    Error.GROUP_AUTHORIZATION_FAILED: Action.ABORTABLE,
-    Error.OPERATION_NOT_ATTEMPTED: Action.ABORTABLE,
+_ALWAYS: Mapping[Error, ErrorAction] = {
+    Error.NONE: ErrorAction.DONE,
+    Error.COORDINATOR_NOT_AVAILABLE: ErrorAction.FIND_COORDINATOR,
+    Error.NOT_COORDINATOR: ErrorAction.FIND_COORDINATOR,
+    Error.PRODUCER_FENCED: ErrorAction.FENCED,
+    Error.INVALID_PRODUCER_EPOCH: ErrorAction.FENCED,
+    Error.CLUSTER_AUTHORIZATION_FAILED: ErrorAction.FATAL,
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ErrorAction.FATAL,
+    Error.UNSUPPORTED_VERSION: ErrorAction.FATAL,
+    Error.INVALID_PRODUCER_ID_MAPPING: ErrorAction.FATAL,
+    Error.INVALID_TXN_STATE: ErrorAction.FATAL,
+    Error.TRANSACTION_ABORTABLE: ErrorAction.ABORTABLE,
+    Error.TOPIC_AUTHORIZATION_FAILED: ErrorAction.ABORTABLE,
+    Error.GROUP_AUTHORIZATION_FAILED: ErrorAction.ABORTABLE,
+    Error.OPERATION_NOT_ATTEMPTED: ErrorAction.ABORTABLE,
 }
 
-_PRODUCE: Mapping[Error, Action] = {
-    Error.DUPLICATE_SEQUENCE_NUMBER: Action.DONE,
-    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: Action.SEQUENCE,
-    Error.UNKNOWN_PRODUCER_ID: Action.SEQUENCE,
-    Error.COORDINATOR_NOT_AVAILABLE: Action.RETRY,
-    Error.NOT_COORDINATOR: Action.RETRY,
+_PRODUCE: Mapping[Error, ErrorAction] = {
+    Error.DUPLICATE_SEQUENCE_NUMBER: ErrorAction.DONE,
+    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: ErrorAction.SEQUENCE,
+    Error.UNKNOWN_PRODUCER_ID: ErrorAction.SEQUENCE,
+    Error.COORDINATOR_NOT_AVAILABLE: ErrorAction.RETRY,
+    Error.NOT_COORDINATOR: ErrorAction.RETRY,
 }
 
-_BY_STEP: Mapping[Step, Mapping[Error, Action]] = {
+_BY_STEP: Mapping[Step, Mapping[Error, ErrorAction]] = {
     Step.PRODUCE_IDEMPOTENT: {
         **_PRODUCE,
-        Error.INVALID_PRODUCER_EPOCH: Action.FAIL,
-        Error.INVALID_TXN_STATE: Action.FAIL,
-        Error.TOPIC_AUTHORIZATION_FAILED: Action.FAIL,
-        Error.GROUP_AUTHORIZATION_FAILED: Action.FAIL,
-        Error.TRANSACTION_ABORTABLE: Action.FAIL,
-        Error.OPERATION_NOT_ATTEMPTED: Action.FAIL,
-        Error.INVALID_PRODUCER_ID_MAPPING: Action.FAIL,
+        Error.INVALID_PRODUCER_EPOCH: ErrorAction.FAIL,
+        Error.INVALID_TXN_STATE: ErrorAction.FAIL,
+        Error.TOPIC_AUTHORIZATION_FAILED: ErrorAction.FAIL,
+        Error.GROUP_AUTHORIZATION_FAILED: ErrorAction.FAIL,
+        Error.TRANSACTION_ABORTABLE: ErrorAction.FAIL,
+        Error.OPERATION_NOT_ATTEMPTED: ErrorAction.FAIL,
+        Error.INVALID_PRODUCER_ID_MAPPING: ErrorAction.FAIL,
     },
     Step.PRODUCE_TRANSACTIONAL: {
         **_PRODUCE,
-        Error.INVALID_PRODUCER_EPOCH: Action.ABORTABLE,
-        Error.INVALID_TXN_STATE: Action.ABORTABLE,
+        Error.INVALID_PRODUCER_EPOCH: ErrorAction.ABORTABLE,
+        Error.INVALID_TXN_STATE: ErrorAction.ABORTABLE,
     },
     Step.FIND_COORDINATOR: {
-        Error.COORDINATOR_NOT_AVAILABLE: Action.RETRY,
-        Error.NOT_COORDINATOR: Action.RETRY,
+        Error.COORDINATOR_NOT_AVAILABLE: ErrorAction.RETRY,
+        Error.NOT_COORDINATOR: ErrorAction.RETRY,
     },
     Step.INIT_PRODUCER_ID: {
-        Error.CLUSTER_AUTHORIZATION_FAILED: Action.FAIL,
-        Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Action.FAIL,
-        Error.TRANSACTION_ABORTABLE: Action.FAIL,
-        Error.INVALID_TRANSACTION_TIMEOUT: Action.FAIL,
+        Error.CLUSTER_AUTHORIZATION_FAILED: ErrorAction.FAIL,
+        Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ErrorAction.FAIL,
+        Error.TRANSACTION_ABORTABLE: ErrorAction.FAIL,
+        Error.INVALID_TRANSACTION_TIMEOUT: ErrorAction.FAIL,
     },
     Step.ADD_PARTITIONS: {},
     Step.ADD_OFFSETS: {},
     Step.TXN_OFFSET_COMMIT: {
-        Error.FENCED_INSTANCE_ID: Action.ABORTABLE,
-        Error.ILLEGAL_GENERATION: Action.ABORTABLE,
-        Error.UNKNOWN_MEMBER_ID: Action.ABORTABLE,
-        Error.STALE_MEMBER_EPOCH: Action.ABORTABLE,
+        Error.FENCED_INSTANCE_ID: ErrorAction.ABORTABLE,
+        Error.ILLEGAL_GENERATION: ErrorAction.ABORTABLE,
+        Error.UNKNOWN_MEMBER_ID: ErrorAction.ABORTABLE,
+        Error.STALE_MEMBER_EPOCH: ErrorAction.ABORTABLE,
     },
     Step.END_TXN: {},
 }
 
-_OTHERWISE: Mapping[Step, Action] = {
-    Step.PRODUCE_IDEMPOTENT: Action.FAIL,
-    Step.PRODUCE_TRANSACTIONAL: Action.ABORTABLE,
-    Step.FIND_COORDINATOR: Action.FATAL,
-    Step.INIT_PRODUCER_ID: Action.FATAL,
-    Step.ADD_PARTITIONS: Action.ABORTABLE,
-    Step.ADD_OFFSETS: Action.FATAL,
-    Step.TXN_OFFSET_COMMIT: Action.ABORTABLE,
-    Step.END_TXN: Action.FATAL,
+_OTHERWISE: Mapping[Step, ErrorAction] = {
+    Step.PRODUCE_IDEMPOTENT: ErrorAction.FAIL,
+    Step.PRODUCE_TRANSACTIONAL: ErrorAction.ABORTABLE,
+    Step.FIND_COORDINATOR: ErrorAction.FATAL,
+    Step.INIT_PRODUCER_ID: ErrorAction.FATAL,
+    Step.ADD_PARTITIONS: ErrorAction.ABORTABLE,
+    Step.ADD_OFFSETS: ErrorAction.FATAL,
+    Step.TXN_OFFSET_COMMIT: ErrorAction.ABORTABLE,
+    Step.END_TXN: ErrorAction.FATAL,
 }
 
 
-def action_for(step: Step, error: Error) -> Action:
+def action_for(step: Step, error: Error) -> ErrorAction:
     """The action for an answer: the step's own row, else the common row, else a repeat if the code is retriable, else
     the step's default."""
     own = _BY_STEP[step].get(error)
@@ -129,5 +129,5 @@ def action_for(step: Step, error: Error) -> Action:
     if common is not None:
         return common
     if error.retriable:
-        return Action.RETRY
+        return ErrorAction.RETRY
     return _OTHERWISE[step]

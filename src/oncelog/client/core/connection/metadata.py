@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from oncelog.client.core.backoff import backoff_ms
-from oncelog.client.core.connection.wire import METADATA, Answer, Failure, Wire
+from oncelog.client.core.connection.wire import METADATA, Answer, RequestFailure, Wire
 from oncelog.client.core.errors import error_of
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -87,7 +87,7 @@ class ClusterMetadata:
         self._stale_from_ms = 0
         """Requests for an update before this time are ignored: the metadata was just fetched."""
         self._timer: Timer | None = None
-        self._waiters: list[Deferred[Failure | None]] = []
+        self._waiters: list[Deferred[RequestFailure | None]] = []
         self._observers: list[Callable[[], None]] = []
         self._closed = False
 
@@ -132,11 +132,11 @@ class ClusterMetadata:
         self._new = self._new or any(topic not in self._wanted and topic not in self.topics for topic in wanted)
         self._wanted = wanted
 
-    def refresh(self) -> Deferred[Failure | None]:
+    def refresh(self) -> Deferred[RequestFailure | None]:
         """Ask for new metadata; resolves when a request sent from now on has been answered."""
-        waiter: Deferred[Failure | None] = Deferred()
+        waiter: Deferred[RequestFailure | None] = Deferred()
         if self._closed:
-            waiter.resolve(Failure(Error.NETWORK_EXCEPTION, "the client is closed", False))
+            waiter.resolve(RequestFailure(Error.NETWORK_EXCEPTION, "the client is closed", False))
             return waiter
         self._waiters.append(waiter)
         if self._in_flight:
@@ -168,7 +168,7 @@ class ClusterMetadata:
             self._timer.cancel()
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
-            waiter.resolve(Failure(Error.NETWORK_EXCEPTION, "the client is closed", False))
+            waiter.resolve(RequestFailure(Error.NETWORK_EXCEPTION, "the client is closed", False))
 
     def _arm(self, at_ms: int) -> None:
         if self._timer is not None and self._timer.pending and self._timer.at_ms <= at_ms:
@@ -194,11 +194,11 @@ class ClusterMetadata:
 
         self._wire.send(self._wire.any_node(), METADATA, build, answered)
 
-    def _answered(self, answer: Answer, asked: list[Deferred[Failure | None]], now_ms: int) -> None:
+    def _answered(self, answer: Answer, asked: list[Deferred[RequestFailure | None]], now_ms: int) -> None:
         self._in_flight = False
         if self._closed:
             return
-        failure = answer if isinstance(answer, Failure) else None
+        failure = answer if isinstance(answer, RequestFailure) else None
         if failure is None:
             self._failures = 0
             self.updated_ms = now_ms

@@ -64,7 +64,7 @@ TXN_OFFSET_COMMIT = Api(ApiKey.TXN_OFFSET_COMMIT, 0, 5)
 CONSUMER_GROUP_HEARTBEAT = Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, 1)
 
 
-class Failure(NamedTuple):
+class RequestFailure(NamedTuple):
     """A request got no answer. ``sent`` says whether the broker may have seen it."""
 
     error: Error
@@ -73,7 +73,7 @@ class Failure(NamedTuple):
 
 
 Answer: TypeAlias = Any
-"""The API's response class, or a :class:`Failure`; None if no answer was expected and the request was sent
+"""The API's response class, or a :class:`RequestFailure`; None if no answer was expected and the request was sent
 completely."""
 OnAnswer: TypeAlias = Callable[[Answer, int, int], None]
 """Called with the answer, the version in which the request was sent (-1 if it was not), and now_ms."""

@@ -14,7 +14,7 @@ from oncelog.protocol.generated.fetch_request import FetchPartition, FetchReques
 _NOWHERE = -1
 
 
-class FetchSession:
+class ClientFetchSession:
     """An incremental fetch session with one broker: what it believes we want (KIP-227)."""
 
     __slots__ = ("epoch", "id", "known")
@@ -89,4 +89,4 @@ class FetchSession:
         )
 
 
-__all__ = ["FetchSession"]
+__all__ = ["ClientFetchSession"]

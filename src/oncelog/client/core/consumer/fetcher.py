@@ -15,9 +15,9 @@ from typing import Any
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata
-from oncelog.client.core.connection.wire import FETCH, Answer, Failure, Wire
+from oncelog.client.core.connection.wire import FETCH, Answer, RequestFailure, Wire
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
-from oncelog.client.core.consumer.fetch_session import FetchSession
+from oncelog.client.core.consumer.fetch_session import ClientFetchSession
 from oncelog.client.core.consumer.fetched import Chunk, Decoder, Deserializer, Fetched
 from oncelog.client.core.consumer.near_replicas import NearReplicas
 from oncelog.client.core.consumer.read_committed import filter_batches
@@ -74,7 +74,7 @@ class Fetcher:
             on_done=self._positions_checked,
         )
         self._near = NearReplicas(metadata, config.metadata_max_age_ms)
-        self._sessions: dict[int, FetchSession] = {}
+        self._sessions: dict[int, ClientFetchSession] = {}
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
         self._not_before: dict[int, int] = {}
@@ -137,7 +137,7 @@ class Fetcher:
 
     def _fetch(self, node: int, partitions: dict[TopicPartition, PartitionState]) -> None:
         self._busy.add(node)
-        session = self._sessions.setdefault(node, FetchSession())
+        session = self._sessions.setdefault(node, ClientFetchSession())
         ids = {name.topic: self._metadata.topic_id(name.topic) for name in partitions}
         by_id = all(topic_id != ZERO_UUID for topic_id in ids.values())
         positions = {name: (state.version, state.fetch_position) for name, state in partitions.items()}
@@ -168,16 +168,16 @@ class Fetcher:
     def _answered(
         self,
         node: int,
-        session: FetchSession,
+        session: ClientFetchSession,
         positions: dict[TopicPartition, tuple[int, int]],
         answer: Answer,
         now_ms: int,
     ) -> None:
-        error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
+        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
         if error is not Error.NONE:
             session.reset()
             self._near.forget_all(positions)
-            if error.refresh_metadata or isinstance(answer, Failure):
+            if error.refresh_metadata or isinstance(answer, RequestFailure):
                 self._metadata.request_update()
             if not error.retriable:
                 self._fail(error_for(error, "the broker refused to be read from"))

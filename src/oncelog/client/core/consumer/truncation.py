@@ -13,7 +13,7 @@ from collections.abc import Callable
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
-from oncelog.client.core.connection.wire import OFFSET_FOR_LEADER_EPOCH, Answer, Failure, Wire
+from oncelog.client.core.connection.wire import OFFSET_FOR_LEADER_EPOCH, Answer, RequestFailure, Wire
 from oncelog.client.core.consumer.subscription import PartitionState, Reset, Subscription
 from oncelog.client.core.errors import LogTruncationError, error_for, error_of
 from oncelog.client.core.structs import TopicPartition
@@ -96,7 +96,7 @@ class TruncationCheck:
         return None
 
     def _answered(self, asked: dict[TopicPartition, Asked], answer: Answer, now_ms: int) -> None:
-        if isinstance(answer, Failure):
+        if isinstance(answer, RequestFailure):
             if answer.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.3 cannot tell
                 for state, _, epoch in asked.values():
                     state.checked_epoch = epoch

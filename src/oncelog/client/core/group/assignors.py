@@ -20,7 +20,7 @@ _INT16 = Struct(">h")
 NO_GENERATION = -1
 
 
-class Member(NamedTuple):
+class AssignedMember(NamedTuple):
     """What a member reported when it joined. ``owned`` is what it owned in the generation ``generation``."""
 
     member_id: str
@@ -37,7 +37,7 @@ class Member(NamedTuple):
         return True, self.member_id
 
 
-def assign_range(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
+def assign_range(partitions: Mapping[str, int], members: list[AssignedMember]) -> Assignment:
     """Assign each topic separately: consecutive partitions, and the first members get the remainder."""
     assignment: Assignment = {member.member_id: [] for member in members}
     for topic in sorted({topic for member in members for topic in member.topics}):
@@ -52,7 +52,7 @@ def assign_range(partitions: Mapping[str, int], members: list[Member]) -> Assign
     return assignment
 
 
-def assign_roundrobin(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
+def assign_roundrobin(partitions: Mapping[str, int], members: list[AssignedMember]) -> Assignment:
     """Assign all partitions in order, each to the next member that reads its topic."""
     assignment: Assignment = {member.member_id: [] for member in members}
     circle = sorted(members, key=lambda item: item.rank)
@@ -65,7 +65,7 @@ def assign_roundrobin(partitions: Mapping[str, int], members: list[Member]) -> A
     return assignment
 
 
-def assign_sticky(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
+def assign_sticky(partitions: Mapping[str, int], members: list[AssignedMember]) -> Assignment:
     """Assign as evenly as possible, then with as few moves as possible."""
     order = sorted(members, key=lambda item: item.member_id)
     everything = _all_partitions(partitions, members)
@@ -80,12 +80,12 @@ def assign_sticky(partitions: Mapping[str, int], members: list[Member]) -> Assig
     return {member_id: sorted(names) for member_id, names in assignment.items()}
 
 
-def _all_partitions(partitions: Mapping[str, int], members: list[Member]) -> list[TopicPartition]:
+def _all_partitions(partitions: Mapping[str, int], members: list[AssignedMember]) -> list[TopicPartition]:
     read = {topic for member in members for topic in member.topics}
     return [TopicPartition(topic, n) for topic in sorted(read) for n in range(partitions.get(topic, 0))]
 
 
-def _kept(everything: list[TopicPartition], members: list[Member]) -> tuple[Assignment, list[TopicPartition]]:
+def _kept(everything: list[TopicPartition], members: list[AssignedMember]) -> tuple[Assignment, list[TopicPartition]]:
     """The partitions that each member may keep, and those without an owner."""
     owners = _owners(members)
     topics = {member.member_id: set(member.topics) for member in members}
@@ -100,7 +100,7 @@ def _kept(everything: list[TopicPartition], members: list[Member]) -> tuple[Assi
     return assignment, free
 
 
-def _owners(members: list[Member]) -> dict[TopicPartition, str | None]:
+def _owners(members: list[AssignedMember]) -> dict[TopicPartition, str | None]:
     """The owner of each partition: of two claims the later generation wins; None if two of one generation conflict."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
@@ -140,7 +140,7 @@ def _balance(assignment: Assignment, eligible: Mapping[TopicPartition, list[str]
                     moved = True
 
 
-def assign_cooperative(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
+def assign_cooperative(partitions: Mapping[str, int], members: list[AssignedMember]) -> Assignment:
     """As sticky, but a partition that changes hands stays unassigned until its owner has given it up (KIP-429).
 
     The current owner keeps it, whatever a member from an earlier generation claims; if two own it, both give it up.
@@ -153,7 +153,7 @@ def assign_cooperative(partitions: Mapping[str, int], members: list[Member]) -> 
     }
 
 
-Assign = Callable[[Mapping[str, int], list[Member]], Assignment]
+Assign = Callable[[Mapping[str, int], list[AssignedMember]], Assignment]
 
 ASSIGNORS: Mapping[str, Assign] = {
     "range": assign_range,

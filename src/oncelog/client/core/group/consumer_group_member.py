@@ -13,10 +13,10 @@ from enum import Enum, auto
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.connection.metadata import ClusterMetadata
-from oncelog.client.core.connection.wire import CONSUMER_GROUP_HEARTBEAT, Answer, Failure, Wire
+from oncelog.client.core.connection.wire import CONSUMER_GROUP_HEARTBEAT, Answer, RequestFailure, Wire
 from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.errors import error_for, error_of
-from oncelog.client.core.group.member_states import MAY_FOLLOW, MemberState
+from oncelog.client.core.group.member_states import MAY_FOLLOW, ClientMemberState
 from oncelog.client.core.group.membership import Host
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.waiting import retried
@@ -77,7 +77,7 @@ class ConsumerGroupMember:
         self._host = host
         self._member_id = member_id
         self._epoch = JOIN_EPOCH
-        self.state = MemberState.JOINING
+        self.state = ClientMemberState.JOINING
         self._may_be_known = False
         """Whether the coordinator may know the member: a heartbeat was sent."""
         self._abandoned = 0
@@ -107,7 +107,7 @@ class ConsumerGroupMember:
 
     @property
     def stable(self) -> bool:
-        return self.state is MemberState.STABLE
+        return self.state is ClientMemberState.STABLE
 
     def polled(self, now_ms: int) -> None:
         self._polled_ms = now_ms
@@ -119,7 +119,7 @@ class ConsumerGroupMember:
 
     def metadata_changed(self) -> None:
         """Topics in the target assignment may be known now."""
-        if self.state is MemberState.RESOLVING:
+        if self.state is ClientMemberState.RESOLVING:
             self._reconcile()
 
     def poll(self, now_ms: int) -> None:
@@ -133,7 +133,7 @@ class ConsumerGroupMember:
     def leave(self) -> Deferred[None]:
         done: Deferred[None] = Deferred()
         node = self.finder.node
-        self._end(MemberState.UNSUBSCRIBED)
+        self._end(ClientMemberState.UNSUBSCRIBED)
         if self._timer is not None:
             self._timer.cancel()
         if node is None or not self._may_be_known:
@@ -158,7 +158,7 @@ class ConsumerGroupMember:
         )
         return done
 
-    def _become(self, state: MemberState) -> None:
+    def _become(self, state: ClientMemberState) -> None:
         if state not in MAY_FOLLOW[self.state]:
             raise InvariantError(
                 f"member {self._member_id} of group {self._group_id!r} cannot go from {self.state.name} to {state.name}"
@@ -221,13 +221,15 @@ class ConsumerGroupMember:
         self._busy = False
         if self.state.ended:
             return
-        error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
+        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
         if error is not Error.NONE:
             self._failed(error, answer, now_ms)
             return
         response: ConsumerGroupHeartbeatResponse = answer
         if not self.state.joined:
-            self._become(MemberState.REJOINED if self.state is MemberState.FENCED else MemberState.STABLE)
+            self._become(
+                ClientMemberState.REJOINED if self.state is ClientMemberState.FENCED else ClientMemberState.STABLE
+            )
         self._epoch = response.member_epoch
         if response.assignment is not None:
             self._target = {item.topic_id: list(item.partitions) for item in response.assignment.topic_partitions}
@@ -243,7 +245,7 @@ class ConsumerGroupMember:
             return
         names = self._metadata.names_by_id
         if any(topic_id not in names for topic_id in self._target):
-            self._become(MemberState.RESOLVING)
+            self._become(ClientMemberState.RESOLVING)
             self._metadata.want(self._subscription.topics)
             self._metadata.request_update()
             return
@@ -255,7 +257,7 @@ class ConsumerGroupMember:
         if not leaving and not added:
             self._settled()
             return
-        self._become(MemberState.RECONCILING)
+        self._become(ClientMemberState.RECONCILING)
         begun = self._abandoned
         for name in leaving:
             self._subscription.assigned[name].revoking = True
@@ -275,14 +277,14 @@ class ConsumerGroupMember:
             revoked(None)
 
     def _settled(self) -> None:
-        self._become(MemberState.STABLE)
+        self._become(ClientMemberState.STABLE)
         if self._target is not None:
             self._reconcile()
         elif self._reported_owned != self._owned():
             self.poll(self._wire.now_ms())
 
     def _failed(self, error: Error, answer: Answer, now_ms: int) -> None:
-        said = answer.text if isinstance(answer, Failure) else answer.error_message
+        said = answer.text if isinstance(answer, RequestFailure) else answer.error_message
         action = _ERRORS.get(error, Next.RETRY if error.retriable else Next.GIVE_UP)
         if action is Next.GIVE_UP:
             text = f"group {self._group_id!r} refused the member{': ' + said if said else ''}"
@@ -311,7 +313,7 @@ class ConsumerGroupMember:
         self._abandoned += 1
         begun = self._abandoned
         owned = list(self._subscription.assigned)
-        self._become(MemberState.FENCED if owned else MemberState.JOINING)
+        self._become(ClientMemberState.FENCED if owned else ClientMemberState.JOINING)
         if not owned:
             return
         for state in self._subscription.assigned.values():
@@ -321,17 +323,19 @@ class ConsumerGroupMember:
             if begun != self._abandoned:
                 return
             self._subscription.take(())
-            self._become(MemberState.STABLE if self.state is MemberState.REJOINED else MemberState.JOINING)
+            self._become(
+                ClientMemberState.STABLE if self.state is ClientMemberState.REJOINED else ClientMemberState.JOINING
+            )
             self._reconcile()
 
         self._host.revoke(owned, lost=True).then(released)
 
-    def _end(self, state: MemberState) -> None:
+    def _end(self, state: ClientMemberState) -> None:
         """From now on the assignment is the consumer's own affair."""
         self._become(state)
         self._abandoned += 1
         self._target = None
 
     def _give_up(self, error: KafkaError) -> None:
-        self._end(MemberState.FATAL)
+        self._end(ClientMemberState.FATAL)
         self._host.group_failed(error)

@@ -13,12 +13,20 @@ from collections.abc import Callable, Mapping
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.connection.metadata import ClusterMetadata
-from oncelog.client.core.connection.wire import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP, Answer, Failure, Wire
+from oncelog.client.core.connection.wire import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    SYNC_GROUP,
+    Answer,
+    RequestFailure,
+    Wire,
+)
 from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.errors import error_for, error_of
-from oncelog.client.core.group.assignors import ASSIGNORS, Member
+from oncelog.client.core.group.assignors import ASSIGNORS, AssignedMember
 from oncelog.client.core.group.group_messages import assignment_bytes, read_assignment, read_member, subscription_bytes
-from oncelog.client.core.group.group_phases import Next, Phase, next_for
+from oncelog.client.core.group.group_phases import NextPhase, Phase, next_for
 from oncelog.client.core.group.membership import Host
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.waiting import retried
@@ -235,7 +243,7 @@ class GroupMember:
         )
 
     def _joined(self, answer: Answer, now_ms: int) -> None:
-        error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
+        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
         if error is Error.MEMBER_ID_REQUIRED:
             self._member_id = answer.member_id
             self._join()
@@ -259,7 +267,7 @@ class GroupMember:
 
     def _divide(self, response: JoinGroupResponse) -> None:
         """The leader's task: assign the partitions."""
-        members: list[Member] = []
+        members: list[AssignedMember] = []
         for item in response.members:
             try:
                 members.append(
@@ -319,7 +327,7 @@ class GroupMember:
         self._wire.send(node, SYNC_GROUP, build, answered, timeout_ms=timeout_ms, channel=1)
 
     def _synced(self, answer: Answer, now_ms: int) -> None:
-        error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
+        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
         if error is not Error.NONE:
             self._failed(error, answer, now_ms, "SyncGroup")
             return
@@ -409,7 +417,7 @@ class GroupMember:
         self._wire.send(node, HEARTBEAT, build, answered, channel=1)
 
     def _on_heartbeat(self, answer: Answer, now_ms: int) -> None:
-        error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
+        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
         if error is Error.NONE:
             self._last_answer_ms = now_ms
         elif self.phase is Phase.STABLE:
@@ -418,8 +426,8 @@ class GroupMember:
                 self._rejoin = True
                 self._reason = "the group is rebalancing"
                 self.poll(now_ms)
-            elif next_for(error) in (Next.FIND_COORDINATOR, Next.RETRY):
-                if next_for(error) is Next.FIND_COORDINATOR:
+            elif next_for(error) in (NextPhase.FIND_COORDINATOR, NextPhase.RETRY):
+                if next_for(error) is NextPhase.FIND_COORDINATOR:
                     self.finder.forget()
                     self.finder.look_up()
             else:
@@ -436,24 +444,24 @@ class GroupMember:
     # --- failing
 
     def _failed(self, error: Error, answer: Answer, now_ms: int, what: str) -> None:
-        said = answer.text if isinstance(answer, Failure) else ""
+        said = answer.text if isinstance(answer, RequestFailure) else ""
         action = next_for(error)
-        if action in (Next.FIND_COORDINATOR, Next.RETRY):
+        if action in (NextPhase.FIND_COORDINATOR, NextPhase.RETRY):
             retried(error, said or f"{what} of group {self._group_id!r} was refused")
         match action:
-            case Next.REJOIN:
+            case NextPhase.REJOIN:
                 self._rejoin_later(now_ms)
-            case Next.REJOIN_LOST:
+            case NextPhase.REJOIN_LOST:
                 self._lose_all(lambda: self._rejoin_later(self._wire.now_ms()))
-            case Next.REJOIN_AS_NEW:
+            case NextPhase.REJOIN_AS_NEW:
                 self._member_id = ""
                 self._lose_all(lambda: self._rejoin_later(self._wire.now_ms()))
-            case Next.FIND_COORDINATOR:
+            case NextPhase.FIND_COORDINATOR:
                 self.finder.forget()
                 self._rejoin_later(now_ms)
-            case Next.RETRY:
+            case NextPhase.RETRY:
                 self._rejoin_later(now_ms)
-            case Next.GIVE_UP:
+            case NextPhase.GIVE_UP:
                 self._give_up(error_for(error, f"{what} of group {self._group_id!r} was refused{said and ': ' + said}"))
 
     def _rejoin_later(self, now_ms: int) -> None:

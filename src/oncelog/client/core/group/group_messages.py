@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from oncelog.client.core.group.assignors import Member, decode_user_data, encode_user_data
+from oncelog.client.core.group.assignors import AssignedMember, decode_user_data, encode_user_data
 from oncelog.client.core.structs import TopicPartition
 from oncelog.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment
 from oncelog.protocol.generated.consumer_protocol_assignment import TopicPartition as AssignedTopic
@@ -38,7 +38,7 @@ def subscription_bytes(
     return b"\x00\x03" + message.encode(3)
 
 
-def read_member(assignor: str, member_id: str, instance_id: str | None, data: bytes) -> Member:
+def read_member(assignor: str, member_id: str, instance_id: str | None, data: bytes) -> AssignedMember:
     """Decode another member's subscription.
 
     :raises ProtocolError: it cannot be read.
@@ -50,7 +50,7 @@ def read_member(assignor: str, member_id: str, instance_id: str | None, data: by
     told, generation = decode_user_data(assignor, user_data)
     if message.generation_id >= 0:
         generation = message.generation_id
-    return Member(member_id, tuple(message.topics), owned or told, generation, instance_id)
+    return AssignedMember(member_id, tuple(message.topics), owned or told, generation, instance_id)
 
 
 def assignment_bytes(partitions: list[TopicPartition]) -> bytes:

@@ -27,7 +27,7 @@ class Phase(Enum):
     """Left, or failed for good."""
 
 
-class Next(Enum):
+class NextPhase(Enum):
     """What an error means for the member."""
 
     REJOIN = auto()
@@ -40,24 +40,24 @@ class Next(Enum):
     GIVE_UP = auto()
 
 
-_ERRORS: Mapping[Error, Next] = {
-    Error.REBALANCE_IN_PROGRESS: Next.REJOIN,
-    Error.ILLEGAL_GENERATION: Next.REJOIN_LOST,
-    Error.UNKNOWN_MEMBER_ID: Next.REJOIN_AS_NEW,
-    Error.COORDINATOR_NOT_AVAILABLE: Next.FIND_COORDINATOR,
-    Error.NOT_COORDINATOR: Next.FIND_COORDINATOR,
-    Error.NETWORK_EXCEPTION: Next.FIND_COORDINATOR,
-    Error.REQUEST_TIMED_OUT: Next.FIND_COORDINATOR,
-    Error.COORDINATOR_LOAD_IN_PROGRESS: Next.RETRY,
+_ERRORS: Mapping[Error, NextPhase] = {
+    Error.REBALANCE_IN_PROGRESS: NextPhase.REJOIN,
+    Error.ILLEGAL_GENERATION: NextPhase.REJOIN_LOST,
+    Error.UNKNOWN_MEMBER_ID: NextPhase.REJOIN_AS_NEW,
+    Error.COORDINATOR_NOT_AVAILABLE: NextPhase.FIND_COORDINATOR,
+    Error.NOT_COORDINATOR: NextPhase.FIND_COORDINATOR,
+    Error.NETWORK_EXCEPTION: NextPhase.FIND_COORDINATOR,
+    Error.REQUEST_TIMED_OUT: NextPhase.FIND_COORDINATOR,
+    Error.COORDINATOR_LOAD_IN_PROGRESS: NextPhase.RETRY,
 }
 
 
-def next_for(error: Error) -> Next:
+def next_for(error: Error) -> NextPhase:
     """What an error of JoinGroup, SyncGroup or Heartbeat means; decided only here."""
     known = _ERRORS.get(error)
     if known is not None:
         return known
-    return Next.RETRY if error.retriable else Next.GIVE_UP
+    return NextPhase.RETRY if error.retriable else NextPhase.GIVE_UP
 
 
-__all__ = ["Next", "Phase", "next_for"]
+__all__ = ["NextPhase", "Phase", "next_for"]

@@ -1,6 +1,6 @@
 """The states of membership in a group of KIP-848, and which may follow which.
 
-Called by the consumer group member. Source: ``MemberState`` of Kafka's client, whose names these are, except for
+Called by the consumer group member. Source: ``ClientMemberState`` of Kafka's client, whose names these are, except for
 RESOLVING, which is part of RECONCILING there, and REJOINED: Kafka's client joins again only after its listener was told
 of the loss. The other differences: what Kafka's client does while ACKNOWLEDGING happens while STABLE, a member that
 left because its program is stuck (STALE) is like a fenced one, and leaving ends at once in UNSUBSCRIBED.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 
 
-class MemberState(Enum):
+class ClientMemberState(Enum):
     """What the member is to its group, and what it does with its partitions."""
 
     JOINING = auto()
@@ -49,7 +49,7 @@ class MemberState(Enum):
         return self in _SETTLED
 
 
-_S = MemberState
+_S = ClientMemberState
 _JOINED = frozenset({_S.STABLE, _S.RESOLVING, _S.RECONCILING, _S.REJOINED})
 _ENDED = frozenset({_S.UNSUBSCRIBED, _S.FATAL})
 _SETTLED = frozenset({_S.STABLE, _S.RESOLVING})
@@ -60,7 +60,7 @@ _LOSS = {
 }
 _END = {_S.UNSUBSCRIBED: "the program leaves", _S.FATAL: "the coordinator refuses for good"}
 
-MAY_FOLLOW: Mapping[MemberState, Mapping[MemberState, str]] = {
+MAY_FOLLOW: Mapping[ClientMemberState, Mapping[ClientMemberState, str]] = {
     _S.JOINING: {
         _S.STABLE: "the coordinator admits the member",
         _S.JOINING: "the coordinator does not know the member or its epoch",
@@ -105,4 +105,4 @@ MAY_FOLLOW: Mapping[MemberState, Mapping[MemberState, str]] = {
 """For each state the states that may follow it, with the cause."""
 
 
-__all__ = ["MAY_FOLLOW", "MemberState"]
+__all__ = ["MAY_FOLLOW", "ClientMemberState"]

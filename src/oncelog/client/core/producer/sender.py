@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.connection.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicPicture
-from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE, Answer, Failure, Wire
+from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE, Answer, RequestFailure, Wire
 from oncelog.client.core.errors import KafkaTimeoutError, RecordTooLargeError, error_for, error_of
 from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import TopicPartition
@@ -260,7 +260,7 @@ class Sender:
     def _answered(
         self, batches: Mapping[TopicPartition, ProducerBatch], answer: Answer, version: int, now_ms: int
     ) -> None:
-        if isinstance(answer, Failure):
+        if isinstance(answer, RequestFailure):
             self._metadata.request_update()
             for batch in batches.values():
                 failed = PartitionProduceResponse(error_code=answer.error, error_message=answer.text)
@@ -303,7 +303,7 @@ class Sender:
             self._split(batch)
             return
         action = self._action(batch, error, answer.log_start_offset)
-        if action is Action.RETRY and batch.attempts <= self._config.retries:
+        if action is ErrorAction.RETRY and batch.attempts <= self._config.retries:
             wait_ms = backoff_ms(batch.attempts, self._config.retry_backoff_ms, self._config.retry_backoff_max_ms)
             retried(error, answer.error_message or f"records for {batch.partition} were refused")
             if error is Error.CONCURRENT_TRANSACTIONS:
@@ -325,13 +325,13 @@ class Sender:
         if not self._metadata.leader_changed(partition, told.leader_id, told.leader_epoch):
             self._metadata.request_update()
 
-    def _action(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> Action:
+    def _action(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> ErrorAction:
         transactions = self._transactions
         if transactions is None:
-            return Action.RETRY if error.retriable else Action.FAIL
+            return ErrorAction.RETRY if error.retriable else ErrorAction.FAIL
         step = Step.PRODUCE_TRANSACTIONAL if transactions.transactional else Step.PRODUCE_IDEMPOTENT
         action = action_for(step, error)
-        if action is Action.SEQUENCE:
+        if action is ErrorAction.SEQUENCE:
             return transactions.verdict_on_sequence(batch, error, log_start_offset)
         return action
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
-from oncelog.client.core.connection.error_rules import Action, Step, action_for
-from oncelog.client.core.connection.wire import Answer, Api, Build, Failure, Wire
-from oncelog.client.core.transactions.transaction_requests import Outcome, Request
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
+from oncelog.client.core.connection.wire import Answer, Api, Build, RequestFailure, Wire
+from oncelog.client.core.transactions.transaction_requests import Request, RequestOutcome
 from oncelog.client.core.waiting import retried
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
@@ -45,8 +45,8 @@ class CoordinatorRequest:
     step: Step = field(compare=False)
     api: Api = field(compare=False)
     build: Build = field(compare=False)
-    read: Callable[[Answer, int], Outcome] = field(compare=False)
-    done: Callable[[Outcome, int], None] = field(compare=False)
+    read: Callable[[Answer, int], RequestOutcome] = field(compare=False)
+    done: Callable[[RequestOutcome, int], None] = field(compare=False)
     result: Result = field(compare=False)
     group: str | None = field(compare=False, default=None)
     attempts: int = field(compare=False, default=0)
@@ -72,7 +72,7 @@ class CoordinatorRequests:
         *,
         retry_backoff_ms: int,
         retry_backoff_max_ms: int,
-        on_answer: Callable[[CoordinatorRequest, Action, Outcome, int], None],
+        on_answer: Callable[[CoordinatorRequest, ErrorAction, RequestOutcome, int], None],
         on_ready: Callable[[int], None],
         on_refused: Callable[[CoordinatorType, KafkaError], None],
     ) -> None:
@@ -95,7 +95,7 @@ class CoordinatorRequests:
         self,
         step: Step,
         request: Request,
-        done: Callable[[Outcome, int], None],
+        done: Callable[[RequestOutcome, int], None],
         result: Result,
         *,
         group: str | None = None,
@@ -162,13 +162,13 @@ class CoordinatorRequests:
 
     def _answered(self, request: CoordinatorRequest, answer: Answer, version: int, now_ms: int) -> None:
         self._busy = False
-        if isinstance(answer, Failure):
-            outcome = Outcome(answer.error, f": {answer.text}" if answer.text else "", None)
+        if isinstance(answer, RequestFailure):
+            outcome = RequestOutcome(answer.error, f": {answer.text}" if answer.text else "", None)
         else:
             outcome = request.read(answer, version)
         action = action_for(request.step, outcome.error)
-        if isinstance(answer, Failure) and answer.error.retriable:
-            action = Action.FIND_COORDINATOR
+        if isinstance(answer, RequestFailure) and answer.error.retriable:
+            action = ErrorAction.FIND_COORDINATOR
         self._on_answer(request, action, outcome, now_ms)
 
     def _again(self, now_ms: int) -> None:

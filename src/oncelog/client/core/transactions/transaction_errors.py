@@ -5,7 +5,7 @@ Called by the transaction manager.
 
 from __future__ import annotations
 
-from oncelog.client.core.connection.error_rules import Action
+from oncelog.client.core.connection.error_rules import ErrorAction
 from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError, ProducerFenced
 from oncelog.errors import KafkaError
 
@@ -20,9 +20,9 @@ def repeats_itself(error: KafkaError) -> bool:
     return isinstance(error, (AbortableTransactionError, FatalProducerError))
 
 
-def fatal_error(action: Action, error: KafkaError, transactional_id: str | None) -> KafkaError:
+def fatal_error(action: ErrorAction, error: KafkaError, transactional_id: str | None) -> KafkaError:
     """The error that puts the producer into its final state."""
-    if action is Action.FENCED:
+    if action is ErrorAction.FENCED:
         return ProducerFenced(
             error.error,
             f"another producer has taken transactional.id {transactional_id!r}, or its transaction timed out; "

@@ -16,7 +16,7 @@ from typing import ClassVar
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.batches.sequences import SequenceBook
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
-from oncelog.client.core.connection.error_rules import Action, Step
+from oncelog.client.core.connection.error_rules import ErrorAction, Step
 from oncelog.client.core.connection.wire import Wire
 from oncelog.client.core.errors import (
     AbortableTransactionError,
@@ -33,7 +33,7 @@ from oncelog.client.core.transactions.coordinator_requests import (
 )
 from oncelog.client.core.transactions.transaction_contents import TransactionContents
 from oncelog.client.core.transactions.transaction_errors import fatal_error, repeats_itself, text_of
-from oncelog.client.core.transactions.transaction_requests import Outcome, TxnRequests
+from oncelog.client.core.transactions.transaction_requests import RequestOutcome, TxnRequests
 from oncelog.client.core.transactions.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError, KafkaError
@@ -253,7 +253,7 @@ class TransactionManager:
         """The broker has stored the batch."""
         self.book.acknowledged(batch, base_offset)
 
-    def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> Action:
+    def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> ErrorAction:
         """RETRY, FAIL or ABORTABLE for OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
 
         A batch behind one without an acknowledgement was only early. A batch that should have fitted, or that a later
@@ -261,22 +261,22 @@ class TransactionManager:
         transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one never fits.
         """
         if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
-            return Action.ABORTABLE
+            return ErrorAction.ABORTABLE
         if batch.partition not in self._restart and self.book.was_early(batch, error, log_start_offset):
-            return Action.RETRY
+            return ErrorAction.RETRY
         if self.transactional:
-            return Action.ABORTABLE
+            return ErrorAction.ABORTABLE
         self._restart[batch.partition] = None
         batch.refused = True
-        return Action.RETRY
+        return ErrorAction.RETRY
 
-    def failed(self, batch: ProducerBatch, action: Action, error: KafkaError, *, attempted: bool) -> None:
+    def failed(self, batch: ProducerBatch, action: ErrorAction, error: KafkaError, *, attempted: bool) -> None:
         """A batch has failed for good.
 
         :param attempted: False if the broker has certainly not stored it, so its sequence is missing there.
         """
         self.book.of(batch.partition).remove(batch)
-        if action in (Action.FATAL, Action.FENCED):
+        if action in (ErrorAction.FATAL, ErrorAction.FENCED):
             self._to_fatal(fatal_error(action, error, self.transactional_id))
         elif self.transactional:
             self._to_abortable(error)
@@ -308,7 +308,7 @@ class TransactionManager:
             if self._accumulator.incomplete:
                 return
             if not self._contents.started:
-                self._queue.take().done(Outcome(Error.NONE, "", None), now_ms)
+                self._queue.take().done(RequestOutcome(Error.NONE, "", None), now_ms)
                 return
         self._queue.send(request, self._requests.highest(request.step, self._transaction_v2))
 
@@ -364,7 +364,7 @@ class TransactionManager:
             Step.INIT_PRODUCER_ID, self._requests.init(current), self._initialized, Deferred(), priority=priority
         )
 
-    def _initialized(self, outcome: Outcome, now_ms: int) -> None:
+    def _initialized(self, outcome: RequestOutcome, now_ms: int) -> None:
         if outcome.producer is None:
             raise InvariantError("InitProducerId was answered without a producer id")
         restart, self._restart_after = self._restart_after, {}
@@ -376,14 +376,14 @@ class TransactionManager:
         self._become(self._found(outcome))
         self._finish_call(None)
 
-    def _found(self, outcome: Outcome) -> State:
+    def _found(self, outcome: RequestOutcome) -> State:
         """The state in which a producer begins."""
         return State.READY
 
     def _request_add_partitions(self) -> None:
         partitions = self._contents.take_new()
 
-        def added(outcome: Outcome, now_ms: int) -> None:
+        def added(outcome: RequestOutcome, now_ms: int) -> None:
             self._contents.confirm(partitions)
 
         self._queue.add(
@@ -393,7 +393,7 @@ class TransactionManager:
     def _request_end(self, commit: bool) -> CoordinatorRequest:
         return self._queue.add(Step.END_TXN, self._requests.end(lambda: self.producer, commit), self._ended, Deferred())
 
-    def _ended(self, outcome: Outcome, now_ms: int) -> None:
+    def _ended(self, outcome: RequestOutcome, now_ms: int) -> None:
         if self._bump_required:
             self._ended_then_bump(outcome, now_ms)
             return
@@ -401,7 +401,7 @@ class TransactionManager:
         self._become(State.READY)
         self._finish_call(None)
 
-    def _ended_then_bump(self, outcome: Outcome, now_ms: int) -> None:
+    def _ended_then_bump(self, outcome: RequestOutcome, now_ms: int) -> None:
         """Get the next epoch after a failure with the older protocol, or the first end after an upgrade (KIP-360)."""
         self._transaction_over(outcome.producer)
         self._request_init(self.producer, AFTER_END).result.then(self._call_failed)
@@ -415,7 +415,7 @@ class TransactionManager:
 
     # --- answers
 
-    def _answered(self, request: CoordinatorRequest, action: Action, outcome: Outcome, now_ms: int) -> None:
+    def _answered(self, request: CoordinatorRequest, action: ErrorAction, outcome: RequestOutcome, now_ms: int) -> None:
         if self.state is State.FATAL_ERROR:
             request.fail(self._stored_error())
             return
@@ -423,27 +423,29 @@ class TransactionManager:
         self.poll(now_ms)
         self._on_change()
 
-    def _carry_out(self, request: CoordinatorRequest, action: Action, outcome: Outcome, now_ms: int) -> None:
+    def _carry_out(
+        self, request: CoordinatorRequest, action: ErrorAction, outcome: RequestOutcome, now_ms: int
+    ) -> None:
         match action:
-            case Action.DONE:
+            case ErrorAction.DONE:
                 request.done(outcome, now_ms)
-            case Action.ABORTABLE if self.state is State.ABORTING and request.step is not Step.END_TXN:
+            case ErrorAction.ABORTABLE if self.state is State.ABORTING and request.step is not Step.END_TXN:
                 request.fail(self._explain(request, outcome))
-            case Action.RETRY | Action.FIND_COORDINATOR if self._overtaken(request):
+            case ErrorAction.RETRY | ErrorAction.FIND_COORDINATOR if self._overtaken(request):
                 request.fail(self._explain(request, outcome))
-            case Action.RETRY | Action.FIND_COORDINATOR:
-                if action is Action.FIND_COORDINATOR:
+            case ErrorAction.RETRY | ErrorAction.FIND_COORDINATOR:
+                if action is ErrorAction.FIND_COORDINATOR:
                     self._queue.forget_coordinator(request)
                 self._repeat(request, outcome.error, now_ms)
-            case Action.ABORTABLE if self.state is not State.ABORTING:
+            case ErrorAction.ABORTABLE if self.state is not State.ABORTING:
                 error = AbortableTransactionError(outcome.error, text_of(self._explain(request, outcome)))
                 self._to_abortable(error)
                 request.fail(error)
-            case Action.FENCED | Action.FATAL | Action.ABORTABLE:
+            case ErrorAction.FENCED | ErrorAction.FATAL | ErrorAction.ABORTABLE:
                 fatal = fatal_error(action, self._explain(request, outcome), self.transactional_id)
                 self._to_fatal(fatal)
                 request.fail(fatal)
-            case Action.FAIL | Action.SEQUENCE:
+            case ErrorAction.FAIL | ErrorAction.SEQUENCE:
                 if request.step is Step.INIT_PRODUCER_ID:
                     self._become(State.UNINITIALIZED)
                 request.fail(self._explain(request, outcome))
@@ -458,7 +460,7 @@ class TransactionManager:
         else:
             self._queue.repeat(request, error, now_ms)
 
-    def _explain(self, request: CoordinatorRequest, outcome: Outcome) -> KafkaError:
+    def _explain(self, request: CoordinatorRequest, outcome: RequestOutcome) -> KafkaError:
         named = f" of transactional.id {self.transactional_id!r}" if self.transactional_id is not None else ""
         return error_for(outcome.error, f"{request.api.name}{named} was refused{outcome.where}")
 
@@ -498,4 +500,4 @@ class TransactionManager:
         if kind is CoordinatorType.GROUP:
             self._to_abortable(error)
         else:
-            self._to_fatal(fatal_error(Action.FATAL, error, self.transactional_id))
+            self._to_fatal(fatal_error(ErrorAction.FATAL, error, self.transactional_id))

@@ -1,7 +1,7 @@
 """Builds the transaction requests and reads their responses.
 
 Called by the transaction manager and the transaction session. Each function returns (api, build, read): ``build`` makes
-the message for a version, ``read`` turns the response into an :class:`Outcome`.
+the message for a version, ``read`` turns the response into an :class:`RequestOutcome`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from oncelog.client.core.connection.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import (
     ADD_OFFSETS_TO_TXN,
     ADD_PARTITIONS_TO_TXN,
@@ -45,7 +45,7 @@ TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
 TV1_HIGHEST_PRODUCE = 11
 
 
-class Outcome(NamedTuple):
+class RequestOutcome(NamedTuple):
     """The result in a response: an error, or the identity to use next; ``where`` names what was refused."""
 
     error: Error
@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
     """Identity of the transaction that was found open and kept (KIP-939)."""
 
 
-Request: TypeAlias = tuple[Api, Build, Callable[[Answer, int], Outcome]]
+Request: TypeAlias = tuple[Api, Build, Callable[[Answer, int], RequestOutcome]]
 
 
 class TxnRequests:
@@ -86,19 +86,19 @@ class TxnRequests:
             request.enable_2pc, request.keep_prepared_txn = self._two_phase_commit, self._keeps
             return request
 
-        def read(answer: Answer, version: int) -> Outcome:
+        def read(answer: Answer, version: int) -> RequestOutcome:
             error = error_of(answer.error_code)
             if error is Error.INVALID_TRANSACTION_TIMEOUT:
-                return Outcome(
+                return RequestOutcome(
                     error,
                     f": transaction.timeout.ms={self._timeout_ms} is more than the broker's "
                     "transaction.max.timeout.ms; lower it",
                 )
             producer = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
             if not self._two_phase_commit:
-                return Outcome(error, "", producer)
+                return RequestOutcome(error, "", producer)
             ongoing = ProducerIdAndEpoch(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
-            return Outcome(error, "", producer, ongoing=ongoing)
+            return RequestOutcome(error, "", producer, ongoing=ongoing)
 
         return INIT_TWO_PHASE if self._two_phase_commit else INIT_PRODUCER_ID, build, read
 
@@ -116,7 +116,7 @@ class TxnRequests:
                 ],
             )
 
-        def read(answer: Answer, version: int) -> Outcome:
+        def read(answer: Answer, version: int) -> RequestOutcome:
             found = [
                 (error_of(item.partition_error_code), TopicPartition(topic.name, item.partition_index))
                 for topic in answer.results_by_topic_v3_and_below
@@ -135,8 +135,8 @@ class TxnRequests:
                 group_id=group_id,
             )
 
-        def read(answer: Answer, version: int) -> Outcome:
-            return Outcome(error_of(answer.error_code), f" for group {group_id!r}")
+        def read(answer: Answer, version: int) -> RequestOutcome:
+            return RequestOutcome(error_of(answer.error_code), f" for group {group_id!r}")
 
         return ADD_OFFSETS_TO_TXN, build, read
 
@@ -160,7 +160,7 @@ class TxnRequests:
                 request.group_instance_id = group.group_instance_id
             return request
 
-        def read(answer: Answer, version: int) -> Outcome:
+        def read(answer: Answer, version: int) -> RequestOutcome:
             found = [
                 (error_of(item.error_code), TopicPartition(topic.name, item.partition_index))
                 for topic in answer.topics
@@ -176,11 +176,11 @@ class TxnRequests:
             producer_id, epoch = producer()
             return EndTxnRequest(self._id or "", producer_id, epoch, commit)
 
-        def read(answer: Answer, version: int) -> Outcome:
+        def read(answer: Answer, version: int) -> RequestOutcome:
             error = error_of(answer.error_code)
             if error is Error.NONE and version >= 5 and answer.producer_id >= 0:
-                return Outcome(error, "", ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch))
-            return Outcome(error)
+                return RequestOutcome(error, "", ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch))
+            return RequestOutcome(error)
 
         return END_TXN, build, read
 
@@ -200,24 +200,24 @@ def _offset_topics(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> list[
 
 
 _GRAVITY = {
-    Action.FENCED: 5,
-    Action.FATAL: 4,
-    Action.ABORTABLE: 3,
-    Action.FAIL: 3,
-    Action.FIND_COORDINATOR: 2,
-    Action.RETRY: 1,
-    Action.SEQUENCE: 1,
-    Action.DONE: 0,
+    ErrorAction.FENCED: 5,
+    ErrorAction.FATAL: 4,
+    ErrorAction.ABORTABLE: 3,
+    ErrorAction.FAIL: 3,
+    ErrorAction.FIND_COORDINATOR: 2,
+    ErrorAction.RETRY: 1,
+    ErrorAction.SEQUENCE: 1,
+    ErrorAction.DONE: 0,
 }
 
 
-def _gravest(step: Step, found: list[tuple[Error, TopicPartition]]) -> Outcome:
+def _gravest(step: Step, found: list[tuple[Error, TopicPartition]]) -> RequestOutcome:
     """The error that decides among those of several partitions; one that only says "another failed" comes last."""
 
     def gravity(item: tuple[Error, TopicPartition]) -> tuple[int, bool]:
         return _GRAVITY[action_for(step, item[0])], item[0] is not Error.OPERATION_NOT_ATTEMPTED
 
     if not found:
-        return Outcome(Error.NONE)
+        return RequestOutcome(Error.NONE)
     error, partition = max(found, key=gravity)
-    return Outcome(error, "" if error is Error.NONE else f" for {partition}")
+    return RequestOutcome(error, "" if error is Error.NONE else f" for {partition}")

@@ -18,7 +18,7 @@ from oncelog.client.core.connection.error_rules import Step
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.transactions.coordinator_requests import CoordinatorRequest, Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
-from oncelog.client.core.transactions.transaction_requests import Outcome
+from oncelog.client.core.transactions.transaction_requests import RequestOutcome
 from oncelog.client.core.transactions.transaction_states import Call, Ruling, State
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
@@ -117,14 +117,14 @@ class TwoPhaseTransactions(TransactionManager):
             self.prepared = self.producer if self._contents.started else NO_PRODUCER
             self._finish_call(None)
 
-    def _found(self, outcome: Outcome) -> State:
+    def _found(self, outcome: RequestOutcome) -> State:
         if outcome.ongoing == NO_PRODUCER:
             return State.READY
         self.prepared = outcome.ongoing
         self._contents.started = True
         return State.PREPARED
 
-    def _explain(self, request: CoordinatorRequest, outcome: Outcome) -> KafkaError:
+    def _explain(self, request: CoordinatorRequest, outcome: RequestOutcome) -> KafkaError:
         if request.step is Step.INIT_PRODUCER_ID:
             outcome = outcome._replace(where=refusal(outcome.error) or outcome.where)
         return super()._explain(request, outcome)

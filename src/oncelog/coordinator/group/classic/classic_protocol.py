@@ -17,7 +17,7 @@ from oncelog.coordinator.group import records
 from oncelog.coordinator.group.classic import classic_rules
 from oncelog.coordinator.group.classic.classic_answers import current_assignment, current_generation, join_error
 from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
-from oncelog.coordinator.group.classic.classic_rules import JoinKnown, JoinNew, Step
+from oncelog.coordinator.group.classic.classic_rules import JoinKnown, JoinNew, JoinStep
 from oncelog.coordinator.group.environment import Caller, Environment
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.coordinator.runtime import client_error
@@ -105,24 +105,26 @@ class ClassicProtocol:
             event = JoinNew(instance_id, request.protocol_type, protocols, needs_id, max_size)
             member_id = f"{caller.client_id if instance_id is None else instance_id}-{self._env.random_uuid()}"
         verdict = classic_rules.decide(group, event)
-        if verdict.step in (Step.ADD, Step.REPLACE, Step.REJOIN) and not group.has_room(member_id, protocols):
+        if verdict.step in (JoinStep.ADD, JoinStep.REPLACE, JoinStep.REJOIN) and not group.has_room(
+            member_id, protocols
+        ):
             verdict = classic_rules.refused(Error.GROUP_MAX_SIZE_REACHED)
         match verdict.step:
-            case Step.ASSIGN_ID:
+            case JoinStep.ASSIGN_ID:
                 group.pending_joins.add(member_id)
                 self._expect(group.group_id, member_id, now_ms + request.session_timeout_ms)
                 return Deferred.of(join_error(verdict.error, member_id))
-            case Step.ADD:
+            case JoinStep.ADD:
                 return self._add(group, member_id, request, protocols, caller, now_ms)
-            case Step.REPLACE:
+            case JoinStep.REPLACE:
                 return self._replace_static(group, member_id, request, protocols, caller, now_ms)
-            case Step.REJOIN:
+            case JoinStep.REJOIN:
                 member = group.members[member_id]
                 group.update(member, protocols, request.rebalance_timeout_ms, request.session_timeout_ms)
                 answer = self._park_join(group, member)
                 self._rebalance_or_complete(group, now_ms)
                 return answer
-            case Step.CURRENT:
+            case JoinStep.CURRENT:
                 return Deferred.of(current_generation(group, member_id))
             case _:
                 if verdict.error is Error.GROUP_MAX_SIZE_REACHED:
@@ -143,16 +145,16 @@ class ClassicProtocol:
         )
         verdict = classic_rules.decide(group, event)
         match verdict.step:
-            case Step.PARK | Step.DISTRIBUTE:
+            case JoinStep.PARK | JoinStep.DISTRIBUTE:
                 member = group.members[member_id]
                 too_many = SyncGroupResponse(error_code=Error.REBALANCE_IN_PROGRESS)
                 answer = _park(self._syncs, (group.group_id, member_id), too_many)
                 member.awaiting_sync = True
                 self._synced(group, member_id)
-                if verdict.step is Step.DISTRIBUTE:
+                if verdict.step is JoinStep.DISTRIBUTE:
                     self._distribute(group, {a.member_id: a.assignment for a in request.assignments}, now_ms)
                 return answer
-            case Step.ASSIGNMENT:
+            case JoinStep.ASSIGNMENT:
                 self._synced(group, member_id)
                 return Deferred.of(current_assignment(group, group.members[member_id]))
             case _:
@@ -161,7 +163,7 @@ class ClassicProtocol:
     def heartbeat(self, group: ClassicGroup, request: HeartbeatRequest, now_ms: int) -> Error:
         event = classic_rules.Heartbeat(request.member_id, request.group_instance_id, request.generation_id)
         verdict = classic_rules.decide(group, event)
-        if verdict.step is Step.ALIVE:
+        if verdict.step is JoinStep.ALIVE:
             self.alive(group, group.members[request.member_id], now_ms)
         return verdict.error
 
@@ -173,7 +175,7 @@ class ClassicProtocol:
         left = False
         for member in request.members:
             verdict = classic_rules.decide(group, classic_rules.Leave(member.member_id, member.group_instance_id))
-            if verdict.step is Step.REMOVE:
+            if verdict.step is JoinStep.REMOVE:
                 left = True
                 self._drop(group, member.member_id or group.static_members[member.group_instance_id or ""])
             answers.append(MemberResponse(member.member_id, member.group_instance_id, verdict.error))

@@ -18,7 +18,7 @@ from oncelog.coordinator.group.states import ClassicState
 from oncelog.errors import Error
 
 
-class Step(Enum):
+class JoinStep(Enum):
     """What to do with a request that is not simply refused."""
 
     REFUSE = "answer the error"
@@ -35,10 +35,10 @@ class Step(Enum):
     ACCEPT = "do it"
 
 
-class Verdict(NamedTuple):
+class JoinVerdict(NamedTuple):
     """``error`` is the error in the answer; even ALIVE may have one."""
 
-    step: Step
+    step: JoinStep
     error: Error = Error.NONE
 
 
@@ -93,7 +93,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class CommitCase:
     """OffsetCommit, outside a transaction."""
 
     member_id: str
@@ -120,24 +120,24 @@ class DeleteGroup:
     """DeleteGroups."""
 
 
-Event = JoinNew | JoinKnown | Sync | Heartbeat | Leave | Commit | TxnCommit | DeleteOffsets | DeleteGroup
+Event = JoinNew | JoinKnown | Sync | Heartbeat | Leave | CommitCase | TxnCommit | DeleteOffsets | DeleteGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class JoinRule:
     """A cell of the table: its text in the documentation, and the decision."""
 
     label: str
-    decide: Callable[[ClassicGroup, Any], Verdict]
+    decide: Callable[[ClassicGroup, Any], JoinVerdict]
 
 
-def refused(error: Error) -> Verdict:
-    return Verdict(Step.REFUSE, error)
+def refused(error: Error) -> JoinVerdict:
+    return JoinVerdict(JoinStep.REFUSE, error)
 
 
-def refuse(error: Error) -> Rule:
+def refuse(error: Error) -> JoinRule:
     verdict = refused(error)
-    return Rule(f"{error.name} ({error.value})", lambda group, event: verdict)
+    return JoinRule(f"{error.name} ({error.value})", lambda group, event: verdict)
 
 
 def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> Error:
@@ -152,7 +152,7 @@ def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -
     return Error.NONE if member_id in group.members else Error.UNKNOWN_MEMBER_ID
 
 
-def _current(group: ClassicGroup, event: Heartbeat | Sync | Commit | TxnCommit) -> Error:
+def _current(group: ClassicGroup, event: Heartbeat | Sync | CommitCase | TxnCommit) -> Error:
     """A member of this generation."""
     error = member_error(group, event.member_id, event.instance_id)
     if error is Error.NONE and event.generation != group.generation:
@@ -174,49 +174,51 @@ def _full(group: ClassicGroup, member_id: str, max_size: int) -> bool:
     return member_id not in group.members and len(group.members) >= max_size
 
 
-def _join_new(group: ClassicGroup, event: JoinNew) -> Verdict:
+def _join_new(group: ClassicGroup, event: JoinNew) -> JoinVerdict:
     if _full(group, "", event.max_size):
         return refused(Error.GROUP_MAX_SIZE_REACHED)
     if not group.supports(event.protocol_type, event.protocols):
         return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
     if event.instance_id is not None:
-        return Verdict(Step.REPLACE if event.instance_id in group.static_members else Step.ADD)
-    return Verdict(Step.ASSIGN_ID, Error.MEMBER_ID_REQUIRED) if event.needs_id else Verdict(Step.ADD)
+        return JoinVerdict(JoinStep.REPLACE if event.instance_id in group.static_members else JoinStep.ADD)
+    return JoinVerdict(JoinStep.ASSIGN_ID, Error.MEMBER_ID_REQUIRED) if event.needs_id else JoinVerdict(JoinStep.ADD)
 
 
-def _join_known(known: Callable[[ClassicGroup, JoinKnown], Verdict]) -> Callable[[ClassicGroup, JoinKnown], Verdict]:
+def _join_known(
+    known: Callable[[ClassicGroup, JoinKnown], JoinVerdict],
+) -> Callable[[ClassicGroup, JoinKnown], JoinVerdict]:
     """The checks common to all states, then ``known`` for a member of the group."""
 
-    def decide(group: ClassicGroup, event: JoinKnown) -> Verdict:
+    def decide(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
         if _full(group, event.member_id, event.max_size):
             return refused(Error.GROUP_MAX_SIZE_REACHED)
         if not group.supports(event.protocol_type, event.protocols):
             return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
         if event.member_id in group.pending_joins:
-            return Verdict(Step.ADD) if event.instance_id is None else refused(Error.UNKNOWN_SERVER_ERROR)
+            return JoinVerdict(JoinStep.ADD) if event.instance_id is None else refused(Error.UNKNOWN_SERVER_ERROR)
         error = member_error(group, event.member_id, event.instance_id)
         return known(group, event) if error is Error.NONE else refused(error)
 
     return decide
 
 
-def _rejoin(group: ClassicGroup, event: JoinKnown) -> Verdict:
-    return Verdict(Step.REJOIN)
+def _rejoin(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
+    return JoinVerdict(JoinStep.REJOIN)
 
 
-def _rejoin_if_changed(group: ClassicGroup, event: JoinKnown) -> Verdict:
+def _rejoin_if_changed(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
     """If the subscription is the same, the answer was lost: repeat it."""
     same = group.members[event.member_id].same_protocols(event.protocols)
-    return Verdict(Step.CURRENT if same else Step.REJOIN)
+    return JoinVerdict(JoinStep.CURRENT if same else JoinStep.REJOIN)
 
 
-def _rejoin_stable(group: ClassicGroup, event: JoinKnown) -> Verdict:
+def _rejoin_stable(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
     """The leader rejoins for reasons that the coordinator cannot see, such as new partitions."""
-    return Verdict(Step.REJOIN) if group.leader_id == event.member_id else _rejoin_if_changed(group, event)
+    return JoinVerdict(JoinStep.REJOIN) if group.leader_id == event.member_id else _rejoin_if_changed(group, event)
 
 
-def _sync(then: Callable[[ClassicGroup, Sync], Verdict]) -> Callable[[ClassicGroup, Sync], Verdict]:
-    def decide(group: ClassicGroup, event: Sync) -> Verdict:
+def _sync(then: Callable[[ClassicGroup, Sync], JoinVerdict]) -> Callable[[ClassicGroup, Sync], JoinVerdict]:
+    def decide(group: ClassicGroup, event: Sync) -> JoinVerdict:
         error = _current(group, event)
         if error is not Error.NONE:
             return refused(error)
@@ -228,59 +230,59 @@ def _sync(then: Callable[[ClassicGroup, Sync], Verdict]) -> Callable[[ClassicGro
     return decide
 
 
-def _sync_completing(group: ClassicGroup, event: Sync) -> Verdict:
-    return Verdict(Step.DISTRIBUTE if group.leader_id == event.member_id else Step.PARK)
+def _sync_completing(group: ClassicGroup, event: Sync) -> JoinVerdict:
+    return JoinVerdict(JoinStep.DISTRIBUTE if group.leader_id == event.member_id else JoinStep.PARK)
 
 
-def _alive(error: Error) -> Callable[[ClassicGroup, Heartbeat], Verdict]:
-    def decide(group: ClassicGroup, event: Heartbeat) -> Verdict:
+def _alive(error: Error) -> Callable[[ClassicGroup, Heartbeat], JoinVerdict]:
+    def decide(group: ClassicGroup, event: Heartbeat) -> JoinVerdict:
         problem = _current(group, event)
-        return refused(problem) if problem is not Error.NONE else Verdict(Step.ALIVE, error)
+        return refused(problem) if problem is not Error.NONE else JoinVerdict(JoinStep.ALIVE, error)
 
     return decide
 
 
-def _leave(group: ClassicGroup, event: Leave) -> Verdict:
+def _leave(group: ClassicGroup, event: Leave) -> JoinVerdict:
     if not event.member_id:
         known = event.instance_id is not None and event.instance_id in group.static_members
-        return Verdict(Step.REMOVE) if known else refused(Error.UNKNOWN_MEMBER_ID)
+        return JoinVerdict(JoinStep.REMOVE) if known else refused(Error.UNKNOWN_MEMBER_ID)
     if event.member_id in group.pending_joins:
-        return Verdict(Step.REMOVE)
+        return JoinVerdict(JoinStep.REMOVE)
     error = member_error(group, event.member_id, event.instance_id)
-    return Verdict(Step.REMOVE) if error is Error.NONE else refused(error)
+    return JoinVerdict(JoinStep.REMOVE) if error is Error.NONE else refused(error)
 
 
-def _commit_empty(group: ClassicGroup, event: Commit | TxnCommit) -> Verdict:
+def _commit_empty(group: ClassicGroup, event: CommitCase | TxnCommit) -> JoinVerdict:
     """Accept a commit without a generation: from an administrator, or a consumer that does not use groups."""
     if event.generation < 0:
-        return Verdict(Step.ACCEPT)
+        return JoinVerdict(JoinStep.ACCEPT)
     error = _current(group, event)
-    return Verdict(Step.ACCEPT) if error is Error.NONE else refused(error)
+    return JoinVerdict(JoinStep.ACCEPT) if error is Error.NONE else refused(error)
 
 
-def _commit(step: Step) -> Callable[[ClassicGroup, Commit], Verdict]:
-    def decide(group: ClassicGroup, event: Commit) -> Verdict:
+def _commit(step: JoinStep) -> Callable[[ClassicGroup, CommitCase], JoinVerdict]:
+    def decide(group: ClassicGroup, event: CommitCase) -> JoinVerdict:
         if event.generation < 0 and not event.member_id and event.instance_id is None:
             return refused(Error.UNKNOWN_MEMBER_ID)
         error = _current(group, event)
         if error is not Error.NONE:
             return refused(error)
-        return Verdict(step) if step is not Step.REFUSE else refused(Error.REBALANCE_IN_PROGRESS)
+        return JoinVerdict(step) if step is not JoinStep.REFUSE else refused(Error.REBALANCE_IN_PROGRESS)
 
     return decide
 
 
-def _txn_commit(group: ClassicGroup, event: TxnCommit) -> Verdict:
+def _txn_commit(group: ClassicGroup, event: TxnCommit) -> JoinVerdict:
     """Requests older than version 3 name no member, and are accepted in any state."""
     if event.generation < 0 and not event.member_id and event.instance_id is None:
-        return Verdict(Step.ACCEPT)
+        return JoinVerdict(JoinStep.ACCEPT)
     error = _current(group, event)
-    return Verdict(Step.ACCEPT) if error is Error.NONE else refused(error)
+    return JoinVerdict(JoinStep.ACCEPT) if error is Error.NONE else refused(error)
 
 
-def _delete_offsets(group: ClassicGroup, event: DeleteOffsets) -> Verdict:
+def _delete_offsets(group: ClassicGroup, event: DeleteOffsets) -> JoinVerdict:
     """Accept deletion for topics that no member reads, which is known only for groups of consumers."""
-    return Verdict(Step.ACCEPT) if group.consumer_type else refused(Error.NON_EMPTY_GROUP)
+    return JoinVerdict(JoinStep.ACCEPT) if group.consumer_type else refused(Error.NON_EMPTY_GROUP)
 
 
 _E, _P, _C, _S, _D = (
@@ -290,45 +292,45 @@ _E, _P, _C, _S, _D = (
     ClassicState.STABLE,
     ClassicState.DEAD,
 )
-_NEW = Rule("protocols fit and there is room: id first (v4+), else add; known instance: replace", _join_new)
-_ACCEPT = Rule("accept", lambda group, event: Verdict(Step.ACCEPT))
-_LEAVE = Rule("remove, if it is a member or a pending id", _leave)
-_TXN = Rule("accept without ids; else a member of this generation", _txn_commit)
-_DELETE_READ = Rule("accept for groups of consumers, else NON_EMPTY_GROUP (68)", _delete_offsets)
+_NEW = JoinRule("protocols fit and there is room: id first (v4+), else add; known instance: replace", _join_new)
+_ACCEPT = JoinRule("accept", lambda group, event: JoinVerdict(JoinStep.ACCEPT))
+_LEAVE = JoinRule("remove, if it is a member or a pending id", _leave)
+_TXN = JoinRule("accept without ids; else a member of this generation", _txn_commit)
+_DELETE_READ = JoinRule("accept for groups of consumers, else NON_EMPTY_GROUP (68)", _delete_offsets)
 _GONE = refuse(Error.COORDINATOR_NOT_AVAILABLE)
 
-RULES: Mapping[type[Event], Mapping[ClassicState, Rule]] = {
+RULES: Mapping[type[Event], Mapping[ClassicState, JoinRule]] = {
     JoinNew: {_E: _NEW, _P: _NEW, _C: _NEW, _S: _NEW, _D: _GONE},
     JoinKnown: {
-        _E: Rule("add a pending id, else UNKNOWN_MEMBER_ID (25)", _join_known(_rejoin)),
-        _P: Rule("join", _join_known(_rejoin)),
-        _C: Rule("changed: rebalance; same: current generation", _join_known(_rejoin_if_changed)),
-        _S: Rule("leader or changed: rebalance; else current generation", _join_known(_rejoin_stable)),
+        _E: JoinRule("add a pending id, else UNKNOWN_MEMBER_ID (25)", _join_known(_rejoin)),
+        _P: JoinRule("join", _join_known(_rejoin)),
+        _C: JoinRule("changed: rebalance; same: current generation", _join_known(_rejoin_if_changed)),
+        _S: JoinRule("leader or changed: rebalance; else current generation", _join_known(_rejoin_stable)),
         _D: _GONE,
     },
     Sync: {
         _E: refuse(Error.UNKNOWN_MEMBER_ID),
-        _P: Rule("REBALANCE_IN_PROGRESS (27)", _sync(lambda group, event: refused(Error.REBALANCE_IN_PROGRESS))),
-        _C: Rule("leader: store and hand out; follower: wait", _sync(_sync_completing)),
-        _S: Rule("own assignment", _sync(lambda group, event: Verdict(Step.ASSIGNMENT))),
+        _P: JoinRule("REBALANCE_IN_PROGRESS (27)", _sync(lambda group, event: refused(Error.REBALANCE_IN_PROGRESS))),
+        _C: JoinRule("leader: store and hand out; follower: wait", _sync(_sync_completing)),
+        _S: JoinRule("own assignment", _sync(lambda group, event: JoinVerdict(JoinStep.ASSIGNMENT))),
         _D: _GONE,
     },
     Heartbeat: {
         _E: refuse(Error.UNKNOWN_MEMBER_ID),
-        _P: Rule("REBALANCE_IN_PROGRESS (27), alive", _alive(Error.REBALANCE_IN_PROGRESS)),
-        _C: Rule("alive", _alive(Error.NONE)),
-        _S: Rule("alive", _alive(Error.NONE)),
+        _P: JoinRule("REBALANCE_IN_PROGRESS (27), alive", _alive(Error.REBALANCE_IN_PROGRESS)),
+        _C: JoinRule("alive", _alive(Error.NONE)),
+        _S: JoinRule("alive", _alive(Error.NONE)),
         _D: _GONE,
     },
     Leave: {_E: _LEAVE, _P: _LEAVE, _C: _LEAVE, _S: _LEAVE, _D: _GONE},
-    Commit: {
-        _E: Rule("accept without a generation, else as a member", _commit_empty),
-        _P: Rule("accept a member of this generation, alive", _commit(Step.ALIVE)),
-        _C: Rule("REBALANCE_IN_PROGRESS (27) for a member of this generation", _commit(Step.REFUSE)),
-        _S: Rule("accept a member of this generation, alive", _commit(Step.ALIVE)),
+    CommitCase: {
+        _E: JoinRule("accept without a generation, else as a member", _commit_empty),
+        _P: JoinRule("accept a member of this generation, alive", _commit(JoinStep.ALIVE)),
+        _C: JoinRule("REBALANCE_IN_PROGRESS (27) for a member of this generation", _commit(JoinStep.REFUSE)),
+        _S: JoinRule("accept a member of this generation, alive", _commit(JoinStep.ALIVE)),
         _D: _GONE,
     },
-    TxnCommit: {_E: Rule("accept without a generation, else as a member", _commit_empty)}
+    TxnCommit: {_E: JoinRule("accept without a generation, else as a member", _commit_empty)}
     | dict.fromkeys((_P, _C, _S), _TXN)
     | {_D: _GONE},
     DeleteOffsets: {_E: _ACCEPT, _P: _DELETE_READ, _C: _DELETE_READ, _S: _DELETE_READ}
@@ -340,6 +342,6 @@ RULES: Mapping[type[Event], Mapping[ClassicState, Rule]] = {
 """Total over events and states. Every rule except those of DEAD first checks the caller."""
 
 
-def decide(group: ClassicGroup, event: Event) -> Verdict:
+def decide(group: ClassicGroup, event: Event) -> JoinVerdict:
     """Decide what ``event`` means for ``group``; changes nothing."""
     return RULES[type(event)][group.state].decide(group, event)

@@ -22,7 +22,7 @@ from oncelog.coordinator.group.consumer.consumer_group import (
     ConsumerMember,
     OwnedPartitions,
 )
-from oncelog.coordinator.group.consumer.consumer_rules import JOIN_EPOCH, Refusal, Verdict
+from oncelog.coordinator.group.consumer.consumer_rules import JOIN_EPOCH, MemberRefusal, MemberVerdict
 from oncelog.coordinator.group.consumer.reconcile import MustRejoin, Reported
 from oncelog.coordinator.group.environment import Caller, Environment
 from oncelog.coordinator.group.states import MemberState
@@ -61,7 +61,7 @@ class ConsumerProtocol:
             self.start_session(request.group_id, settled, now_ms)
             return self._answered(self._env.write([], now_ms), self._answer(request, settled, settled))
         draft = self._open(request.group_id, request.member_epoch == JOIN_EPOCH)
-        if isinstance(draft, Refusal):
+        if isinstance(draft, MemberRefusal):
             return _refused(*draft)
         real = self._env.groups.get(request.group_id)
         stale = draft.group.metadata_stale
@@ -71,7 +71,7 @@ class ConsumerProtocol:
             return _refused(Error.FENCED_MEMBER_EPOCH, "The member must abandon all its partitions and rejoin.")
         except InvalidRegex as error:
             return _refused(Error.INVALID_REGULAR_EXPRESSION, f"SubscribedTopicRegex {error}")
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, MemberRefusal):
             return _refused(*outcome)
         before, after = outcome
         written = self._env.write(draft.written, now_ms)
@@ -103,22 +103,22 @@ class ConsumerProtocol:
         same = member.reconciled_to(group.assignment_epoch) and _updated(member, request, caller) == member
         return member if same else None
 
-    def _open(self, group_id: str, joining: bool) -> Draft | Refusal:
+    def _open(self, group_id: str, joining: bool) -> Draft | MemberRefusal:
         """A draft of the group; joining creates the group, or converts a classic one."""
         group = self._env.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return Draft(self._env, group)
         if not joining:
             if group is None:
-                return Refusal(Error.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
-            return Refusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+                return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+            return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if group is None:
             return Draft(self._env, ConsumerGroup(group_id))
         if group.empty:
             return Draft(self._env, ConsumerGroup(group_id), [records.group_tombstone(group_id)])
         converted = migration.to_consumer_group(group, self._env)
         if isinstance(converted, str):
-            return Refusal(Error.GROUP_ID_NOT_FOUND, converted)
+            return MemberRefusal(Error.GROUP_ID_NOT_FOUND, converted)
         draft = Draft(self._env, converted)
         converted.metadata_hash = draft.group.metadata_hash = draft.metadata_hash()
         draft.written = [records.group_tombstone(group_id), *records.consumer_group_records(converted)]
@@ -126,11 +126,11 @@ class ConsumerProtocol:
 
     def _heartbeat(
         self, draft: Draft, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
-    ) -> tuple[ConsumerMember, ConsumerMember] | Refusal:
+    ) -> tuple[ConsumerMember, ConsumerMember] | MemberRefusal:
         """The member before and after, with all changes in the draft."""
         group, instance_id, max_size = draft.group, request.instance_id, self._env.config.group_consumer_max_size
         if len(group.members) >= max_size and request.member_id not in group.members:
-            return Refusal(
+            return MemberRefusal(
                 Error.GROUP_MAX_SIZE_REACHED,
                 f"The consumer group has reached its maximum capacity of {max_size} members.",
             )
@@ -139,10 +139,10 @@ class ConsumerProtocol:
         verdict, member = consumer_rules.judge(group, member_id, instance_id, request.member_epoch, reported)
         if isinstance(verdict.value, Error):
             message = consumer_rules.explain(verdict, group.group_id, member_id, instance_id)
-            return Refusal(verdict.value, message)
+            return MemberRefusal(verdict.value, message)
         if member is None:
             member = ConsumerMember(member_id)
-        elif verdict is Verdict.REPLACE:
+        elif verdict is MemberVerdict.REPLACE:
             member = draft.replace_static(member, member_id)
         updated = _updated(member, request, caller)
         draft.may_describe = caller.may_describe
@@ -197,11 +197,11 @@ class ConsumerProtocol:
         member = group.members.get(request.member_id)
         if request.instance_id is not None:
             member = group.static_member(request.instance_id)
-        verdict = Verdict.STAY
+        verdict = MemberVerdict.STAY
         if member is None:
-            verdict = Verdict.UNKNOWN
+            verdict = MemberVerdict.UNKNOWN
         elif member.member_id != request.member_id:
-            verdict = Verdict.FENCED_INSTANCE
+            verdict = MemberVerdict.FENCED_INSTANCE
         if member is None or isinstance(verdict.value, Error):
             message = consumer_rules.explain(verdict, group.group_id, request.member_id, request.instance_id)
             return _refused(verdict.value, message)

@@ -31,7 +31,7 @@ COMMIT_BY_EPOCH_FROM = 9
 """The first version of OffsetCommit that members of the consumer protocol may use."""
 
 
-class Refusal(NamedTuple):
+class MemberRefusal(NamedTuple):
     """An error and its message."""
 
     error: Error
@@ -59,7 +59,7 @@ class Standing(Enum):
     RELEASED = "another process, of an instance that left temporarily, or that uses the classic protocol"
 
 
-class Verdict(Enum):
+class MemberVerdict(Enum):
     """What to do with a heartbeat."""
 
     ADD = "add it"
@@ -71,23 +71,23 @@ class Verdict(Enum):
     UNRELEASED = Error.UNRELEASED_INSTANCE_ID
 
 
-def _staying(join: Verdict) -> Mapping[Claim, Verdict]:
+def _staying(join: MemberVerdict) -> Mapping[Claim, MemberVerdict]:
     return {
         Claim.JOIN: join,
-        Claim.CURRENT: Verdict.STAY,
-        Claim.PREVIOUS: Verdict.STAY,
-        Claim.OLDER: Verdict.FENCED_EPOCH,
-        Claim.NEWER: Verdict.FENCED_EPOCH,
+        Claim.CURRENT: MemberVerdict.STAY,
+        Claim.PREVIOUS: MemberVerdict.STAY,
+        Claim.OLDER: MemberVerdict.FENCED_EPOCH,
+        Claim.NEWER: MemberVerdict.FENCED_EPOCH,
     }
 
 
-HEARTBEAT_RULES: Mapping[Standing, Mapping[Claim, Verdict]] = {
-    Standing.UNKNOWN: dict.fromkeys(Claim, Verdict.UNKNOWN) | {Claim.JOIN: Verdict.ADD},
-    Standing.MEMBER: _staying(Verdict.STAY),
-    Standing.STATIC: _staying(Verdict.UNRELEASED),
-    Standing.RETURNING: _staying(Verdict.REPLACE),
-    Standing.HELD: dict.fromkeys(Claim, Verdict.FENCED_INSTANCE) | {Claim.JOIN: Verdict.UNRELEASED},
-    Standing.RELEASED: dict.fromkeys(Claim, Verdict.FENCED_INSTANCE) | {Claim.JOIN: Verdict.REPLACE},
+HEARTBEAT_RULES: Mapping[Standing, Mapping[Claim, MemberVerdict]] = {
+    Standing.UNKNOWN: dict.fromkeys(Claim, MemberVerdict.UNKNOWN) | {Claim.JOIN: MemberVerdict.ADD},
+    Standing.MEMBER: _staying(MemberVerdict.STAY),
+    Standing.STATIC: _staying(MemberVerdict.UNRELEASED),
+    Standing.RETURNING: _staying(MemberVerdict.REPLACE),
+    Standing.HELD: dict.fromkeys(Claim, MemberVerdict.FENCED_INSTANCE) | {Claim.JOIN: MemberVerdict.UNRELEASED},
+    Standing.RELEASED: dict.fromkeys(Claim, MemberVerdict.FENCED_INSTANCE) | {Claim.JOIN: MemberVerdict.REPLACE},
 }
 """Total over standings and claims."""
 
@@ -119,25 +119,25 @@ def claim(epoch: int, member: ConsumerMember | None, reported: Reported) -> Clai
 
 def judge(
     group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int, reported: Reported
-) -> tuple[Verdict, ConsumerMember | None]:
+) -> tuple[MemberVerdict, ConsumerMember | None]:
     """What to do with a heartbeat that does not leave, and the member that it concerns."""
     what, member = standing(group, member_id, instance_id)
     return HEARTBEAT_RULES[what][claim(epoch, member, reported)], member
 
 
-def explain(verdict: Verdict, group_id: str, member_id: str, instance_id: str | None) -> str:
+def explain(verdict: MemberVerdict, group_id: str, member_id: str, instance_id: str | None) -> str:
     """The message for a refused heartbeat."""
     match verdict:
-        case Verdict.UNKNOWN if instance_id is not None:
+        case MemberVerdict.UNKNOWN if instance_id is not None:
             return f"Instance id {instance_id} is unknown."
-        case Verdict.UNKNOWN:
+        case MemberVerdict.UNKNOWN:
             return f"Member {member_id} is not a member of group {group_id}."
-        case Verdict.FENCED_EPOCH:
+        case MemberVerdict.FENCED_EPOCH:
             return (
                 f"The epoch of member {member_id} is not the one known to the coordinator of group {group_id}: "
                 "the member must abandon all its partitions and rejoin."
             )
-        case Verdict.FENCED_INSTANCE:
+        case MemberVerdict.FENCED_INSTANCE:
             return f"Static member {member_id} with instance id {instance_id} was fenced by another member."
         case _:
             return (
@@ -148,7 +148,7 @@ def explain(verdict: Verdict, group_id: str, member_id: str, instance_id: str | 
 
 def invalid_heartbeat(
     request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
-) -> Refusal | None:
+) -> MemberRefusal | None:
     """What is wrong with a request itself, in Kafka's words."""
     epoch = request.member_epoch
     needs_id = api_version >= MEMBER_ID_FROM_CLIENT_FROM or epoch > JOIN_EPOCH or epoch == LEAVE_EPOCH
@@ -160,7 +160,7 @@ def invalid_heartbeat(
     )
     for name, wrong in empty:
         if wrong:
-            return Refusal(Error.INVALID_REQUEST, f"{name} can't be empty.")
+            return MemberRefusal(Error.INVALID_REQUEST, f"{name} can't be empty.")
     message = None
     if epoch == JOIN_EPOCH:
         if request.rebalance_timeout_ms == -1:
@@ -174,9 +174,9 @@ def invalid_heartbeat(
     elif epoch < STATIC_LEAVE_EPOCH:
         message = "MemberEpoch is invalid."
     if message is not None:
-        return Refusal(Error.INVALID_REQUEST, message)
+        return MemberRefusal(Error.INVALID_REQUEST, message)
     if request.server_assignor is not None and request.server_assignor not in assignors:
-        return Refusal(
+        return MemberRefusal(
             Error.UNSUPPORTED_ASSIGNOR,
             f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(assignors)}.",
         )

@@ -41,7 +41,7 @@ class MustRejoin(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReconcileRule:
     label: str
     next: Callable[[ConsumerMember, Goal], ConsumerMember]
 
@@ -64,15 +64,17 @@ def _from_unknown(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     return _advance(member, goal)
 
 
-RULES: Mapping[MemberState, Rule] = {
-    MemberState.STABLE: Rule("at an older epoch: take the next step; else nothing to do", _from_stable),
-    MemberState.UNREVOKED_PARTITIONS: Rule(
+RULES: Mapping[MemberState, ReconcileRule] = {
+    MemberState.STABLE: ReconcileRule("at an older epoch: take the next step; else nothing to do", _from_stable),
+    MemberState.UNREVOKED_PARTITIONS: ReconcileRule(
         "still owns what it must give up: wait; else take the next step", _from_unrevoked
     ),
-    MemberState.UNRELEASED_PARTITIONS: Rule(
+    MemberState.UNRELEASED_PARTITIONS: ReconcileRule(
         "take the next step: others may have released", lambda m, g: _advance(m, g)
     ),
-    MemberState.UNKNOWN: Rule("owns nothing: take the next step; else FENCED_MEMBER_EPOCH (110)", _from_unknown),
+    MemberState.UNKNOWN: ReconcileRule(
+        "owns nothing: take the next step; else FENCED_MEMBER_EPOCH (110)", _from_unknown
+    ),
 }
 
 

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from oncelog.client.aio.connection.cluster_access import Cluster
-from oncelog.client.aio.consumer.consumer_group import ConsumerGroup
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.consumer.consumer_group import GroupMembership
 from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.core.config import ConsumerConfig
@@ -44,10 +44,10 @@ class Stay:
         self.held = HeldRecords(self.subscription)
         self.at_hand = AtHand()
         self.waits = Waits()
-        self.group = ConsumerGroup(
+        self.group = GroupMembership(
             config,
             "g",
-            Cluster(config, timeout_ms=1000),
+            ClusterAccess(config, timeout_ms=1000),
             self.subscription,
             cast(Fetcher, self.at_hand),
             self.held,

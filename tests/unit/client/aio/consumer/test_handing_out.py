@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from oncelog.client.aio.consumer import handing_out as room
-from oncelog.client.aio.consumer.handing_out import Reading
+from oncelog.client.aio.consumer.handing_out import HandingOut
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.core.consumer.fetched import Chunk
 from oncelog.client.core.consumer.fetcher import Fetcher
@@ -41,7 +41,7 @@ class Reader:
         self.subscription = Subscription(Reset.EARLIEST)
         self.waits = Waits()
         self.polls = 0
-        self.reading = Reading(
+        self.reading = HandingOut(
             FakeWire(),
             self.subscription,
             NothingThere(self.subscription),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from oncelog.client.core.group.assignors import (
     ASSIGNORS,
+    AssignedMember,
     Assignment,
-    Member,
     assign_cooperative,
     assign_range,
     assign_roundrobin,
@@ -25,7 +25,7 @@ def t(topic: str, *numbers: int) -> list[TopicPartition]:
 
 
 def test_range_gives_the_first_members_the_remainder_of_each_topic() -> None:
-    members = [Member("b", ("x", "y")), Member("a", ("x", "y"))]
+    members = [AssignedMember("b", ("x", "y")), AssignedMember("a", ("x", "y"))]
     assert assign_range({"x": 3, "y": 3}, members) == {
         "a": t("x", 0, 1) + t("y", 0, 1),
         "b": t("x", 2) + t("y", 2),
@@ -34,20 +34,20 @@ def test_range_gives_the_first_members_the_remainder_of_each_topic() -> None:
 
 def test_range_orders_static_members_by_their_instance() -> None:
     members = [
-        Member("1", ("x",), group_instance_id="z"),
-        Member("2", ("x",), group_instance_id="a"),
-        Member("0", ("x",)),
+        AssignedMember("1", ("x",), group_instance_id="z"),
+        AssignedMember("2", ("x",), group_instance_id="a"),
+        AssignedMember("0", ("x",)),
     ]
     assert assign_range({"x": 3}, members) == {"2": t("x", 0), "1": t("x", 1), "0": t("x", 2)}
 
 
 def test_roundrobin_passes_over_members_that_do_not_read_the_topic() -> None:
-    members = [Member("a", ("x",)), Member("b", ("x", "y")), Member("c", ("x", "y"))]
+    members = [AssignedMember("a", ("x",)), AssignedMember("b", ("x", "y")), AssignedMember("c", ("x", "y"))]
     assert assign_roundrobin({"x": 1, "y": 3}, members) == {"a": t("x", 0), "b": t("y", 0, 2), "c": t("y", 1)}
 
 
 members_strategy = st.lists(st.tuples(st.sets(st.sampled_from("xyz"), min_size=1)), min_size=1, max_size=6).map(
-    lambda rows: [Member(f"m{n}", tuple(sorted(topics))) for n, (topics,) in enumerate(rows)]
+    lambda rows: [AssignedMember(f"m{n}", tuple(sorted(topics))) for n, (topics,) in enumerate(rows)]
 )
 counts_strategy = st.fixed_dictionaries({name: st.integers(0, 9) for name in "xyz"})
 
@@ -55,7 +55,7 @@ counts_strategy = st.fixed_dictionaries({name: st.integers(0, 9) for name in "xy
 @pytest.mark.parametrize("name", sorted(ASSIGNORS))
 @given(members=members_strategy, counts=counts_strategy)
 def test_every_partition_has_one_owner_that_reads_its_topic(
-    name: str, members: list[Member], counts: dict[str, int]
+    name: str, members: list[AssignedMember], counts: dict[str, int]
 ) -> None:
     assignment = ASSIGNORS[name](counts, members)
     topics = {member.member_id: member.topics for member in members}
@@ -72,8 +72,8 @@ def spread(assignment: Assignment) -> int:
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 30))
 def test_sticky_is_even_and_moves_no_more_than_it_must(before: int, after: int, count: int) -> None:
-    first = assign_sticky({"x": count}, [Member(f"m{n}", ("x",)) for n in range(before)])
-    members = [Member(f"m{n}", ("x",), tuple(first.get(f"m{n}", ())), 1) for n in range(after)]
+    first = assign_sticky({"x": count}, [AssignedMember(f"m{n}", ("x",)) for n in range(before)])
+    members = [AssignedMember(f"m{n}", ("x",), tuple(first.get(f"m{n}", ())), 1) for n in range(after)]
     second = assign_sticky({"x": count}, members)
     assert spread(first) <= 1
     assert spread(second) <= 1
@@ -86,15 +86,15 @@ def test_sticky_is_even_and_moves_no_more_than_it_must(before: int, after: int, 
 
 def test_of_two_claims_the_later_generation_counts() -> None:
     both = tuple(t("x", 0, 1))
-    members = [Member("a", ("x",), both, 4), Member("b", ("x",), (both[0],), 5)]
+    members = [AssignedMember("a", ("x",), both, 4), AssignedMember("b", ("x",), (both[0],), 5)]
     assert assign_sticky({"x": 2}, members) == {"a": t("x", 1), "b": t("x", 0)}
 
 
 def test_cooperative_withholds_what_its_owner_has_not_given_up() -> None:
-    owner = Member("a", ("x",), tuple(t("x", 0, 1, 2, 3)), 1)
-    joining = Member("b", ("x",))
+    owner = AssignedMember("a", ("x",), tuple(t("x", 0, 1, 2, 3)), 1)
+    joining = AssignedMember("b", ("x",))
     assert assign_cooperative({"x": 4}, [owner, joining]) == {"a": t("x", 0, 1), "b": []}
-    given_up = Member("a", ("x",), tuple(t("x", 0, 1)), 2)
+    given_up = AssignedMember("a", ("x",), tuple(t("x", 0, 1)), 2)
     assert assign_cooperative({"x": 4}, [given_up, joining]) == {"a": t("x", 0, 1), "b": t("x", 2, 3)}
 
 
@@ -114,16 +114,22 @@ def test_a_claim_from_an_earlier_generation_takes_no_partition_from_its_owner(zo
     hands.
     """
     zero, one = TopicPartition("t", 0), TopicPartition("t", 1)
-    members = [Member("m", ("t",), (zero,), generation=5), Member(zombie, ("t",), (zero, one), generation=4)]
+    members = [
+        AssignedMember("m", ("t",), (zero,), generation=5),
+        AssignedMember(zombie, ("t",), (zero, one), generation=4),
+    ]
     assignment = ASSIGNORS["cooperative-sticky"]({"t": 2}, sorted(members))
     assert assignment == {"m": [zero], zombie: [one]}
 
 
 def test_a_claim_from_an_earlier_generation_gets_no_partition_before_its_owner_gave_it_up() -> None:
-    owner, zombie = Member("m", ("t",), tuple(t("t", 0, 1)), generation=5), Member("z", ("t",), tuple(t("t", 1)), 4)
+    owner, zombie = (
+        AssignedMember("m", ("t",), tuple(t("t", 0, 1)), generation=5),
+        AssignedMember("z", ("t",), tuple(t("t", 1)), 4),
+    )
     assert assign_cooperative({"t": 2}, [owner, zombie]) == {"m": t("t", 0), "z": []}
 
 
 def test_what_two_members_of_a_generation_have_is_given_up_by_both_first() -> None:
-    members = [Member("a", ("t",), tuple(t("t", 0)), 5), Member("b", ("t",), tuple(t("t", 0)), 5)]
+    members = [AssignedMember("a", ("t",), tuple(t("t", 0)), 5), AssignedMember("b", ("t",), tuple(t("t", 0)), 5)]
     assert assign_cooperative({"t": 1}, members) == {"a": [], "b": []}

@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from oncelog.client.core.connection.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA, Failure
-from oncelog.client.core.group.member_states import MAY_FOLLOW, MemberState
+from oncelog.client.core.connection.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA, RequestFailure
+from oncelog.client.core.group.member_states import MAY_FOLLOW, ClientMemberState
 from oncelog.errors import Error, InvariantError
 from oncelog.protocol.generated.consumer_group_heartbeat_response import (
     Assignment,
@@ -19,7 +19,7 @@ from oncelog.types import TopicPartition
 from tests.unit.client.core.consumer_group import BEAT_MS, TOPIC_ID, Group
 from tests.unit.client.core.producers import P0, P1, TOPIC, coordinator
 
-S = MemberState
+S = ClientMemberState
 
 
 def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_back() -> None:
@@ -116,7 +116,7 @@ def test_a_member_that_could_not_reach_its_coordinator_tells_everything_again() 
 
 def test_a_member_without_a_coordinator_leaves_at_once() -> None:
     group = Group()
-    group.beat().answer(Failure(Error.NETWORK_EXCEPTION, "lost", sent=True))
+    group.beat().answer(RequestFailure(Error.NETWORK_EXCEPTION, "lost", sent=True))
     group.wire.pass_time(BEAT_MS)
     assert group.member.leave().done
 
@@ -200,7 +200,7 @@ def failed() -> Group:
     return group
 
 
-IN: Mapping[MemberState, Callable[[], Group]] = {
+IN: Mapping[ClientMemberState, Callable[[], Group]] = {
     S.JOINING: Group,
     S.STABLE: stable,
     S.RESOLVING: resolving,
@@ -210,9 +210,9 @@ IN: Mapping[MemberState, Callable[[], Group]] = {
     S.UNSUBSCRIBED: unsubscribed,
     S.FATAL: failed,
 }
-in_each_state = pytest.mark.parametrize("state", MemberState)
-while_joined = pytest.mark.parametrize("state", [state for state in MemberState if state.joined])
-before_the_end = pytest.mark.parametrize("state", [state for state in MemberState if not state.ended])
+in_each_state = pytest.mark.parametrize("state", ClientMemberState)
+while_joined = pytest.mark.parametrize("state", [state for state in ClientMemberState if state.joined])
+before_the_end = pytest.mark.parametrize("state", [state for state in ClientMemberState if not state.ended])
 
 
 def rejoin(group: Group) -> None:
@@ -234,13 +234,13 @@ def rejoin(group: Group) -> None:
 
 
 @in_each_state
-def test_the_assignment_is_in_force_only_in_a_stable_member(state: MemberState) -> None:
+def test_the_assignment_is_in_force_only_in_a_stable_member(state: ClientMemberState) -> None:
     group = IN[state]()
     assert (group.member.state, group.member.stable) == (state, state is S.STABLE)
 
 
-@pytest.mark.parametrize(("state", "following"), list(product(MemberState, MemberState)))
-def test_a_member_goes_only_to_states_of_the_table(state: MemberState, following: MemberState) -> None:
+@pytest.mark.parametrize(("state", "following"), list(product(ClientMemberState, ClientMemberState)))
+def test_a_member_goes_only_to_states_of_the_table(state: ClientMemberState, following: ClientMemberState) -> None:
     group = IN[state]()
     if following in MAY_FOLLOW[state]:
         group.member._become(following)
@@ -252,7 +252,7 @@ def test_a_member_goes_only_to_states_of_the_table(state: MemberState, following
 
 
 def test_the_end_is_reached_from_every_state_and_not_left() -> None:
-    ends = {state for state in MemberState if state.ended}
+    ends = {state for state in ClientMemberState if state.ended}
     assert all(ends <= set(following) for following in MAY_FOLLOW.values())
     assert all(set(MAY_FOLLOW[state]) == ends for state in ends)
 
@@ -284,7 +284,7 @@ def test_a_newer_target_waits_for_the_reconciliation_under_way() -> None:
 
 @before_the_end
 @pytest.mark.parametrize("error", [Error.FENCED_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID])
-def test_a_refused_member_loses_what_it_owns_and_joins_again(state: MemberState, error: Error) -> None:
+def test_a_refused_member_loses_what_it_owns_and_joins_again(state: ClientMemberState, error: Error) -> None:
     group = IN[state]()
     owned = group.owned
     group.refuse(error)
@@ -329,7 +329,7 @@ def test_a_member_that_joins_again_without_a_target_owns_nothing_once_its_listen
 
 
 @while_joined
-def test_the_member_of_a_stuck_program_leaves_and_joins_again_at_the_next_poll(state: MemberState) -> None:
+def test_the_member_of_a_stuck_program_leaves_and_joins_again_at_the_next_poll(state: ClientMemberState) -> None:
     group = IN[state]()
     owned = group.owned
     group.program.stuck = True
@@ -350,7 +350,7 @@ def test_the_member_of_a_stuck_program_leaves_and_joins_again_at_the_next_poll(s
     rejoin(group)
 
 
-def nothing_more_happens(group: Group, state: MemberState) -> None:
+def nothing_more_happens(group: Group, state: ClientMemberState) -> None:
     """Whatever arrives: no heartbeat, no call of the program, no partition."""
     group.subscription.unsubscribe()
     group.subscription.subscribe([TOPIC], None, None)
@@ -367,7 +367,7 @@ def nothing_more_happens(group: Group, state: MemberState) -> None:
 
 
 @in_each_state
-def test_leaving_is_the_end_in_every_state(state: MemberState) -> None:
+def test_leaving_is_the_end_in_every_state(state: ClientMemberState) -> None:
     group = IN[state]()
     in_flight = group.beat() if not state.ended else None
     left = group.member.leave()
@@ -385,15 +385,15 @@ def test_leaving_is_the_end_in_every_state(state: MemberState) -> None:
 
 
 @before_the_end
-def test_a_refusal_for_good_is_the_end_in_every_state(state: MemberState) -> None:
+def test_a_refusal_for_good_is_the_end_in_every_state(state: ClientMemberState) -> None:
     group = IN[state]()
     group.refuse(Error.GROUP_AUTHORIZATION_FAILED)
     assert group.program.failure is not None
     nothing_more_happens(group, S.FATAL)
 
 
-@pytest.mark.parametrize("state", [state for state in MemberState if state.ended])
-def test_a_lookup_that_is_refused_after_the_end_is_told(state: MemberState) -> None:
+@pytest.mark.parametrize("state", [state for state in ClientMemberState if state.ended])
+def test_a_lookup_that_is_refused_after_the_end_is_told(state: ClientMemberState) -> None:
     """The offsets of the group are still committed through the same finder."""
     group = IN[state]()
     group.program.failure = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.client.core.connection.error_rules import Action, Step, action_for
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import (
     ADD_OFFSETS_TO_TXN,
     ADD_PARTITIONS_TO_TXN,
@@ -62,7 +62,7 @@ def test_the_tables_are_total() -> None:
     assert set(MAY_FOLLOW) == set(State) == set(HINTS)
     for step in Step:
         for error in Error:
-            assert isinstance(action_for(step, error), Action)
+            assert isinstance(action_for(step, error), ErrorAction)
 
 
 def test_a_fatal_error_stays_fatal() -> None:
@@ -75,29 +75,29 @@ def test_a_fatal_error_stays_fatal() -> None:
 @pytest.mark.parametrize(
     ("step", "error", "action"),
     [
-        (Step.PRODUCE_TRANSACTIONAL, Error.INVALID_PRODUCER_EPOCH, Action.ABORTABLE),
-        (Step.PRODUCE_TRANSACTIONAL, Error.PRODUCER_FENCED, Action.FENCED),
-        (Step.PRODUCE_TRANSACTIONAL, Error.INVALID_TXN_STATE, Action.ABORTABLE),
-        (Step.PRODUCE_TRANSACTIONAL, Error.TRANSACTION_ABORTABLE, Action.ABORTABLE),
-        (Step.PRODUCE_TRANSACTIONAL, Error.NOT_ENOUGH_REPLICAS, Action.RETRY),
-        (Step.PRODUCE_IDEMPOTENT, Error.INVALID_PRODUCER_EPOCH, Action.FAIL),
-        (Step.PRODUCE_IDEMPOTENT, Error.CLUSTER_AUTHORIZATION_FAILED, Action.FATAL),
-        (Step.INIT_PRODUCER_ID, Error.INVALID_PRODUCER_EPOCH, Action.FENCED),
-        (Step.ADD_PARTITIONS, Error.INVALID_PRODUCER_EPOCH, Action.FENCED),
-        (Step.ADD_PARTITIONS, Error.OPERATION_NOT_ATTEMPTED, Action.ABORTABLE),
-        (Step.TXN_OFFSET_COMMIT, Error.INVALID_PRODUCER_EPOCH, Action.FENCED),
-        (Step.TXN_OFFSET_COMMIT, Error.FENCED_INSTANCE_ID, Action.ABORTABLE),
-        (Step.TXN_OFFSET_COMMIT, Error.ILLEGAL_GENERATION, Action.ABORTABLE),
-        (Step.TXN_OFFSET_COMMIT, Error.UNKNOWN_MEMBER_ID, Action.ABORTABLE),
-        (Step.END_TXN, Error.INVALID_TXN_STATE, Action.FATAL),
-        (Step.END_TXN, Error.INVALID_PRODUCER_ID_MAPPING, Action.FATAL),
-        (Step.END_TXN, Error.CONCURRENT_TRANSACTIONS, Action.RETRY),
-        (Step.END_TXN, Error.NOT_COORDINATOR, Action.FIND_COORDINATOR),
-        (Step.END_TXN, Error.COORDINATOR_LOAD_IN_PROGRESS, Action.RETRY),
-        (Step.END_TXN, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Action.FATAL),
+        (Step.PRODUCE_TRANSACTIONAL, Error.INVALID_PRODUCER_EPOCH, ErrorAction.ABORTABLE),
+        (Step.PRODUCE_TRANSACTIONAL, Error.PRODUCER_FENCED, ErrorAction.FENCED),
+        (Step.PRODUCE_TRANSACTIONAL, Error.INVALID_TXN_STATE, ErrorAction.ABORTABLE),
+        (Step.PRODUCE_TRANSACTIONAL, Error.TRANSACTION_ABORTABLE, ErrorAction.ABORTABLE),
+        (Step.PRODUCE_TRANSACTIONAL, Error.NOT_ENOUGH_REPLICAS, ErrorAction.RETRY),
+        (Step.PRODUCE_IDEMPOTENT, Error.INVALID_PRODUCER_EPOCH, ErrorAction.FAIL),
+        (Step.PRODUCE_IDEMPOTENT, Error.CLUSTER_AUTHORIZATION_FAILED, ErrorAction.FATAL),
+        (Step.INIT_PRODUCER_ID, Error.INVALID_PRODUCER_EPOCH, ErrorAction.FENCED),
+        (Step.ADD_PARTITIONS, Error.INVALID_PRODUCER_EPOCH, ErrorAction.FENCED),
+        (Step.ADD_PARTITIONS, Error.OPERATION_NOT_ATTEMPTED, ErrorAction.ABORTABLE),
+        (Step.TXN_OFFSET_COMMIT, Error.INVALID_PRODUCER_EPOCH, ErrorAction.FENCED),
+        (Step.TXN_OFFSET_COMMIT, Error.FENCED_INSTANCE_ID, ErrorAction.ABORTABLE),
+        (Step.TXN_OFFSET_COMMIT, Error.ILLEGAL_GENERATION, ErrorAction.ABORTABLE),
+        (Step.TXN_OFFSET_COMMIT, Error.UNKNOWN_MEMBER_ID, ErrorAction.ABORTABLE),
+        (Step.END_TXN, Error.INVALID_TXN_STATE, ErrorAction.FATAL),
+        (Step.END_TXN, Error.INVALID_PRODUCER_ID_MAPPING, ErrorAction.FATAL),
+        (Step.END_TXN, Error.CONCURRENT_TRANSACTIONS, ErrorAction.RETRY),
+        (Step.END_TXN, Error.NOT_COORDINATOR, ErrorAction.FIND_COORDINATOR),
+        (Step.END_TXN, Error.COORDINATOR_LOAD_IN_PROGRESS, ErrorAction.RETRY),
+        (Step.END_TXN, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorAction.FATAL),
     ],
 )
-def test_errors_mean_what_kafkas_table_says(step: Step, error: Error, action: Action) -> None:
+def test_errors_mean_what_kafkas_table_says(step: Step, error: Error, action: ErrorAction) -> None:
     assert action_for(step, error) is action
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from oncelog.coordinator.group.classic import classic_rules as rules
 from oncelog.coordinator.group.classic.classic_group import ClassicGroup, ClassicMember
-from oncelog.coordinator.group.classic.classic_rules import Step
+from oncelog.coordinator.group.classic.classic_rules import JoinStep
 from oncelog.coordinator.group.states import CLASSIC_TRANSITIONS, ClassicState
 from oncelog.errors import Error, InvariantError
 
@@ -21,7 +21,7 @@ E, P, C, S, D = (
     ClassicState.DEAD,
 )
 PROTOCOLS = {"range": b"a", "roundrobin": b"b"}
-NO = Step.REFUSE
+NO = JoinStep.REFUSE
 
 
 def group_in(state: ClassicState) -> ClassicGroup:
@@ -39,7 +39,7 @@ NEW = rules.JoinNew(None, "consumer", PROTOCOLS, True, 100)
 KNOWN = rules.JoinKnown("dyn", None, "consumer", PROTOCOLS, 100)
 SYNC = rules.Sync("dyn", None, 7, "consumer", "range")
 BEAT = rules.Heartbeat("dyn", None, 7)
-COMMIT = rules.Commit("dyn", None, 7)
+COMMIT = rules.CommitCase("dyn", None, 7)
 TXN = rules.TxnCommit("dyn", None, 7)
 
 GONE = (NO, Error.COORDINATOR_NOT_AVAILABLE)
@@ -49,28 +49,28 @@ OLD = (NO, Error.ILLEGAL_GENERATION)
 MIXED = (NO, Error.INCONSISTENT_GROUP_PROTOCOL)
 FULL = (NO, Error.GROUP_MAX_SIZE_REACHED)
 BUSY = (NO, Error.REBALANCE_IN_PROGRESS)
-ID = (Step.ASSIGN_ID, Error.MEMBER_ID_REQUIRED)
+ID = (JoinStep.ASSIGN_ID, Error.MEMBER_ID_REQUIRED)
 NON_EMPTY = (NO, Error.NON_EMPTY_GROUP)
 NOT_FOUND = (NO, Error.GROUP_ID_NOT_FOUND)
 
 
-def ok(step: Step, error: Error = Error.NONE) -> tuple[Step, Error]:
+def ok(step: JoinStep, error: Error = Error.NONE) -> tuple[JoinStep, Error]:
     return (step, error)
 
 
-EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] = {
+EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[JoinStep, Error]]]] = {
     "a new dynamic member is given an id first": (NEW, {E: ID, P: ID, C: ID, S: ID, D: GONE}),
     "before version 4 a new member is added at once": (
         replace(NEW, needs_id=False),
-        dict.fromkeys((E, P, C, S), ok(Step.ADD)) | {D: GONE},
+        dict.fromkeys((E, P, C, S), ok(JoinStep.ADD)) | {D: GONE},
     ),
     "a new static member needs no id": (
         replace(NEW, instance_id="other"),
-        dict.fromkeys((E, P, C, S), ok(Step.ADD)) | {D: GONE},
+        dict.fromkeys((E, P, C, S), ok(JoinStep.ADD)) | {D: GONE},
     ),
     "a known instance takes its own place": (
         replace(NEW, instance_id="i"),
-        {E: ok(Step.ADD)} | dict.fromkeys((P, C, S), ok(Step.REPLACE)) | {D: GONE},
+        {E: ok(JoinStep.ADD)} | dict.fromkeys((P, C, S), ok(JoinStep.REPLACE)) | {D: GONE},
     ),
     "another protocol type is refused": (
         replace(NEW, protocol_type="connect"),
@@ -88,23 +88,23 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
     "a full group takes nobody new": (replace(NEW, max_size=3), {E: ID, P: ID, C: FULL, S: FULL, D: GONE}),
     "a member comes back": (
         KNOWN,
-        {E: UNKNOWN, P: ok(Step.REJOIN), C: ok(Step.CURRENT), S: ok(Step.CURRENT), D: GONE},
+        {E: UNKNOWN, P: ok(JoinStep.REJOIN), C: ok(JoinStep.CURRENT), S: ok(JoinStep.CURRENT), D: GONE},
     ),
     "a member comes back with another subscription": (
         replace(KNOWN, protocols={"range": b"new"}),
-        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(Step.REJOIN)) | {D: GONE},
+        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(JoinStep.REJOIN)) | {D: GONE},
     ),
     "a member comes back with its protocols in another order": (
         replace(KNOWN, protocols=dict(reversed(PROTOCOLS.items()))),
-        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(Step.REJOIN)) | {D: GONE},
+        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(JoinStep.REJOIN)) | {D: GONE},
     ),
     "the leader comes back": (
         replace(KNOWN, member_id="lead"),
-        {E: UNKNOWN, P: ok(Step.REJOIN), C: ok(Step.CURRENT), S: ok(Step.REJOIN), D: GONE},
+        {E: UNKNOWN, P: ok(JoinStep.REJOIN), C: ok(JoinStep.CURRENT), S: ok(JoinStep.REJOIN), D: GONE},
     ),
     "a pending member comes with its id": (
         replace(KNOWN, member_id="pend"),
-        dict.fromkeys((E, P, C, S), ok(Step.ADD)) | {D: GONE},
+        dict.fromkeys((E, P, C, S), ok(JoinStep.ADD)) | {D: GONE},
     ),
     "an unknown id is refused": (replace(KNOWN, member_id="x"), dict.fromkeys((E, P, C, S), UNKNOWN) | {D: GONE}),
     "an old id of a static member is fenced": (
@@ -113,15 +113,15 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
     ),
     "an existing member of a full group stays": (
         replace(KNOWN, max_size=3),
-        {E: UNKNOWN, P: ok(Step.REJOIN), C: ok(Step.CURRENT), S: ok(Step.CURRENT), D: GONE},
+        {E: UNKNOWN, P: ok(JoinStep.REJOIN), C: ok(JoinStep.CURRENT), S: ok(JoinStep.CURRENT), D: GONE},
     ),
     "a follower asks for its assignment": (
         SYNC,
-        {E: UNKNOWN, P: BUSY, C: ok(Step.PARK), S: ok(Step.ASSIGNMENT), D: GONE},
+        {E: UNKNOWN, P: BUSY, C: ok(JoinStep.PARK), S: ok(JoinStep.ASSIGNMENT), D: GONE},
     ),
     "the leader brings the assignment": (
         replace(SYNC, member_id="lead"),
-        {E: UNKNOWN, P: BUSY, C: ok(Step.DISTRIBUTE), S: ok(Step.ASSIGNMENT), D: GONE},
+        {E: UNKNOWN, P: BUSY, C: ok(JoinStep.DISTRIBUTE), S: ok(JoinStep.ASSIGNMENT), D: GONE},
     ),
     "SyncGroup of another generation": (
         replace(SYNC, generation=6),
@@ -137,7 +137,7 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
     ),
     "SyncGroup before version 5 names no protocol": (
         replace(SYNC, protocol_type=None, protocol_name=None),
-        {E: UNKNOWN, P: BUSY, C: ok(Step.PARK), S: ok(Step.ASSIGNMENT), D: GONE},
+        {E: UNKNOWN, P: BUSY, C: ok(JoinStep.PARK), S: ok(JoinStep.ASSIGNMENT), D: GONE},
     ),
     "SyncGroup of a fenced instance": (
         replace(SYNC, instance_id="i"),
@@ -147,9 +147,9 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
         BEAT,
         {
             E: UNKNOWN,
-            P: ok(Step.ALIVE, Error.REBALANCE_IN_PROGRESS),
-            C: ok(Step.ALIVE),
-            S: ok(Step.ALIVE),
+            P: ok(JoinStep.ALIVE, Error.REBALANCE_IN_PROGRESS),
+            C: ok(JoinStep.ALIVE),
+            S: ok(JoinStep.ALIVE),
             D: GONE,
         },
     ),
@@ -168,15 +168,15 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
     ),
     "a member leaves": (
         rules.Leave("dyn", None),
-        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(Step.REMOVE)) | {D: GONE},
+        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(JoinStep.REMOVE)) | {D: GONE},
     ),
     "a pending member leaves": (
         rules.Leave("pend", None),
-        dict.fromkeys((E, P, C, S), ok(Step.REMOVE)) | {D: GONE},
+        dict.fromkeys((E, P, C, S), ok(JoinStep.REMOVE)) | {D: GONE},
     ),
     "an administrator removes an instance": (
         rules.Leave("", "i"),
-        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(Step.REMOVE)) | {D: GONE},
+        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(JoinStep.REMOVE)) | {D: GONE},
     ),
     "an administrator names an unknown instance": (
         rules.Leave("", "j"),
@@ -190,19 +190,19 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
     ),
     "a member commits": (
         COMMIT,
-        {E: UNKNOWN, P: ok(Step.ALIVE), C: BUSY, S: ok(Step.ALIVE), D: GONE},
+        {E: UNKNOWN, P: ok(JoinStep.ALIVE), C: BUSY, S: ok(JoinStep.ALIVE), D: GONE},
     ),
     "a member of another generation commits": (
         replace(COMMIT, generation=6),
         {E: UNKNOWN} | dict.fromkeys((P, C, S), OLD) | {D: GONE},
     ),
     "somebody without ids commits": (
-        rules.Commit("", None, -1),
-        {E: ok(Step.ACCEPT)} | dict.fromkeys((P, C, S), UNKNOWN) | {D: GONE},
+        rules.CommitCase("", None, -1),
+        {E: ok(JoinStep.ACCEPT)} | dict.fromkeys((P, C, S), UNKNOWN) | {D: GONE},
     ),
     "a member commits without its generation": (
         replace(COMMIT, generation=-1),
-        {E: ok(Step.ACCEPT)} | dict.fromkeys((P, C, S), OLD) | {D: GONE},
+        {E: ok(JoinStep.ACCEPT)} | dict.fromkeys((P, C, S), OLD) | {D: GONE},
     ),
     "a fenced instance commits": (
         replace(COMMIT, instance_id="i"),
@@ -210,11 +210,11 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
     ),
     "a member commits in a transaction": (
         TXN,
-        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(Step.ACCEPT)) | {D: GONE},
+        {E: UNKNOWN} | dict.fromkeys((P, C, S), ok(JoinStep.ACCEPT)) | {D: GONE},
     ),
     "somebody without ids commits in a transaction": (
         rules.TxnCommit("", None, -1),
-        dict.fromkeys((E, P, C, S), ok(Step.ACCEPT)) | {D: GONE},
+        dict.fromkeys((E, P, C, S), ok(JoinStep.ACCEPT)) | {D: GONE},
     ),
     "a stale generation commits in a transaction": (
         replace(TXN, generation=6),
@@ -230,11 +230,11 @@ EXPECTED: dict[str, tuple[rules.Event, dict[ClassicState, tuple[Step, Error]]]] 
     ),
     "offsets of a group of consumers are deleted": (
         rules.DeleteOffsets(),
-        dict.fromkeys((E, P, C, S), ok(Step.ACCEPT)) | {D: NOT_FOUND},
+        dict.fromkeys((E, P, C, S), ok(JoinStep.ACCEPT)) | {D: NOT_FOUND},
     ),
     "a group is deleted": (
         rules.DeleteGroup(),
-        {E: ok(Step.ACCEPT)} | dict.fromkeys((P, C, S), NON_EMPTY) | {D: NOT_FOUND},
+        {E: ok(JoinStep.ACCEPT)} | dict.fromkeys((P, C, S), NON_EMPTY) | {D: NOT_FOUND},
     ),
 }
 
@@ -273,7 +273,7 @@ def test_while_members_join_the_limit_counts_those_that_have_come_back() -> None
     group.members["lead"].awaiting_join = group.members["dyn"].awaiting_join = True
     assert tuple(rules.decide(group, replace(NEW, max_size=2))) == FULL
     assert tuple(rules.decide(group, replace(KNOWN, member_id="stat", max_size=2))) == FULL
-    assert tuple(rules.decide(group, replace(KNOWN, max_size=2))) == ok(Step.REJOIN)
+    assert tuple(rules.decide(group, replace(KNOWN, max_size=2))) == ok(JoinStep.REJOIN)
 
 
 ALLOWED = {

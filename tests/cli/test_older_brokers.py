@@ -10,7 +10,7 @@ import pytest
 
 import oncelog
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.client.core.errors import UnsupportedVersionError
+from oncelog.client.core.client_errors import UnsupportedVersionError
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hanging import SETTINGS, leave_hanging

@@ -24,8 +24,8 @@ from oncelog.client.errors import IllegalStateError, KafkaError, RecordTooLargeE
 from oncelog.errors import Error
 from oncelog.records.arrow import encode_from_arrow
 from oncelog.records.batch import decode_records
-from oncelog.records.errors import CorruptBatch
 from oncelog.records.partitioner import partition_for_key
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import TopicPartition
 from tests.client.proxy import KafkaProxy
 from tests.client.reading import make_topic, on_loop, read_back, values

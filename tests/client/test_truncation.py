@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.client.aio import Consumer, Producer
-from oncelog.client.core.errors import LogTruncationError
+from oncelog.client.core.client_errors import LogTruncationError
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop
 from tests.conformance.nodes import Node, partition_folder, running_node

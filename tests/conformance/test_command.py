@@ -21,7 +21,7 @@ from oncelog.conformance.raw.group_members import Member
 from oncelog.conformance.raw.transactional_producer import Transactional
 from oncelog.conformance.raw.wire import Connection
 from oncelog.conformance.registry import all_checks, cases_of
-from oncelog.conformance.run import CheckOutcome, ConformanceReport, run
+from oncelog.conformance.runner import CheckOutcome, ConformanceReport, run
 from oncelog.errors import Error
 from oncelog.faults.proxy import FaultProxy
 from oncelog.types import TopicPartition

@@ -13,7 +13,7 @@ from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permissio
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.console import sessions
-from oncelog.console.settings import ConsoleSettings
+from oncelog.console.console_settings import ConsoleSettings
 from oncelog.errors import ConfigError
 from tests.security.sides import COMMON, PASSWORD
 from tests.support.running_console import RunningConsole

@@ -15,7 +15,7 @@ from confluent_kafka import Producer as ConfluentProducer
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.client.core.errors import KafkaTimeoutError
+from oncelog.client.core.client_errors import KafkaTimeoutError
 from oncelog.errors import KafkaError
 from oncelog.faults.rules import Fault, FaultError
 from oncelog.types import TopicPartition

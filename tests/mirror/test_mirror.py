@@ -21,10 +21,10 @@ from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.transactional_producer import new_pid
 from oncelog.conformance.raw.wire import Connection
-from oncelog.mirror.errors import MirrorRefused
+from oncelog.mirror.mirror_errors import MirrorRefused
+from oncelog.mirror.mirrored_topics import Selection
 from oncelog.mirror.run import Mirror
 from oncelog.mirror.settings import MirrorSettings
-from oncelog.mirror.topics import Selection
 from oncelog.mirror.waiting import PATIENCE_S as PATIENCE_BEFORE_A_WORD_S
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.cli.conftest import call

@@ -10,7 +10,7 @@ import pytest
 from oncelog.client.aio import Admin, Consumer, ConsumerRecord, Producer
 from oncelog.client.aio.admin.admin import NewTopic
 from oncelog.redrive.letters import ATTEMPTS_HEADER
-from oncelog.redrive.run import group_of
+from oncelog.redrive.redriving import group_of
 from tests.cli.conftest import Outcome, run
 from tests.conftest import RunningBroker
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from oncelog.client.aio import Admin
-from oncelog.redrive.run import group_of
+from oncelog.redrive.redriving import group_of
 from tests.conftest import RunningBroker
 from tests.redrive.test_redrive import World
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from oncelog.client.aio import Consumer, Producer
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.core.errors import FatalProducerError, KafkaTimeoutError
+from oncelog.client.core.client_errors import FatalProducerError, KafkaTimeoutError
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
 from oncelog.testing.simulation import Simulation

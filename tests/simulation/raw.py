@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.transactions.transaction_requests import (
     TV1_HIGHEST_PRODUCE,
     Request,

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from oncelog.client.aio import Consumer, Producer
-from oncelog.client.core.errors import KafkaConnectionError
+from oncelog.client.core.client_errors import KafkaConnectionError
 from oncelog.testing.simulation import (
     Nondeterministic,
     NotSimulated,

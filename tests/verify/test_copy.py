@@ -13,7 +13,7 @@ from oncelog import Broker
 from oncelog.client.aio.admin.admin import Admin as AsyncAdmin
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.verify.copy.topics import MANIFEST, Copy, verify_copy
+from oncelog.verify.copy.copied_topics import MANIFEST, Copy, verify_copy
 from oncelog.verify.findings import Report
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker

@@ -7,8 +7,8 @@ can name them.
 
 from __future__ import annotations
 
-from oncelog.client.core.errors import *  # noqa: F403
-from oncelog.client.core.errors import Error, KafkaError
+from oncelog.client.core.client_errors import *  # noqa: F403
+from oncelog.client.core.client_errors import Error, KafkaError
 from oncelog.client.core.response_errors import *  # noqa: F403
 from oncelog.client.core.response_errors import BrokerResponseError, UnknownError
 

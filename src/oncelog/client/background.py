@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
-from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.interruptible import until_one_is_done
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from oncelog.client.core.errors import KafkaTimeoutError
+from oncelog.client.core.client_errors import KafkaTimeoutError
 
 if TYPE_CHECKING:
     import asyncio

@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from oncelog.console.console_settings import ConsoleSettings
 from oncelog.console.guard import Guard
 from oncelog.console.pages import (
     acls,
@@ -30,9 +31,8 @@ from oncelog.console.pages import (
     transactions,
 )
 from oncelog.console.pipelines import Pipelines
-from oncelog.console.registry import RegistryReader
+from oncelog.console.schema_lookup import RegistryReader
 from oncelog.console.sessions import Link, Sessions
-from oncelog.console.settings import ConsoleSettings
 from oncelog.console.web import Console, Visit, acts, shows, templates
 from oncelog.errors import OncelogError
 

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Any
 
 from oncelog.console.avro import NotAvro, PastedSchema
-from oncelog.console.registry import RegistryReader, is_framed
+from oncelog.console.schema_lookup import RegistryReader, is_framed
 from oncelog.coordinator.shown_records import decode_internal_record
 from oncelog.records.record import Record
-from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.shown import show_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 

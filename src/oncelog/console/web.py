@@ -22,13 +22,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Producers
-from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.console.console_settings import ConsoleSettings
 from oncelog.console.filters import FILTERS
 from oncelog.console.pipelines import Pipelines
 from oncelog.console.readers import GroupPositions
-from oncelog.console.registry import RegistryReader
+from oncelog.console.schema_lookup import RegistryReader
 from oncelog.console.sessions import ConsoleSession, Link, Sessions
-from oncelog.console.settings import ConsoleSettings
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 
 log = logging.getLogger(__name__)

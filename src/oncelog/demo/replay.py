@@ -23,8 +23,8 @@ import click
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.producer.producer import Producer
+from oncelog.client.core.client_errors import FatalProducerError
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.errors import FatalProducerError
 from oncelog.demo.flights import Flight, read_flights
 from oncelog.errors import KafkaError
 from oncelog.types import TopicPartition

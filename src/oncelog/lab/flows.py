@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import AdminConfig
-from oncelog.client.core.errors import UnsupportedVersionError
 from oncelog.conformance.expect import NotOffered
 from oncelog.lab import sequences, transactions
 from oncelog.lab.stage import VERIFICATION, LabError, Stage, set_up

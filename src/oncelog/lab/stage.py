@@ -16,8 +16,8 @@ from oncelog.client.aio.admin.log_reader import stored_batches
 from oncelog.client.background import background
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.client_errors import UnknownTopicOrPartitionError
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
-from oncelog.client.core.errors import UnknownTopicOrPartitionError
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import Batch
 from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oncelog.client.core.errors import KafkaError
+from oncelog.client.core.client_errors import KafkaError
 from oncelog.conformance.raw.transactional_producer import Transactional, init
 from oncelog.errors import Error
 from oncelog.lab.stage import VERIFICATION, LabError, Stage

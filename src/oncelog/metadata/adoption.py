@@ -15,10 +15,10 @@ from struct import error as StructError
 
 from oncelog.log.checkpoints import decode_leader_epochs, read_partition_metadata
 from oncelog.log.segments.batch_reader import records_at_rest
-from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.ports import Disk
 from oncelog.protocol.wire import read_uvarint
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 
 CLUSTER_METADATA_FOLDER = "__cluster_metadata-0"
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"

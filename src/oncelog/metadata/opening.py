@@ -8,7 +8,7 @@ from __future__ import annotations
 from oncelog.config import BrokerConfig
 from oncelog.errors import ConfigError
 from oncelog.log.checkpoints import read_meta_properties
-from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.metadata.store import MetadataStore, ResourceType
 from oncelog.ports import Disk, Random
 

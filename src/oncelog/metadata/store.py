@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oncelog.acls import Acl
 from oncelog.config import TopicConfig, parse
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError, StorageError
-from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST, TRANSACTION_VERSION, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
+from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.ports import Random
 from oncelog.types import INTERNAL_TOPICS, encode_uuid
 

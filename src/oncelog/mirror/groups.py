@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.core.errors import KafkaTimeoutError
+from oncelog.client.core.client_errors import KafkaTimeoutError
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey

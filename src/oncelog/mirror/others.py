@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Fate, FateReader
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
+from oncelog.mirror.mirrored_topics import MAP_PREFIX
 from oncelog.mirror.offset_map import MirroredPosition, MirrorState, is_replaced
-from oncelog.mirror.topics import MAP_PREFIX
 from oncelog.types import TopicPartition
 
 _TOLD = (Fate.COMMITTED, Fate.OPEN, Fate.ENDED, Fate.NOT_TRANSACTIONAL)

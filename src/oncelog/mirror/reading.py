@@ -16,8 +16,8 @@ from oncelog.client.core.consumer.read_committed import AbortedFilter, control_t
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView
-from oncelog.mirror.errors import MirrorRefused, RangeGone
 from oncelog.mirror.groups import GroupPositions, offset_commits
+from oncelog.mirror.mirror_errors import MirrorRefused, RangeGone
 from oncelog.records.batch import (
     DELETE_HORIZON_BIT,
     BatchBuilder,

@@ -23,8 +23,9 @@ from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
-from oncelog.mirror.errors import FENCED, PASSING, Incomplete, MirrorRefused, RangeGone, TakenOver
 from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
+from oncelog.mirror.mirror_errors import FENCED, PASSING, Incomplete, MirrorRefused, RangeGone, TakenOver
+from oncelog.mirror.mirrored_topics import largest_batches, make_alike
 from oncelog.mirror.offset_map import (
     MirroredPosition,
     MirrorState,
@@ -39,7 +40,6 @@ from oncelog.mirror.others import clashing, holding_others, mirrors_into
 from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, offsets_in, packed, scan
 from oncelog.mirror.settings import MirrorProgress, MirrorSettings
 from oncelog.mirror.target import Target
-from oncelog.mirror.topics import largest_batches, make_alike
 from oncelog.mirror.waiting import OpenTransactions
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 

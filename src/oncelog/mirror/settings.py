@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oncelog.mirror.topics import Selection
+    from oncelog.mirror.mirrored_topics import Selection
 
 MIB = 1024 * 1024
 MAX_BYTES = 64 * MIB

@@ -13,12 +13,12 @@ from contextlib import suppress
 from oncelog.client.aio.admin.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
-from oncelog.client.core.errors import TopicAlreadyExistsError
+from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.errors import Error, KafkaError
-from oncelog.mirror.errors import MirrorRefused
+from oncelog.mirror.mirror_errors import MirrorRefused
+from oncelog.mirror.mirrored_topics import MAP_PREFIX
 from oncelog.mirror.offset_map import MirrorState
 from oncelog.mirror.reading import committed_batches
-from oncelog.mirror.topics import MAP_PREFIX
 from oncelog.records.batch import BatchBuilder, decode_records
 from oncelog.types import TopicPartition
 

@@ -14,7 +14,7 @@ from typing import Final
 from oncelog.log.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES, OFFSET_CHECKPOINTS, read_meta_properties
 from oncelog.log.file_names import is_temporary
 from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
-from oncelog.promote.errors import PromotionError
+from oncelog.promote.promote_errors import PromotionError
 from oncelog.server.disk.os_disk import OsDisk
 
 SERVER_PROPERTIES: Final = "server.properties"

@@ -22,8 +22,8 @@ from typing import Final
 
 from oncelog.acls import Acl
 from oncelog.log.checkpoints import decode_uuid
-from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import SUPPORTED
+from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.metadata.store import MetadataStore, ResourceType
 from oncelog.protocol.generated.access_control_entry_record import AccessControlEntryRecord
 from oncelog.protocol.generated.client_quota_record import ClientQuotaRecord, EntityData
@@ -40,8 +40,8 @@ from oncelog.protocol.generated.voters_record import Endpoint, KRaftVersionFeatu
 from oncelog.protocol.wire import Message, read_uvarint, uvarint
 from oncelog.records.batch import decode_records, encode_batch, iter_headers, verify_crc
 from oncelog.records.control import ControlType
-from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Record
+from oncelog.records.record_errors import CorruptBatch
 
 EPOCH: Final = 1
 RECORDS_A_BATCH: Final = 500

@@ -39,10 +39,10 @@ from oncelog.log.checkpoints import (
 from oncelog.log.file_names import parse_file_name, parse_partition_folder
 from oncelog.metadata.identity import new_topic_id
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
-from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import check_partial, is_node_of, partial_of, promoted_of
 from oncelog.promote.kraft import OWN_PREFIX, Quorum, Snapshot, snapshot_of
 from oncelog.promote.listeners import NodeListeners, node_listeners
+from oncelog.promote.promote_errors import PromotionError
 from oncelog.promote.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
 from oncelog.server.disk.folder_lock import LOCK_FILE
 from oncelog.server.disk.os_disk import OsDisk

@@ -21,10 +21,10 @@ from oncelog.errors import OncelogError
 from oncelog.log.checkpoints import write_meta_properties
 from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
 from oncelog.promote.completion import complete_decided
-from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import SERVER_PROPERTIES, partial_of, remove_source
 from oncelog.promote.kraft import read_snapshot
 from oncelog.promote.plan import Mode, PromotionPlan
+from oncelog.promote.promote_errors import PromotionError
 from oncelog.promote.unfinished_transactions import unfinished_transactions
 from oncelog.properties_file import dump_properties
 from oncelog.server.disk.os_disk import OsDisk

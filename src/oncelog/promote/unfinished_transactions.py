@@ -15,7 +15,7 @@ from oncelog.log.segments.batch_reader import records_at_rest
 from oncelog.ports import Disk
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.internal_records import Unknown, decode_transaction_key, decode_transaction_value
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import TRANSACTION_STATE_TOPIC
 
 UNFINISHED = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})

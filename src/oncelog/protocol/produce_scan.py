@@ -28,8 +28,8 @@ from oncelog.records.batch import (
     BatchHeader,
 )
 from oncelog.records.crc import crc32c
-from oncelog.records.errors import CorruptBatch
 from oncelog.records.native import compiled, walk
+from oncelog.records.record_errors import CorruptBatch
 
 MAX_REQUESTS: Final = 64
 """Most requests in one scan, because nothing else runs meanwhile."""

@@ -23,7 +23,7 @@ from libc.string cimport memcmp, memcpy
 
 from oncelog.records import _pure, _pure_scan
 from oncelog.records.crc import compiled_crc32c
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.records.record import Record
 
 cdef extern from "Python.h":

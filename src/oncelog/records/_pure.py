@@ -12,8 +12,8 @@ from struct import Struct
 from typing import TypeVar
 
 from oncelog.records.crc import Buffer, compiled_crc32c
-from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Header, Headers, Record
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP
 
 MAX_BATCH_BYTES = 2**31 - 1

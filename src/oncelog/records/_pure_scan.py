@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from oncelog.records.crc import Buffer, crc32c
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import NO_TIMESTAMP
 
 BATCHES_KEPT = 5

@@ -21,9 +21,9 @@ from oncelog.records import native
 from oncelog.records._pure import MAX_BATCH_BYTES, too_large
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress, decompress
 from oncelog.records.crc import Buffer, compiled_crc32c, crc32c
-from oncelog.records.errors import CorruptBatch, OlderFormat, UnpacksTooLarge
 from oncelog.records.native import RecordArea, decode, encode_pairs
 from oncelog.records.record import Header, Headers, Record, decrement_sequence, increment_sequence
+from oncelog.records.record_errors import CorruptBatch, OlderFormat, UnpacksTooLarge
 from oncelog.types import (
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,

@@ -19,7 +19,7 @@ from typing import Final
 import cramjam
 
 from oncelog.records.crc import Buffer
-from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
+from oncelog.records.record_errors import CorruptBatch, UnpacksTooLarge
 
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
 """How much one batch may decompress to if the caller has no limit of its own."""

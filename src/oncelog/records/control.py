@@ -20,7 +20,7 @@ from oncelog.records.batch import (
     encode_pairs,
     read_header,
 )
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 
 _KEY = Struct(">hh")
 _MARKER = Struct(">hi")

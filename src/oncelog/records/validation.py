@@ -29,8 +29,8 @@ from oncelog.records.batch import (
 )
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress
 from oncelog.records.crc import Buffer, crc32c
-from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
 from oncelog.records.native import RecordArea, decode, walk
+from oncelog.records.record_errors import CorruptBatch, UnpacksTooLarge
 from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 
 MAX_LONG = 2**63 - 1

@@ -1,6 +1,6 @@
 """What becomes of a dead letter: it is sent back as it was, parked, skipped or passed over. Pure.
 
-Called by :mod:`oncelog.redrive.run`; the names of the headers also by the pipelines, which write them.
+Called by :mod:`oncelog.redrive.redriving`; the names of the headers also by the pipelines, which write them.
 """
 
 from __future__ import annotations

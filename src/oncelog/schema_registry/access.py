@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.connection.cluster_access import check
+from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.client.core.connection.wire import Api
-from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
-from oncelog.schema_registry import errors
-from oncelog.schema_registry.errors import Refused
+from oncelog.schema_registry import rest_errors
+from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.settings import Login, RegistrySettings
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Access:
             async with Admin(config=self._settings.user_config(user, password)) as admin:
                 answer = await admin.cluster.ask_any(_METADATA, wanted)
         except (KafkaConnectionError, KafkaTimeoutError) as error:
-            raise errors.store_failed(str(error)) from error
+            raise rest_errors.store_failed(str(error)) from error
         except KafkaError as error:
             if error.error is Error.SASL_AUTHENTICATION_FAILED:
                 raise Refused(401, 40101, "the cluster does not know this user with this password") from None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from oncelog.schema_registry import errors
+from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.compatibility import Checks, find_version, problems
-from oncelog.schema_registry.errors import InvalidSchema, Refused
 from oncelog.schema_registry.formats.parsing import MODULES
 from oncelog.schema_registry.requests import LATEST, Submitted
+from oncelog.schema_registry.rest_errors import InvalidSchema, Refused
 from oncelog.schema_registry.rules import check_subject
 from oncelog.schema_registry.state import Content, State, Version
 
@@ -28,7 +28,7 @@ def versions(state: State, subject: str, *, deleted: bool, deleted_only: bool) -
     """The numbers of a subject's versions."""
     every = state.versions(subject, deleted=deleted or deleted_only)
     if not every:
-        raise errors.subject_not_found(subject)
+        raise rest_errors.subject_not_found(subject)
     return [one.version for one in every if one.deleted or not deleted_only]
 
 
@@ -36,13 +36,13 @@ def version(state: State, subject: str, number: int, *, deleted: bool) -> Versio
     """One version, the last one for LATEST."""
     every = state.versions(subject, deleted=deleted)
     if not every:
-        raise errors.subject_not_found(subject)
+        raise rest_errors.subject_not_found(subject)
     if number == LATEST:
         return every[-1]
     for one in every:
         if one.version == number:
             return one
-    raise errors.version_not_found(number)
+    raise rest_errors.version_not_found(number)
 
 
 def shown(state: State, checks: Checks, found: Version, form: str) -> dict[str, Any]:
@@ -58,21 +58,21 @@ def text(state: State, checks: Checks, content: Content, form: str) -> str:
     try:
         return checks.parsed(state, content).formatted(form)
     except InvalidSchema as error:
-        raise errors.invalid_schema(str(error)) from error
+        raise rest_errors.invalid_schema(str(error)) from error
 
 
 def by_id(state: State, schema_id: int) -> Content:
     """What an id stands for; soft-deleted versions count, for their data may still be there."""
     content = state.contents.get(schema_id)
     if content is None:
-        raise errors.schema_not_found(schema_id)
+        raise rest_errors.schema_not_found(schema_id)
     return content
 
 
 def places(state: State, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:
     """The subjects and versions that have an id."""
     if schema_id not in state.contents:
-        raise errors.schema_not_found()
+        raise rest_errors.schema_not_found()
     every = list(state.places.get(schema_id, {}))
     return [(name, number) for name, number in every if deleted or not state.subjects[name][number].deleted]
 
@@ -82,11 +82,11 @@ def lookup(state: State, checks: Checks, subject: str, submitted: Submitted, *, 
     check_subject(subject)
     every = state.versions(subject, deleted=deleted)
     if not every:
-        raise errors.subject_not_found(subject)
+        raise rest_errors.subject_not_found(subject)
     content, _ = checks.content(state, subject, submitted)
     found = find_version(checks, state, content, every)
     if found is None:
-        raise errors.schema_not_found()
+        raise rest_errors.schema_not_found()
     return found
 
 
@@ -112,7 +112,7 @@ def config(state: State, subject: str | None, *, default: bool) -> dict[str, Any
     """A subject's configuration, or what holds for all."""
     own = state.configs.get(subject)
     if own is None and subject is not None and not default:
-        raise errors.no_level_of_its_own(subject)
+        raise rest_errors.no_level_of_its_own(subject)
     found = {**state.configs.get(None, {}), **(own or {}), "compatibilityLevel": state.level(subject)}
     if own is not None and subject is not None and not default:
         found = dict(own)
@@ -123,7 +123,7 @@ def config(state: State, subject: str | None, *, default: bool) -> dict[str, Any
 def mode(state: State, subject: str | None, *, default: bool) -> dict[str, Any]:
     """A subject's mode, or what holds for all."""
     if subject is not None and subject not in state.modes and not default:
-        raise errors.no_mode_of_its_own(subject)
+        raise rest_errors.no_mode_of_its_own(subject)
     return {"mode": state.mode(subject) if default or subject is None else state.modes[subject]}
 
 

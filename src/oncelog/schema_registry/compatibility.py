@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.schema_registry import errors
-from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.requests import LATEST, Submitted
+from oncelog.schema_registry.rest_errors import InvalidSchema
 from oncelog.schema_registry.state import Content, Reference, State, Version
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Checks:
         try:
             parsed = self._parse(state, submitted.schema_type, submitted.schema, references)
         except InvalidSchema as error:
-            raise errors.invalid_schema(str(error)) from error
+            raise rest_errors.invalid_schema(str(error)) from error
         normalize = submitted.normalize or state.setting(subject, "normalize") is True
         text = parsed.normalized() if normalize else parsed.text
         return Content(submitted.schema_type, text, references, submitted.extra), parsed
@@ -88,7 +88,7 @@ def _located(state: State, reference: Reference) -> Reference:
             return reference._replace(version=live[-1].version)
     elif reference.version in versions:
         return reference
-    raise errors.invalid_schema(
+    raise rest_errors.invalid_schema(
         f'No schema reference found for subject "{reference.subject}" and version {reference.version}'
     )
 
@@ -165,7 +165,7 @@ def _check_settings(state: State, subject: str) -> None:
     for name in UNKNOWN_SETTINGS:
         value = state.setting(subject, name)
         if value is not None and value != _ALLOWED.get(name):
-            raise errors.not_permitted(
+            raise rest_errors.not_permitted(
                 f"the configuration of subject {subject} has {name}, which this registry does not know"
             )
 

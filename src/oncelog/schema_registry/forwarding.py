@@ -8,7 +8,7 @@ import ssl
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from oncelog.schema_registry import errors
+from oncelog.schema_registry import rest_errors
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -49,7 +49,7 @@ class Forwarder:
         """Whether a registry answers there."""
         try:
             answer = await asyncio.to_thread(self._send, url, "GET", "/contexts", b"", {}, CONNECT_SECONDS)
-        except errors.Refused:
+        except rest_errors.Refused:
             return False
         return answer is not None
 
@@ -75,7 +75,7 @@ class Forwarder:
                 response = connection.getresponse()
                 return Answer(response.status, response.read(_MAX_ANSWER_BYTES))
             except (OSError, http.client.HTTPException) as error:
-                raise errors.forwarding_failed(f"{url}: {error or type(error).__name__}") from error
+                raise rest_errors.forwarding_failed(f"{url}: {error or type(error).__name__}") from error
         finally:
             connection.close()
 

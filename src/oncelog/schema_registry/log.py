@@ -16,12 +16,20 @@ from oncelog.client.aio.admin.admin import Admin, ConfigResource, ConfigResource
 from oncelog.client.aio.admin.log_reader import fetch_stored
 from oncelog.client.aio.offset_lookups import LATEST
 from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
+from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
-from oncelog.client.core.errors import TopicAlreadyExistsError
 from oncelog.errors import OncelogError
 from oncelog.records.batch import BatchBuilder, decode_records, iter_headers
-from oncelog.schema_registry.records import DamagedRecord, Key, Value, Write, decode_key, decode_value, encode_key
-from oncelog.schema_registry.records import encode_value as encoded
+from oncelog.schema_registry.schema_records import (
+    DamagedRecord,
+    Key,
+    Value,
+    Write,
+    decode_key,
+    decode_value,
+    encode_key,
+)
+from oncelog.schema_registry.schema_records import encode_value as encoded
 from oncelog.types import IsolationLevel, TopicPartition
 
 log = logging.getLogger(__name__)

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from oncelog.schema_registry import errors
-from oncelog.schema_registry.errors import Refused
-from oncelog.schema_registry.records import compact
+from oncelog.schema_registry import rest_errors
+from oncelog.schema_registry.rest_errors import Refused
+from oncelog.schema_registry.schema_records import compact
 from oncelog.schema_registry.state import AVRO, Reference
 
 LATEST = -1
@@ -33,7 +33,7 @@ def json_object(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except RecursionError:
-        raise errors.invalid_schema("the body is nested too deeply") from None
+        raise rest_errors.invalid_schema("the body is nested too deeply") from None
     except ValueError as error:
         raise Refused(400, 400, f"the body is no JSON: {error}") from None
     if not isinstance(found, dict):
@@ -49,15 +49,15 @@ def submitted(body: bytes, *, normalize: bool) -> Submitted:
     found = json_object(body)
     schema, kind = found.get("schema"), found.get("schemaType") or AVRO
     if not isinstance(schema, str) or not schema.strip():
-        raise errors.invalid_schema("Empty schema")
+        raise rest_errors.invalid_schema("Empty schema")
     if not isinstance(kind, str):
-        raise errors.invalid_schema(f"schemaType is no text: {kind!r}")
+        raise rest_errors.invalid_schema(f"schemaType is no text: {kind!r}")
     rules = found.get("ruleSet")
     if isinstance(rules, dict) and any(rules.values()):
-        raise errors.invalid_rules()
+        raise rest_errors.invalid_rules()
     metadata = found.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
-        raise errors.invalid_schema("metadata is no JSON object")
+        raise rest_errors.invalid_schema("metadata is no JSON object")
     extra = compact({"metadata": metadata}).decode() if metadata else ""
     version, schema_id = _number(found, "version"), _number(found, "id")
     return Submitted(
@@ -76,7 +76,7 @@ def _number(found: Mapping[str, Any], name: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value <= MAX_VERSION:
-        raise errors.invalid_schema(f"{name} is no number from 1 to 2^31-1: {value!r}")
+        raise rest_errors.invalid_schema(f"{name} is no number from 1 to 2^31-1: {value!r}")
     return value
 
 
@@ -84,16 +84,16 @@ def _references(listed: object) -> tuple[Reference, ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list) or len(listed) > MAX_REFERENCES:
-        raise errors.invalid_schema(f"references is no list of at most {MAX_REFERENCES}")
+        raise rest_errors.invalid_schema(f"references is no list of at most {MAX_REFERENCES}")
     found = []
     for one in listed:
         if not isinstance(one, dict):
-            raise errors.invalid_schema(f"a reference is no JSON object: {one!r}")
+            raise rest_errors.invalid_schema(f"a reference is no JSON object: {one!r}")
         name, subject, version = one.get("name"), one.get("subject"), one.get("version")
         if not isinstance(name, str) or not isinstance(subject, str) or not name or not subject:
-            raise errors.invalid_schema("a reference needs a name and a subject")
+            raise rest_errors.invalid_schema("a reference needs a name and a subject")
         if not isinstance(version, int) or isinstance(version, bool) or not (version == LATEST or version > 0):
-            raise errors.invalid_schema(f"the reference {name!r} has no version from 1 on: {version!r}")
+            raise rest_errors.invalid_schema(f"the reference {name!r} has no version from 1 on: {version!r}")
         found.append(Reference(name, subject, version))
     return tuple(found)
 
@@ -108,7 +108,7 @@ def version_of(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise errors.invalid_version(text) from None
+        raise rest_errors.invalid_version(text) from None
     if not 0 < number <= MAX_VERSION:
-        raise errors.invalid_version(text)
+        raise rest_errors.invalid_version(text)
     return number

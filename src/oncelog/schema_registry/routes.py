@@ -17,12 +17,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from oncelog.errors import OncelogError
-from oncelog.schema_registry import answers, errors, rules
+from oncelog.schema_registry import answers, rest_errors, rules
 from oncelog.schema_registry.access import Access, Right
-from oncelog.schema_registry.errors import Refused
 from oncelog.schema_registry.forwarding import FORWARDED, Forwarder
-from oncelog.schema_registry.records import compact
 from oncelog.schema_registry.requests import json_object, submitted, version_of
+from oncelog.schema_registry.rest_errors import Refused
+from oncelog.schema_registry.schema_records import compact
 from oncelog.schema_registry.service import Elsewhere, Registry, Rule
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class App:
         return bytes(body)
 
     def _too_large(self) -> Refused:
-        return errors.too_large(f"a body may have {self._max_body_bytes} bytes")
+        return rest_errors.too_large(f"a body may have {self._max_body_bytes} bytes")
 
     async def _change(self, request: Request, call: Call, rule: Rule) -> Response:
         for _ in range(2):
@@ -131,12 +131,12 @@ class App:
                 return _json(200, await self._registry.change(rule))
             except Elsewhere as elsewhere:
                 if FORWARDED in request.headers:
-                    raise errors.unknown_leader(f"{elsewhere.url} writes, not this registry") from None
+                    raise rest_errors.unknown_leader(f"{elsewhere.url} writes, not this registry") from None
                 answer = await self._forwarder.forward(elsewhere.url, request, call.body)
                 if answer is not None:
                     return Response(answer.body, answer.status, media_type=CONTENT_TYPE)
                 await self._registry.take_over(elsewhere.url)
-        raise errors.unknown_leader("who writes changes too often; send the request again")
+        raise rest_errors.unknown_leader("who writes changes too often; send the request again")
 
 
 def _json(status: int, value: object) -> Response:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from oncelog.schema_registry import errors
+from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.compatibility import Checks, find_version, problems
-from oncelog.schema_registry.errors import LEVELS, MODES
-from oncelog.schema_registry.records import CONFIG, MODE, SCHEMA, Key, Write, announcement
 from oncelog.schema_registry.requests import Submitted
+from oncelog.schema_registry.rest_errors import LEVELS, MODES
+from oncelog.schema_registry.schema_records import CONFIG, MODE, SCHEMA, Key, Write, announcement
 from oncelog.schema_registry.state import Content, State, Version
 
 READ_ONLY = ("READONLY", "READONLY_OVERRIDE")
@@ -30,11 +30,11 @@ class Decision(NamedTuple):
 def check_subject(subject: str) -> None:
     """:raises Refused: it names a context, which this registry does not have, or is no name."""
     if subject.startswith((":.", ":*:")):
-        raise errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
+        raise rest_errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
     if not subject or len(subject) > LONGEST_SUBJECT or not subject.isprintable():
-        raise errors.invalid_subject(subject[:80], f"it takes 1 to {LONGEST_SUBJECT} printable characters")
+        raise rest_errors.invalid_subject(subject[:80], f"it takes 1 to {LONGEST_SUBJECT} printable characters")
     if subject in ("__GLOBAL", "__EMPTY"):
-        raise errors.invalid_subject(subject, "the name has a meaning of its own")
+        raise rest_errors.invalid_subject(subject, "the name has a meaning of its own")
 
 
 def register(state: State, checks: Checks, subject: str, submitted: Submitted) -> Decision:
@@ -49,7 +49,7 @@ def register(state: State, checks: Checks, subject: str, submitted: Submitted) -
     if mode != "IMPORT":
         why = problems(state, checks, subject, parsed, content, live)
         if why:
-            raise errors.incompatible(subject, why)
+            raise rest_errors.incompatible(subject, why)
     number = _next_version(state, subject, submitted.version, mode)
     schema_id = _id_for(state, content, found, submitted.id)
     version = Version(subject, number, schema_id, content, deleted=False)
@@ -65,11 +65,11 @@ def register(state: State, checks: Checks, subject: str, submitted: Submitted) -
 def _writable(state: State, subject: str, *, with_id: bool) -> str:
     mode = state.mode(subject)
     if mode in READ_ONLY:
-        raise errors.not_permitted(f"Subject {subject} is in read-only mode")
+        raise rest_errors.not_permitted(f"Subject {subject} is in read-only mode")
     if with_id and mode != "IMPORT":
-        raise errors.not_permitted(f"Subject {subject} is not in import mode: a schema's id is given to it")
+        raise rest_errors.not_permitted(f"Subject {subject} is not in import mode: a schema's id is given to it")
     if not with_id and mode != "READWRITE":
-        raise errors.not_permitted(f"Subject {subject} is not in read-write mode")
+        raise rest_errors.not_permitted(f"Subject {subject} is not in read-write mode")
     return mode
 
 
@@ -77,7 +77,7 @@ def _next_version(state: State, subject: str, wanted: int | None, mode: str) -> 
     following = max((one.version for one in state.versions(subject, deleted=True)), default=0) + 1
     if wanted is None or wanted == following or (mode == "IMPORT" and wanted > 0):
         return wanted or following
-    raise errors.invalid_schema(f"version {wanted} is not one more than the last one, {following - 1}")
+    raise rest_errors.invalid_schema(f"version {wanted} is not one more than the last one, {following - 1}")
 
 
 def _id_for(state: State, content: Content, found: Version | None, wanted: int | None) -> int:
@@ -88,19 +88,19 @@ def _id_for(state: State, content: Content, found: Version | None, wanted: int |
         return found.id if found is not None else state.highest_id + 1
     there = state.contents.get(wanted)
     if there is not None and there != content:
-        raise errors.id_does_not_match(wanted)
+        raise rest_errors.id_does_not_match(wanted)
     return wanted
 
 
 def delete_version(state: State, subject: str, version: Version, *, permanent: bool, url: str) -> Decision:
     """Delete a version, which the caller has found, soft or for good."""
     if version.deleted and not permanent:
-        raise errors.version_soft_deleted(subject, version.version)
+        raise rest_errors.version_soft_deleted(subject, version.version)
     _check_deletable(state, subject)
     if state.referring(subject, version.version, deleted=permanent):
-        raise errors.reference_exists(subject, version.version)
+        raise rest_errors.reference_exists(subject, version.version)
     if permanent and not version.deleted:
-        raise errors.version_not_soft_deleted(subject, version.version)
+        raise rest_errors.version_not_soft_deleted(subject, version.version)
     return Decision(_deletion(state, subject, [version], permanent, url), version.version)
 
 
@@ -108,23 +108,23 @@ def delete_subject(state: State, subject: str, *, permanent: bool, url: str) -> 
     """Delete all versions of a subject."""
     versions = state.versions(subject, deleted=True)
     if not versions:
-        raise errors.subject_not_found(subject)
+        raise rest_errors.subject_not_found(subject)
     live = [one for one in versions if not one.deleted]
     if not permanent and not live:
-        raise errors.subject_soft_deleted(subject)
+        raise rest_errors.subject_soft_deleted(subject)
     _check_deletable(state, subject)
     chosen = versions if permanent else live
     for one in chosen:
         if any(other.subject != subject for other in state.referring(subject, one.version, deleted=permanent)):
-            raise errors.reference_exists(subject, one.version)
+            raise rest_errors.reference_exists(subject, one.version)
     if permanent and live:
-        raise errors.subject_not_soft_deleted(subject)
+        raise rest_errors.subject_not_soft_deleted(subject)
     return Decision(_deletion(state, subject, chosen, permanent, url), [one.version for one in chosen])
 
 
 def _check_deletable(state: State, subject: str) -> None:
     if state.mode(subject) in READ_ONLY:
-        raise errors.not_permitted(f"Subject {subject} is in read-only mode")
+        raise rest_errors.not_permitted(f"Subject {subject} is in read-only mode")
 
 
 def _deletion(state: State, subject: str, versions: Sequence[Version], permanent: bool, url: str) -> list[Write]:
@@ -144,12 +144,12 @@ def set_config(state: State, subject: str | None, asked: dict[str, Any]) -> Deci
         check_subject(subject)
     unknown = sorted(name for name, value in asked.items() if value is not None and name not in _SETTINGS)
     if unknown:
-        raise errors.not_permitted(f"this registry has no {', '.join(unknown)}: only compatibility and normalize")
+        raise rest_errors.not_permitted(f"this registry has no {', '.join(unknown)}: only compatibility and normalize")
     level, normalize = asked.get("compatibility"), asked.get("normalize")
     if level is not None and (not isinstance(level, str) or level.upper() not in LEVELS):
-        raise errors.invalid_level(level)
+        raise rest_errors.invalid_level(level)
     if normalize is not None and not isinstance(normalize, bool):
-        raise errors.invalid_level(normalize)
+        raise rest_errors.invalid_level(normalize)
     value = {name: one for name, one in state.configs.get(subject, {}).items() if name != "subject"}
     if level is not None:
         value["compatibilityLevel"] = level.upper()
@@ -166,7 +166,7 @@ def delete_config(state: State, subject: str | None) -> Decision:
     """Return to what holds for all, or to the default; the answer is what was."""
     before = state.configs.get(subject)
     if before is None and subject is not None:
-        raise errors.subject_not_found(subject)
+        raise rest_errors.subject_not_found(subject)
     shown = {name: one for name, one in (before or {}).items() if name != "subject"}
     shown.setdefault("compatibilityLevel", state.level(subject))
     return Decision([(Key(CONFIG, subject), None)] if before is not None else [], shown)
@@ -177,16 +177,16 @@ def set_mode(state: State, subject: str | None, mode: object, *, force: bool) ->
     if subject is not None:
         check_subject(subject)
     if not isinstance(mode, str) or mode.upper() not in MODES:
-        raise errors.invalid_mode(mode)
+        raise rest_errors.invalid_mode(mode)
     wanted = mode.upper()
     writes: list[Write] = []
     if wanted == "IMPORT" and state.mode(subject) != "IMPORT" and not force:
         names = list(state.subjects) if subject is None else [subject]
         if any(state.versions(name) for name in names):
-            raise errors.not_permitted("Cannot import since found existing subjects")
+            raise rest_errors.not_permitted("Cannot import since found existing subjects")
         for one in [one for name in names for one in state.versions(name, deleted=True)]:
             if any(other.subject not in names for other in state.referring(one.subject, one.version, deleted=True)):
-                raise errors.reference_exists(one.subject, one.version)
+                raise rest_errors.reference_exists(one.subject, one.version)
             writes.append((Key(SCHEMA, one.subject, one.version), None))
     value = {"mode": wanted} if subject is None else {"subject": subject, "mode": wanted}
     return Decision([*writes, (Key(MODE, subject), value)], {"mode": mode})
@@ -196,6 +196,6 @@ def delete_mode(state: State, subject: str | None) -> Decision:
     """Return to the mode that holds for all, or to the default; the answer is what was."""
     before = state.modes.get(subject)
     if before is None and subject is not None:
-        raise errors.subject_not_found(subject)
+        raise rest_errors.subject_not_found(subject)
     writes: list[Write] = [(Key(MODE, subject), None)] if before is not None else []
     return Decision(writes, {"mode": before or state.mode(subject)})

@@ -21,13 +21,13 @@ from typing import TypeVar
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.schema_registry import errors
+from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.compatibility import Checks
-from oncelog.schema_registry.errors import Refused
 from oncelog.schema_registry.formats.parsing import Parser
 from oncelog.schema_registry.log import WAIT_MS, SchemasLog, TopicRefused
-from oncelog.schema_registry.records import NOOP, DamagedRecord, Key, Write, announcement
+from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.rules import Decision
+from oncelog.schema_registry.schema_records import NOOP, DamagedRecord, Key, Write, announcement
 from oncelog.schema_registry.settings import RegistrySettings
 from oncelog.schema_registry.state import State
 
@@ -197,7 +197,7 @@ class Registry:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._settled.wait(), START_SECONDS)
         if not self._ready.is_set():
-            raise errors.store_failed(self._problem)
+            raise rest_errors.store_failed(self._problem)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Answer something that may take long, in another thread."""
@@ -224,11 +224,11 @@ class Registry:
                         return decision.answer
             except TimeoutError:
                 self._writes = False
-                raise errors.store_timed_out("what was written could not be read back in time") from None
+                raise rest_errors.store_timed_out("what was written could not be read back in time") from None
             except KafkaError as error:
                 self._writes = False
                 raise _store_error(error) from error
-        raise errors.unknown_leader("another registry has taken over; send the request again")
+        raise rest_errors.unknown_leader("another registry has taken over; send the request again")
 
     async def take_over(self, url: str) -> None:
         """The registry at ``url``, which should write, could not be reached: become the one that writes, unless it has
@@ -238,7 +238,7 @@ class Registry:
                 try:
                     await self._take_over()
                 except TimeoutError:
-                    raise errors.store_timed_out("the topic could not be read to its end in time") from None
+                    raise rest_errors.store_timed_out("the topic could not be read to its end in time") from None
                 except KafkaError as error:
                     raise _store_error(error) from error
 
@@ -270,7 +270,7 @@ class Registry:
             log.info("whether Confluent's registry runs on this cluster is not known: %s", error)
             return
         if group.members:
-            raise errors.unknown_leader(
+            raise rest_errors.unknown_leader(
                 f"a registry of Confluent's writes to this cluster (the group {CONFLUENTS_GROUP} has members); two "
                 "kinds of registries cannot write to one topic: stop the one or the other"
             )
@@ -291,10 +291,10 @@ class Registry:
 
 def _store_error(error: KafkaError) -> Refused:
     if error.error in (Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE):
-        return errors.too_large(str(error))
+        return rest_errors.too_large(str(error))
     if error.error in (Error.TOPIC_AUTHORIZATION_FAILED, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED):
         return Refused(403, 40301, f"the registry may not write: {error}")
-    return errors.store_failed(str(error))
+    return rest_errors.store_failed(str(error))
 
 
 __all__ = ["Elsewhere", "Registry"]

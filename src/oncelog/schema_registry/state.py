@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from oncelog.schema_registry.records import (
+from oncelog.schema_registry.schema_records import (
     CLEAR_SUBJECT,
     CONFIG,
     DELETE_SUBJECT,

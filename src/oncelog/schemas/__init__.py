@@ -6,8 +6,8 @@
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.codecs import Codecs, Decoded
 from oncelog.schemas.deserializers import AvroDeserializer, JsonSchemaDeserializer, ProtobufDeserializer
-from oncelog.schemas.errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.registry import SchemaRegistry
+from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.serializers import AvroSerializer, JsonSchemaSerializer, ProtobufSerializer
 from oncelog.schemas.structs import Reference, RegisteredSchema, Schema
 from oncelog.schemas.subjects import SubjectName, record_subject, topic_record_subject, topic_subject

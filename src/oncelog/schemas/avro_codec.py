@@ -12,8 +12,8 @@ from typing import Any
 from oncelog.errors import ConfigError
 from oncelog.schemas.avro_json import from_json, to_json
 from oncelog.schemas.avro_shape import most_bytes
-from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import HEADER_BYTES
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import AVRO, Schema
 
 UNFIT = (

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.shown import json_bytes
 
 _NO_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

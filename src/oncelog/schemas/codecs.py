@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 from oncelog.packages import need_packages
 from oncelog.schemas.avro_codec import AvroCodec
-from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import schema_id_of
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.protobuf_codec import ProtobufCodec
 from oncelog.schemas.registry import MAX_KEPT, SchemaRegistry
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 
 SERIALIZED = "serialized"

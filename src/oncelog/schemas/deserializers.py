@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.codecs import Codecs, need_schema_packages
-from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.protobuf_codec import ProtobufCodec, read_message
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.serializers import schema_of
 from oncelog.schemas.structs import AVRO, Schema
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError
 
 MAGIC = 0
 HEADER_BYTES = 5

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import HEADER_BYTES
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import JSON, Schema
 
 

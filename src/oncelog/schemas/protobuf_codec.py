@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, with_indexes
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import PROTOBUF, Schema
 
 if TYPE_CHECKING:

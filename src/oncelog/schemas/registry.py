@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from oncelog.errors import ConfigError
-from oncelog.schemas.errors import SchemaRegistryError
+from oncelog.schemas.schema_errors import SchemaRegistryError
 from oncelog.schemas.structs import AVRO, Reference, RegisteredSchema, Schema
 from oncelog.schemas.transport import Access, Transport, basic, parse_urls, tls_context
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oncelog.errors import ConfigError
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.codecs import Codec, Codecs
-from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import framed, with_indexes
 from oncelog.schemas.protobuf_codec import BUILT_IN, file_text, path_of
 from oncelog.schemas.registry import SchemaRegistry
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Reference, Schema
 from oncelog.schemas.subjects import SubjectName, topic_subject
 

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from oncelog.errors import ConfigError
-from oncelog.schemas.errors import SchemaRegistryError
+from oncelog.schemas.schema_errors import SchemaRegistryError
 
 CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 MAX_ANSWER_BYTES = 32 * 1024 * 1024

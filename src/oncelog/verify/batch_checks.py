@@ -10,8 +10,8 @@ from typing import NamedTuple
 from oncelog.records.batch import BatchHeader, Record, TimestampType, crc_is_right, decode_records, record_area
 from oncelog.records.control import ControlType, EndTxnMarker, control_type, parse_marker
 from oncelog.records.crc import Buffer
-from oncelog.records.errors import CorruptBatch
 from oncelog.records.native import walk
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report

@@ -24,7 +24,7 @@ from oncelog.log.segments.batch_reader import read_batches
 from oncelog.log.segments.transaction_index import TransactionIndex
 from oncelog.ports import Disk, File
 from oncelog.records.batch import BatchHeader, CorruptBatch
-from oncelog.records.errors import OlderFormat
+from oncelog.records.record_errors import OlderFormat
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 from oncelog.verify.aborted import AbortedOffsets
 from oncelog.verify.expected import Expected

@@ -24,11 +24,11 @@ from oncelog.client.core.admin.admin_types import (
     TransactionDescription,
     TransactionListing,
 )
+from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.errors import UnsupportedVersionError
 from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import CorruptBatch, iter_headers
-from oncelog.records.errors import OlderFormat
+from oncelog.records.record_errors import OlderFormat
 from oncelog.types import INTERNAL_TOPICS, IsolationLevel, TopicPartition
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report

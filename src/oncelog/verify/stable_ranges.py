@@ -1,7 +1,8 @@
 """How far partitions can be read when everything that was in them at the start is decided.
 
-Called by :mod:`oncelog.verify.pipeline` and :mod:`oncelog.verify.copy.topics`. Apache Kafka answers a commit before it
-writes the markers, so right after it the last stable offset is still that of the transaction's begin: it is waited for.
+Called by :mod:`oncelog.verify.pipeline` and :mod:`oncelog.verify.copy.copied_topics`. Apache Kafka answers a commit
+before it writes the markers, so right after it the last stable offset is still that of the transaction's begin: it is
+waited for.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from oncelog.records.batch import (
 from oncelog.records.compression import Compression, compress, decompress
 from oncelog.records.control import encode_end_txn_marker, parse_control
 from oncelog.records.crc import crc32c
-from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Record
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.records.validation import InvalidBatch, ValidatedBatch, validate_append
 from tests.fuzz.target import Target, one_at_a_time
 from tests.property.broker.test_produce_runs import Frames, Sent

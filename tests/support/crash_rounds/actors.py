@@ -20,7 +20,7 @@ from confluent_kafka import KafkaException, Message
 from confluent_kafka import Producer as Librdkafka
 
 from oncelog.client.blocking import Consumer, Producer
-from oncelog.client.core.errors import FatalProducerError, KafkaTimeoutError
+from oncelog.client.core.client_errors import FatalProducerError, KafkaTimeoutError
 from oncelog.client.core.structs import ConsumerGroupMetadata, ConsumerRecord, RecordMetadata, TopicPartition
 from oncelog.client.delivery import Delivery
 from oncelog.errors import KafkaError, OncelogError

@@ -11,7 +11,7 @@ import pytest
 
 from oncelog.client.blocking import Producer
 from oncelog.client.blocking.producer import HANDED_OVER, LARGE_HANDED_OVER_BYTES
-from oncelog.client.core.errors import KafkaTimeoutError, ProducerClosed
+from oncelog.client.core.client_errors import KafkaTimeoutError, ProducerClosed
 
 
 class Meanwhile(threading.Event):

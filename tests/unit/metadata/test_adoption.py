@@ -7,7 +7,7 @@ import pytest
 from oncelog.config import BrokerConfig, parse
 from oncelog.log.checkpoints import MetaProperties, write_meta_properties, write_partition_metadata
 from oncelog.metadata.adoption import AdoptedCluster, AdoptedTopic, read_cluster_metadata, topics_in
-from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import encode_batch

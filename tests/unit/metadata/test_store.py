@@ -13,8 +13,8 @@ import pytest
 from oncelog.config import TopicConfig
 from oncelog.errors import Error, InvariantError, KafkaError, StorageError
 from oncelog.metadata.adoption import AdoptedTopic
-from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST
+from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.metadata.store import MetadataStore, ResourceType
 from oncelog.scram import credential
 from tests.support.ports import CountingRandom

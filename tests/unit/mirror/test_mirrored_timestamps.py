@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.mirror.topics import keeps_timestamps
+from oncelog.mirror.mirrored_topics import keeps_timestamps
 
 AFTER, BEFORE, TYPE = "message.timestamp.after.max.ms", "message.timestamp.before.max.ms", "message.timestamp.type"
 NO_LIMIT = str(2**63 - 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.client.core.errors import KafkaTimeoutError
+from oncelog.client.core.client_errors import KafkaTimeoutError
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.mirror.groups import settable
 from oncelog.types import TopicPartition

@@ -13,7 +13,7 @@ from oncelog.client.aio.admin.log_reader import Stored
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror import reading
 from oncelog.mirror.cut import PartitionView
-from oncelog.mirror.errors import RangeGone
+from oncelog.mirror.mirror_errors import RangeGone
 from oncelog.types import TopicPartition
 
 NAME = TopicPartition("t", 0)

@@ -21,10 +21,10 @@ from oncelog.errors import StorageError
 from oncelog.log import checkpoints
 from oncelog.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint
 from oncelog.promote import promotion
-from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import partial_of
 from oncelog.promote.kraft import read_snapshot
 from oncelog.promote.plan import Addresses, Mode, PromotionPlan, planned
+from oncelog.promote.promote_errors import PromotionError
 from oncelog.promote.promotion import promote
 from oncelog.promote.unfinished_transactions import unfinished_transactions
 from oncelog.protocol.generated.partition_record import PartitionRecord

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.metadata.store import MetadataStore, ResourceType
 from oncelog.promote.kraft import Quorum, read_snapshot, snapshot_of
 from oncelog.protocol.generated.config_record import ConfigRecord

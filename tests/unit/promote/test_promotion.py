@@ -15,9 +15,9 @@ import pytest
 import oncelog
 from oncelog.log.checkpoints import MetaProperties, write_meta_properties
 from oncelog.promote import promotion
-from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import check_partial, finish_move, partial_of, promoted_of, remove_source
 from oncelog.promote.plan import Addresses, PromotionPlan, planned
+from oncelog.promote.promote_errors import PromotionError
 from oncelog.promote.promotion import promote
 from oncelog.server.disk.os_disk import OsDisk
 

@@ -14,7 +14,7 @@ import xxhash
 import zstandard
 
 from oncelog.records.compression import Compression, compress, decompress, may_unpack_to_more
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 
 PACKING = [codec for codec in Compression if codec]
 TEXT = b"".join(b"record %d of many; " % (i * i) for i in range(20_000))

@@ -8,7 +8,7 @@ import pytest
 
 from oncelog.records.batch import Record, decode_records, encode_batch, encode_empty_batch, read_header, verify_crc
 from oncelog.records.control import ControlType, EndTxnMarker, control_type, encode_end_txn_marker, parse_control
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from oncelog.schema_registry.errors import InvalidSchema
 from oncelog.schema_registry.formats.json_schema import parse
 from oncelog.schema_registry.formats.parsed import Dependency
+from oncelog.schema_registry.rest_errors import InvalidSchema
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 

@@ -8,9 +8,9 @@ import pytest
 from google.protobuf import descriptor_pb2, timestamp_pb2
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from oncelog.schema_registry.errors import InvalidSchema
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.formats.protobuf import parse
+from oncelog.schema_registry.rest_errors import InvalidSchema
 
 HEAD = 'syntax = "proto3"; package p; '
 

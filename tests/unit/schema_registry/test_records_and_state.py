@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.schema_registry.records import (
+from oncelog.schema_registry.schema_records import (
     CONFIG,
     DELETE_SUBJECT,
     MODE,

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from oncelog.schema_registry import rules
 from oncelog.schema_registry.compatibility import Checks
-from oncelog.schema_registry.errors import Refused
 from oncelog.schema_registry.formats.parsing import Parser
-from oncelog.schema_registry.records import encode_key, encode_value
 from oncelog.schema_registry.requests import Submitted
+from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.rules import Decision
+from oncelog.schema_registry.schema_records import encode_key, encode_value
 from oncelog.schema_registry.state import State
 
 CHECKS = Checks(Parser())

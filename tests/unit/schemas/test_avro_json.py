@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oncelog.schemas.avro_codec import AvroCodec
-from oncelog.schemas.errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import Schema
 
 NODE = {

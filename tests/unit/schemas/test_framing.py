@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.schemas.errors import SchemaError
 from oncelog.schemas.framing import framed, indexes_of, schema_id_of, with_indexes
+from oncelog.schemas.schema_errors import SchemaError
 
 
 def test_an_id_stands_big_endian_after_a_zero_byte() -> None:

@@ -32,7 +32,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.records.batch import CODEC_MASK, TRANSACTIONAL_BIT, BatchHeader, read_header
 from oncelog.records.compression import Compression
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 from oncelog.records.validation import InvalidBatch, single_batch
 from oncelog.types import INTERNAL_TOPICS, ProducerIdAndEpoch, TopicPartition
 

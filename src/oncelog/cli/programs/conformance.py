@@ -14,7 +14,7 @@ from oncelog.settings import nearest
 
 if TYPE_CHECKING:
     from oncelog.conformance.registry import Check
-    from oncelog.conformance.run import ConformanceReport
+    from oncelog.conformance.runner import ConformanceReport
 
 
 @click.command("conformance")
@@ -47,7 +47,7 @@ def command(cluster: Cluster, areas: tuple[str, ...], names: tuple[str, ...], on
         _list(cluster.as_json, chosen)
         return
     from oncelog.conformance.registry import cases_of
-    from oncelog.conformance.run import CheckOutcome, run
+    from oncelog.conformance.runner import CheckOutcome, run
 
     cases = cases_of(chosen)
     with cleaning_up(), progress("checks", len(cases)) as advance:
@@ -88,7 +88,7 @@ def _list(as_json: bool, checks: Sequence[Check]) -> None:
 
 
 def _show(report: ConformanceReport, checks: Sequence[Check]) -> None:
-    from oncelog.conformance.run import CheckOutcome
+    from oncelog.conformance.runner import CheckOutcome
 
     rows: list[Sequence[object]] = []
     for area in [*dict.fromkeys(check.area for check in checks), None]:

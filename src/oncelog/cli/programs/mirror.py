@@ -111,7 +111,7 @@ def command(
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --topics-matching 'orders.*' --exclude '.*-tmp'
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --switch-over --json
     """
-    from oncelog.mirror.topics import Selection
+    from oncelog.mirror.mirrored_topics import Selection
 
     if once and switch_over:
         raise ConfigError("--once and --switch-over exclude each other: each says when to stop")

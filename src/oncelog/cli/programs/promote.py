@@ -13,9 +13,9 @@ import click
 
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.cli.shared.properties import given_properties
-from oncelog.promote.errors import PromotionError
 from oncelog.promote.folders import SERVER_PROPERTIES, finish_move
 from oncelog.promote.plan import Addresses, Mode, PromotionPlan, planned
+from oncelog.promote.promote_errors import PromotionError
 from oncelog.promote.promotion import promote
 from oncelog.promote.unfinished_transactions import UnfinishedTransaction
 from oncelog.server.listener_settings import Address

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oncelog.redrive.letters import Plan
-    from oncelog.redrive.run import Decided, Redrive
+    from oncelog.redrive.redriving import Decided, Redrive
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 
@@ -119,7 +119,7 @@ async def _run(
 ) -> None:
     from oncelog.client.aio import Admin, Consumer, Producer
     from oncelog.client.core.config import ConsumerConfig, ProducerConfig, known_properties
-    from oncelog.redrive.run import Redrive, group_of
+    from oncelog.redrive.redriving import Redrive, group_of
 
     group = group_of(topic, name)
     reads, writes = known_properties(ConsumerConfig), known_properties(ProducerConfig)

@@ -17,7 +17,7 @@ from oncelog.cli.shared.output import counted, remark
 from oncelog.cli.shared.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
 from oncelog.cli.shared.registry_option import registry, registry_option
 from oncelog.cli.shared.stop_signal import Stop
-from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, LogPlace, PositionKind, parse_offset, parse_time
 from oncelog.errors import ConfigError

@@ -18,7 +18,7 @@ from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
-    from oncelog.verify.copy.topics import Copy
+    from oncelog.verify.copy.copied_topics import Copy
     from oncelog.verify.findings import Report
     from oncelog.verify.log_topics import Wanted
 
@@ -203,7 +203,7 @@ def copy(
       oncelog verify copy orders invoices --by header:order-id --transform billing:invoice
       oncelog verify copy orders orders --dest-bootstrap-server 127.0.0.1:9192 --by mirror:default
     """
-    from oncelog.verify.copy.topics import Copy
+    from oncelog.verify.copy.copied_topics import Copy
     from oncelog.verify.findings import Report
 
     report = Report()
@@ -227,7 +227,7 @@ def _same_logins(cluster: Cluster, dest_config: Path | None) -> Mapping[str, str
 
 async def _compare(report: Report, source: Cluster, dest: Cluster, wanted: Copy, work_dir: Path | None) -> None:
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.verify.copy.topics import count_steps, verify_copy, work_folder
+    from oncelog.verify.copy.copied_topics import count_steps, verify_copy, work_folder
 
     with work_folder(work_dir) as folder:
         async with (

@@ -12,8 +12,8 @@ from oncelog.cli.shared.output import remark
 from oncelog.cli.shared.record_lines import Line, dumped
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.schemas.codecs import Codec, Codecs, Decoded
-from oncelog.schemas.errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.framing import MAGIC, framed
+from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 from oncelog.schemas.subjects import topic_subject
 from oncelog.shown import json_bytes

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
+from oncelog.client.core.client_errors import CommitFailedError, error_for, error_of
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder
 from oncelog.client.core.connection.wire import (
     LIST_OFFSETS,
@@ -19,7 +20,6 @@ from oncelog.client.core.connection.wire import (
     OFFSET_FOR_LEADER_EPOCH,
 )
 from oncelog.client.core.consumer.truncation import CONSUMER
-from oncelog.client.core.errors import CommitFailedError, error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.list_offsets_request import (

@@ -27,7 +27,7 @@ from oncelog.client.core.admin.admin_types import (
     TransactionListing,
 )
 from oncelog.client.core.arguments import Offsets, walked
-from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error
 from oncelog.scram import MIN_ITERATIONS

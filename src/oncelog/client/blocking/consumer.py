@@ -16,8 +16,8 @@ from oncelog.client.aio.consumer.consumer import Consumer as AsyncConsumer
 from oncelog.client.background import BackgroundLoop, background, tell_of_fork
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.client_errors import ConsumerStoppedError
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, TopicPattern
-from oncelog.client.core.errors import ConsumerStoppedError
 from oncelog.client.core.structs import (
     Columns,
     ConsumerGroupMetadata,

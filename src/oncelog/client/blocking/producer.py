@@ -19,7 +19,7 @@ from oncelog.client.background import FORKED, BackgroundLoop, background, tell_o
 from oncelog.client.blocking import unclosed
 from oncelog.client.core.arguments import Offsets, function, name, whole
 from oncelog.client.core.batches.record_sizes import largest_size, owned, owned_headers
-from oncelog.client.core.errors import (
+from oncelog.client.core.client_errors import (
     FatalProducerError,
     IllegalStateError,
     KafkaError,

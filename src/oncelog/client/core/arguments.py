@@ -13,7 +13,7 @@ from math import isnan
 from operator import index
 from typing import Any, SupportsIndex, TypeVar
 
-from oncelog.client.core.errors import IllegalStateError, NumberOutOfRangeError
+from oncelog.client.core.client_errors import IllegalStateError, NumberOutOfRangeError
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 K = TypeVar("K")

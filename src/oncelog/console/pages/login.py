@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.console.sessions import Link
 from oncelog.console.web import Visit, set_session
 from oncelog.errors import Error, KafkaError

@@ -17,8 +17,8 @@ from avro.constants import PRIMITIVE_TYPES
 from avro.errors import AvroException, IgnoredLogicalType
 from avro.name import Names
 
-from oncelog.schema_registry.errors import InvalidSchema
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
+from oncelog.schema_registry.rest_errors import InvalidSchema
 
 warnings.filterwarnings("ignore", category=IgnoredLogicalType)
 """A logical type that the package does not know is read as what it stands for, as the specification says."""

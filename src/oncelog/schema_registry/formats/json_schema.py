@@ -16,9 +16,9 @@ from referencing._core import Resolver
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7, UnknownDialect, specification_with
 
-from oncelog.schema_registry.errors import InvalidSchema
 from oncelog.schema_registry.formats.json_reading import Node, Reading
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
+from oncelog.schema_registry.rest_errors import InvalidSchema
 
 _ROOT = "urn:oncelog:schema"
 _NOT_A_SCHEMA = (SchemaError, ValueError, TypeError, AttributeError, KeyError, Unresolvable, RecursionError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry.rest_errors import InvalidSchema
 
 MAX_DEPTH = 150
 """How deeply the JSON of a schema may be nested. The libraries that read it call themselves for each level."""

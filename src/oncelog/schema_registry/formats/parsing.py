@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from oncelog.packages import need_packages
-from oncelog.schema_registry.errors import InvalidSchema
+from oncelog.schema_registry.rest_errors import InvalidSchema
 from oncelog.schema_registry.state import AVRO, JSON, PROTOBUF
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from tempfile import TemporaryDirectory
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from oncelog.schema_registry.errors import InvalidSchema
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.formats.protobuf_changes import Files, problems
 from oncelog.schema_registry.formats.protobuf_text import printed
+from oncelog.schema_registry.rest_errors import InvalidSchema
 
 PROTOC_SECONDS = 30
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")

@@ -17,11 +17,11 @@ from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
 from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, OffsetLookups, epoch_ends, list_offsets
 from oncelog.client.background import background
+from oncelog.client.core.client_errors import error_for, error_of, topic_error
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.wire import FETCH, METADATA, NO_LIMIT
 from oncelog.client.core.consumer.read_committed import filter_batches
-from oncelog.client.core.errors import error_for, error_of, topic_error
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
+from oncelog.client.core.client_errors import error_for
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
-from oncelog.client.core.errors import error_for
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.client.core.transactions.two_phase import refusal
 from oncelog.errors import KafkaError

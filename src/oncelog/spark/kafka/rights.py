@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from oncelog.client.core.errors import error_for
+from oncelog.client.core.client_errors import error_for
 from oncelog.errors import Error, KafkaError
 
 

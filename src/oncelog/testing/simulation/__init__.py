@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from oncelog.testing.simulation.errors import Nondeterministic, NotSimulated, SimulationError
 from oncelog.testing.simulation.faults import KINDS, Trouble
 from oncelog.testing.simulation.network import Habits
 from oncelog.testing.simulation.run import (
@@ -14,6 +13,7 @@ from oncelog.testing.simulation.run import (
     simulate,
     simulation_folder,
 )
+from oncelog.testing.simulation.simulation_errors import Nondeterministic, NotSimulated, SimulationError
 from oncelog.testing.simulation.world import SimulatedProcess, Simulation
 
 __all__ = [

@@ -21,8 +21,8 @@ from oncelog.server.process import descriptors
 from oncelog.server.process.workers import Worker
 from oncelog.server.server import Server
 from oncelog.testing.simulation.disk import FaultyDisk
-from oncelog.testing.simulation.errors import NotSimulated, SimulationError
 from oncelog.testing.simulation.loop import Process, SimulatedLoop, run_in, task_in
+from oncelog.testing.simulation.simulation_errors import NotSimulated, SimulationError
 
 if TYPE_CHECKING:
     import random

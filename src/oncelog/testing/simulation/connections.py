@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oncelog.testing.simulation.errors import NotSimulated
 from oncelog.testing.simulation.loop import Process, SimulatedLoop
+from oncelog.testing.simulation.simulation_errors import NotSimulated
 
 if TYPE_CHECKING:
     import random

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oncelog.testing.simulation.broker import FIRST_PORT, HOST
-from oncelog.testing.simulation.errors import SimulationError
 from oncelog.testing.simulation.moments import MOMENTS, REQUESTS, Undo, in_the_middle, later
 from oncelog.testing.simulation.network import Ambush
 from oncelog.testing.simulation.node_faults import SEVERAL_NODES, make_whole
+from oncelog.testing.simulation.simulation_errors import SimulationError
 
 if TYPE_CHECKING:
     from oncelog.testing.simulation.connections import SimulatedConnection

@@ -21,9 +21,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-from oncelog.testing.simulation.errors import NotSimulated
 from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
 from oncelog.testing.simulation.network import Network
+from oncelog.testing.simulation.simulation_errors import NotSimulated
 
 WALL_NS = 1_700_000_000_000_000_000 - START_NS
 """How far the wall clock is ahead of the monotonic one: a simulation begins in November 2023."""

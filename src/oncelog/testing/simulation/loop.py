@@ -16,7 +16,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oncelog.testing.simulation.errors import NotSimulated, SimulationError
+from oncelog.testing.simulation.simulation_errors import NotSimulated, SimulationError
 
 if TYPE_CHECKING:
     import random

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from oncelog.errors import KafkaError
 from oncelog.faults.rules import FaultError
-from oncelog.testing.simulation.errors import SimulationError
 from oncelog.testing.simulation.moments import Undo, in_the_middle, later
+from oncelog.testing.simulation.simulation_errors import SimulationError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from oncelog.server.embedded import MAX_NODES
 from oncelog.settings import nearest
 from oncelog.testing.simulation.culprits import watched
-from oncelog.testing.simulation.errors import Nondeterministic, SimulationError
 from oncelog.testing.simulation.faults import KINDS, SEVERAL_NODES, Trouble, Troubles, plan
 from oncelog.testing.simulation.guards import guarded
 from oncelog.testing.simulation.network import Habits
+from oncelog.testing.simulation.simulation_errors import Nondeterministic, SimulationError
 from oncelog.testing.simulation.timeline import Timeline, first_difference
 from oncelog.testing.simulation.world import Simulation, context_of_main
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oncelog.testing.simulation.broker import SimulatedBroker, SimulatedMachine
-from oncelog.testing.simulation.errors import SimulationError
 from oncelog.testing.simulation.loop import RUNNING, START_NS, Process, SimulatedLoop, task_in
 from oncelog.testing.simulation.network import Habits, Network
+from oncelog.testing.simulation.simulation_errors import SimulationError
 from oncelog.testing.simulation.timeline import Timeline
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
 """Recognises mirrored records by the offset map that ``oncelog mirror`` keeps on its target.
 
-Called by :mod:`oncelog.verify.copy.topics`.
+Called by :mod:`oncelog.verify.copy.copied_topics`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from bisect import bisect_right
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.errors import ConfigError
+from oncelog.mirror.mirrored_topics import MAP_PREFIX
 from oncelog.mirror.offset_map import MirrorState, Run
 from oncelog.mirror.reading import committed_batches
-from oncelog.mirror.topics import MAP_PREFIX
 from oncelog.records.batch import decode_records
 from oncelog.records.record import Headers
 from oncelog.types import TopicPartition

@@ -1,8 +1,8 @@
 """Compares the sorted rows of both sides: what is missing, there twice, there without a source, or out of order. Pure
 but for the runs on disk.
 
-Called by :mod:`oncelog.verify.copy.topics`. Of several records with one identity the first of the source is the first
-of the destination, and so on.
+Called by :mod:`oncelog.verify.copy.copied_topics`. Of several records with one identity the first of the source is the
+first of the destination, and so on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sorts rows of one size on disk: sorted runs of a bounded number of rows, merged while they are read.
 
-Called by :mod:`oncelog.verify.copy.comparing` and :mod:`oncelog.verify.copy.topics`. Rows are bytes and sort as such.
-Memory: one run, about 90 bytes and a row for each of its rows, and a block of each run while they are merged.
+Called by :mod:`oncelog.verify.copy.comparing` and :mod:`oncelog.verify.copy.copied_topics`. Rows are bytes and sort as
+such. Memory: one run, about 90 bytes and a row for each of its rows, and a block of each run while they are merged.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 from oncelog.cli.doctor import doctor_cluster
 from oncelog.cli.doctor.findings import Status
 from oncelog.client.core.admin.admin_types import PartitionDescription, ProducerState, TopicDescription
-from oncelog.client.core.errors import UnsupportedVersionError
+from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import Error
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 

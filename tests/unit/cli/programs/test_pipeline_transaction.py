@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oncelog.cli.doctor.pipeline_doctor import _transaction
-from oncelog.client.core.errors import error_for
+from oncelog.client.core.client_errors import error_for
 from oncelog.errors import Error
 
 

@@ -20,8 +20,8 @@ from oncelog.client.aio.producer.sending_many import checked_rows
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments, admin_types
 from oncelog.client.core.batches.record_sizes import largest_size, owned_headers
+from oncelog.client.core.client_errors import NumberOutOfRangeError, OncelogError
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, Reset, Subscription
-from oncelog.client.core.errors import NumberOutOfRangeError, OncelogError
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 HERE = TopicPartition("t", 0)

@@ -13,9 +13,9 @@ from oncelog.client.aio.aiokafka_keywords import config_of
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.core import arguments
+from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
-from oncelog.client.core.errors import IllegalStateError
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -9,8 +9,8 @@ from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.aio.connection.cluster_access import check
 from oncelog.client.core import arguments
 from oncelog.client.core.admin.admin_types import GroupDescription, GroupListing, MemberDescription
+from oncelog.client.core.client_errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.connection.wire import Api
-from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey

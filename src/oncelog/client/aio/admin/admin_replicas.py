@@ -9,8 +9,8 @@ from oncelog.client.aio.connection.cluster_access import UnknownPartition, check
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments
 from oncelog.client.core.admin.admin_types import PartitionReassignment
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.connection.wire import Api
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey

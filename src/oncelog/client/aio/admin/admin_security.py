@@ -14,8 +14,8 @@ from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.connection.wire import Api
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (

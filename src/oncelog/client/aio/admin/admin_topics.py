@@ -22,8 +22,8 @@ from oncelog.client.core.admin.admin_types import (
     RecordsToDelete,
     TopicDescription,
 )
+from oncelog.client.core.client_errors import IllegalStateError, error_for, error_of, topic_error
 from oncelog.client.core.connection.wire import METADATA, Api
-from oncelog.client.core.errors import IllegalStateError, error_for, error_of, topic_error
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey

@@ -9,9 +9,9 @@ from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.aio.connection.cluster_access import check
 from oncelog.client.core import arguments
 from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription, TransactionListing
+from oncelog.client.core.client_errors import IllegalStateError, error_for, error_of
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.wire import INIT_PRODUCER_ID, Api
-from oncelog.client.core.errors import IllegalStateError, error_for, error_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.connection.cluster_access import check
+from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.connection.wire import Api
 from oncelog.client.core.consumer.read_committed import Aborted, AbortedFilter, control_type_of
-from oncelog.client.core.errors import UnsupportedVersionError
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey

@@ -17,11 +17,7 @@ from typing import Any, TypeVar
 from oncelog.client.aio.connection.network import Network
 from oncelog.client.aio.connection.telling import waiting
 from oncelog.client.core.backoff import backoff_ms
-from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
-from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicPicture
-from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build
-from oncelog.client.core.errors import (
+from oncelog.client.core.client_errors import (
     IllegalStateError,
     KafkaTimeoutError,
     UnknownTopicOrPartitionError,
@@ -29,6 +25,10 @@ from oncelog.client.core.errors import (
     error_of,
     topic_error,
 )
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicPicture
+from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build
 from oncelog.client.core.waiting import retried
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError

@@ -17,9 +17,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from oncelog.client.aio.connection.handshake import looks_like_tls, refusal, silence
+from oncelog.client.core.client_errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
-from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.releases import OLDEST, first_with, is_too_old
 from oncelog.errors import Error, KafkaError, OncelogError

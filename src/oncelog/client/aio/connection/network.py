@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from oncelog.client.aio.connection.connection import NEVER_MS, BrokerConnection, Request
 from oncelog.client.aio.connection.telling import waiting
 from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.client_errors import KafkaConnectionError, error_for
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
-from oncelog.client.core.errors import KafkaConnectionError, error_for
 from oncelog.client.core.metrics import Moment, NetworkMetrics
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse

@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from hashlib import pbkdf2_hmac
 from typing import Any, NamedTuple
 
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import Api
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.security import TOKEN_MECHANISMS
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey

@@ -27,12 +27,12 @@ from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.aio.polling import Polling, unclosed, weakly
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.client_errors import ConsumerStoppedError, IllegalStateError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetched import Deserializer
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, Reset, Subscription, TopicPattern
-from oncelog.client.core.errors import ConsumerStoppedError, IllegalStateError
 from oncelog.client.core.metrics import Metrics
 from oncelog.client.core.structs import (
     Columns,

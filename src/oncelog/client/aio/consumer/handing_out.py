@@ -20,7 +20,7 @@ from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.records.batch import record_columns
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.record_errors import CorruptBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,9 +16,9 @@ from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, list_offsets
 from oncelog.client.core import arguments
+from oncelog.client.core.client_errors import IllegalStateError, KafkaTimeoutError, NoOffsetForPartitionError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.subscription import Reset, Subscription
-from oncelog.client.core.errors import IllegalStateError, KafkaTimeoutError, NoOffsetForPartitionError
 from oncelog.client.core.structs import OffsetAndTimestamp, TopicPartition
 from oncelog.errors import KafkaError
 

@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import Any
 
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
-from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError
+from oncelog.client.core.client_errors import AbortableTransactionError, FatalProducerError
 from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError

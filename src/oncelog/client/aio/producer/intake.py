@@ -18,9 +18,7 @@ from oncelog.client.core import arguments
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.batches.partitioner import RoundRobin, UniformSticky, keyed, partitions_of_keys
 from oncelog.client.core.batches.record_sizes import largest_size
-from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.connection.metadata import TopicPicture
-from oncelog.client.core.errors import (
+from oncelog.client.core.client_errors import (
     Error,
     IllegalStateError,
     KafkaTimeoutError,
@@ -28,6 +26,8 @@ from oncelog.client.core.errors import (
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
+from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.connection.metadata import TopicPicture
 from oncelog.client.core.producer.sender import Sender
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.kafka_properties import MAX_INT

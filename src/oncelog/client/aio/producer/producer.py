@@ -27,8 +27,7 @@ from oncelog.client.aio.transactions.transaction import Transaction, end_before_
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.batches.accumulator import Accumulator
-from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.errors import (
+from oncelog.client.core.client_errors import (
     Error,
     FatalProducerError,
     IllegalStateError,
@@ -36,6 +35,7 @@ from oncelog.client.core.errors import (
     KafkaTimeoutError,
     ProducerClosed,
 )
+from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.metrics import Metrics
 from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.producer.sender import Sender

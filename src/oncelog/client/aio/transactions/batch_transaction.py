@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transactions.transaction_requests import (
     TV1_HIGHEST_PRODUCE,

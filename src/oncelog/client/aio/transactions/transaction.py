@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
 from oncelog.client.aio.connection.cluster_access import settled
+from oncelog.client.core.client_errors import FatalProducerError, KafkaError, KafkaTimeoutError
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.errors import FatalProducerError, KafkaError, KafkaTimeoutError
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 
 log = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import FIND_COORDINATOR, Answer, RequestFailure, Wire
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.waiting import retried
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.client_errors import error_of
 from oncelog.client.core.connection.wire import METADATA, Answer, RequestFailure, Wire
-from oncelog.client.core.errors import error_of
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic

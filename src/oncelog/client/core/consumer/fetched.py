@@ -12,8 +12,8 @@ from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from oncelog.client.core.client_errors import RecordDeserializationError
 from oncelog.client.core.consumer.subscription import PartitionState
-from oncelog.client.core.errors import RecordDeserializationError
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import CorruptBatch, consumer_records, record_columns

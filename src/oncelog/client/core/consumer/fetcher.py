@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.client_errors import OffsetOutOfRangeError, error_for, error_of
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata
 from oncelog.client.core.connection.wire import FETCH, Answer, RequestFailure, Wire
@@ -23,7 +24,6 @@ from oncelog.client.core.consumer.near_replicas import NearReplicas
 from oncelog.client.core.consumer.read_committed import filter_batches
 from oncelog.client.core.consumer.subscription import PartitionState, Reset, Subscription
 from oncelog.client.core.consumer.truncation import TruncationCheck
-from oncelog.client.core.errors import OffsetOutOfRangeError, error_for, error_of
 from oncelog.client.core.structs import ConsumerRecord, TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData

@@ -11,8 +11,8 @@ from enum import Enum, auto
 from typing import Any
 
 from oncelog.client.core import arguments
+from oncelog.client.core.client_errors import IllegalStateError, topic_error
 from oncelog.client.core.connection.metadata import ClusterMetadata
-from oncelog.client.core.errors import IllegalStateError, topic_error
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 

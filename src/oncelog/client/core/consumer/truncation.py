@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.client_errors import LogTruncationError, error_for, error_of
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import OFFSET_FOR_LEADER_EPOCH, Answer, RequestFailure, Wire
 from oncelog.client.core.consumer.subscription import PartitionState, Reset, Subscription
-from oncelog.client.core.errors import LogTruncationError, error_for, error_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.offset_for_leader_epoch_request import (

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, auto
 
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import CONSUMER_GROUP_HEARTBEAT, Answer, RequestFailure, Wire
 from oncelog.client.core.consumer.subscription import Subscription
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.group.member_states import MAY_FOLLOW, ClientMemberState
 from oncelog.client.core.group.membership import Host
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition

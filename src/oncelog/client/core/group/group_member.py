@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.connection.metadata import ClusterMetadata
@@ -23,7 +24,6 @@ from oncelog.client.core.connection.wire import (
     Wire,
 )
 from oncelog.client.core.consumer.subscription import Subscription
-from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.group.assignors import ASSIGNORS, AssignedMember
 from oncelog.client.core.group.group_messages import assignment_bytes, read_assignment, read_member, subscription_bytes
 from oncelog.client.core.group.group_phases import NextPhase, Phase, next_for

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.client_errors import KafkaTimeoutError, RecordTooLargeError, error_for, error_of
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicPicture
 from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE, Answer, RequestFailure, Wire
-from oncelog.client.core.errors import KafkaTimeoutError, RecordTooLargeError, error_for, error_of
 from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transactions.coordinator_requests import FIRST_ADD_BACKOFF_MS

@@ -5,8 +5,8 @@ Called by the transaction manager.
 
 from __future__ import annotations
 
+from oncelog.client.core.client_errors import AbortableTransactionError, FatalProducerError, ProducerFenced
 from oncelog.client.core.connection.error_rules import ErrorAction
-from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError, ProducerFenced
 from oncelog.errors import KafkaError
 
 

@@ -15,14 +15,14 @@ from typing import ClassVar
 
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.batches.sequences import SequenceBook
-from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
-from oncelog.client.core.connection.error_rules import ErrorAction, Step
-from oncelog.client.core.connection.wire import Wire
-from oncelog.client.core.errors import (
+from oncelog.client.core.client_errors import (
     AbortableTransactionError,
     IllegalStateError,
     error_for,
 )
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
+from oncelog.client.core.connection.error_rules import ErrorAction, Step
+from oncelog.client.core.connection.wire import Wire
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.client.core.transactions.coordinator_requests import (
     AFTER_END,

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
+from oncelog.client.core.client_errors import error_of
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import (
     ADD_OFFSETS_TO_TXN,
@@ -23,7 +24,6 @@ from oncelog.client.core.connection.wire import (
     Api,
     Build,
 )
-from oncelog.client.core.errors import error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest

@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.connection.error_rules import Step
-from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.transactions.coordinator_requests import CoordinatorRequest, Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_requests import RequestOutcome

@@ -9,10 +9,10 @@ import pytest
 from oncelog.client.aio.consumer import handing_out as room
 from oncelog.client.aio.consumer.handing_out import HandingOut
 from oncelog.client.aio.consumer.waits import Waits
+from oncelog.client.core.client_errors import IllegalStateError, TopicAuthorizationFailedError
 from oncelog.client.core.consumer.fetched import Chunk
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import Reset, Subscription
-from oncelog.client.core.errors import IllegalStateError, TopicAuthorizationFailedError
 from oncelog.types import TopicPartition
 from tests.unit.client.core.wires import FakeWire
 

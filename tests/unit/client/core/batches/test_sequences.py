@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from oncelog.client.core.client_errors import AbortableTransactionError
 from oncelog.client.core.connection.wire import PRODUCE
-from oncelog.client.core.errors import AbortableTransactionError
 from oncelog.errors import Error
 from tests.unit.client.core.kafka_partition import KafkaPartition, serve
 from tests.unit.client.core.producers import P0, ProducerCore, refuse, sequence, stored

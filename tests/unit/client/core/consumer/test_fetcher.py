@@ -9,13 +9,13 @@ import pytest
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from oncelog.client.aio.consumer.held import HeldRecords
+from oncelog.client.core.client_errors import RecordDeserializationError, UnsupportedForMessageFormatError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import FETCH, METADATA
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import Reset, Subscription
-from oncelog.client.core.errors import RecordDeserializationError, UnsupportedForMessageFormatError
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import (

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from oncelog.client.core.client_errors import LogTruncationError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import FETCH, METADATA, OFFSET_FOR_LEADER_EPOCH
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import PartitionState, Reset, Subscription
-from oncelog.client.core.errors import LogTruncationError
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.errors import Error
 from oncelog.protocol.generated.offset_for_leader_epoch_response import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from oncelog.client.core.client_errors import AbortableTransactionError, IllegalStateError, ProducerFenced
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import (
     ADD_OFFSETS_TO_TXN,
@@ -14,7 +15,6 @@ from oncelog.client.core.connection.wire import (
     PRODUCE,
     TXN_OFFSET_COMMIT,
 )
-from oncelog.client.core.errors import AbortableTransactionError, IllegalStateError, ProducerFenced
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transactions.coordinator_requests import Result
 from oncelog.client.core.transactions.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
+from oncelog.client.core.client_errors import (
+    AbortableTransactionError,
+    FatalProducerError,
+    IllegalStateError,
+    ProducerFenced,
+)
 from oncelog.client.core.connection.wire import END_TXN, FIND_COORDINATOR, INIT_TWO_PHASE, PRODUCE, TXN_OFFSET_COMMIT
-from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError, IllegalStateError, ProducerFenced
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transactions.transaction_states import State
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, producer_of, token_of

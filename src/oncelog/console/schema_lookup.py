@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from oncelog.records.record import Record
 from oncelog.schemas.codecs import Codec, Codecs
-from oncelog.schemas.errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.framing import HEADER_BYTES, MAGIC, schema_id_of
 from oncelog.schemas.registry import SchemaRegistry
+from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 
 MAX_IDS = 50
 """How many new ids one step asks for: records with false ones must not make a page wait for long."""

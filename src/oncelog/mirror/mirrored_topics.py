@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from oncelog.client.aio.admin.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.admin.admin_types import TopicDescription
-from oncelog.client.core.errors import TopicAlreadyExistsError
+from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.errors import ConfigError
 
 MAP_PREFIX = "oncelog-mirror."

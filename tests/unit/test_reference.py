@@ -15,7 +15,7 @@ import yaml
 import oncelog
 from oncelog import errors, pytest_plugin, telemetry, testing
 from oncelog.client import aio, blocking
-from oncelog.client.core import errors as client_errors
+from oncelog.client.core import client_errors
 from oncelog.spark import pipeline, reporting, session
 from oncelog.spark.tables import sink as table_sink
 from oncelog.testing import simulation

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from oncelog.client.core import errors
+from oncelog.client.core import client_errors as errors
 from oncelog.client.core.response_errors import BrokerResponseError, NotCoordinatorForGroupError
 from oncelog.errors import Error, KafkaError
 

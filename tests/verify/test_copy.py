@@ -81,6 +81,16 @@ def test_what_is_lost_doubled_or_swapped_is_found(broker: RunningBroker, topics:
     assert f"199 of {topics[0]} found in {topics[1]}: 3 findings" in text.err
 
 
+def test_altered_record_is_found_whatever_it_is_recognised_by(broker: RunningBroker, topics: tuple[str, str]) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        send(producer, topics[1], range(100))
+        producer.send(topics[1], b"v0100", key=b"k%d" % (100 % 7), headers=[("id", b"100")])
+        send(producer, topics[1], range(101, 200))
+    assert counts(verify(broker, *topics, "--by", "header:id")) == {"copy-altered": 1}
+    assert counts(verify(broker, *topics)) == {"copy-missing": 1, "copy-extra": 1}
+    assert counts(verify(broker, *topics, "--by", "header:id", "--ignore-content").done()) == {}
+
+
 def test_transform_says_what_the_copy_is_to_have(
     broker: RunningBroker, topics: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,6 +229,11 @@ _COPY = [
             "remove the second one downstream, or compare with --by if the source has equal records on purpose",
         ),
         (
+            "copy-altered",
+            "A record of the destination is recognised as one of the source, and has another key or value.",
+            "give the change as --transform, or say --ignore-content, if it is one on purpose; if not, copy it again",
+        ),
+        (
             "copy-extra",
             "A committed record of the destination has no source.",
             "find out who else writes there; --allow-extra if that is as it should be",
@@ -247,7 +252,12 @@ _COPY = [
             "A record of the destination has no source: that is allowed, or retention or compaction has removed it.",
             "nothing",
         ),
-        ("copy-missing-compacted", "A record is missing in a destination that is compacted.", "nothing"),
+        (
+            "copy-missing-compacted",
+            "A record is missing in a destination that is compacted, and a later one of its key is there, or it was a "
+            "tombstone.",
+            "nothing",
+        ),
         (
             "copy-key-scattered",
             "Records of one key are in several partitions of the destination, which have no order among each other.",

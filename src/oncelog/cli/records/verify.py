@@ -168,10 +168,13 @@ def _check_folder(
 @click.option("--allow-extra", is_flag=True, help="DEST may have records that are not from SOURCE.")
 @click.option("--allow-lag", is_flag=True, help="DEST may end before SOURCE does.")
 @click.option(
+    "--ignore-content", is_flag=True, help="Records that are the same by --by may differ in key, value and headers."
+)
+@click.option(
     "--work-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where sorted records are kept, 37 to 69 bytes for each. The same command continues there after an "
+    help="Where sorted records are kept, 45 to 77 bytes for each. The same command continues there after an "
     "interruption.  [default: a temporary folder]",
 )
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
@@ -188,6 +191,7 @@ def copy(
     transform: str | None,
     allow_extra: bool,
     allow_lag: bool,
+    ignore_content: bool,
     work_dir: Path | None,
     strict: bool,
     shows_all: bool,
@@ -208,7 +212,7 @@ def copy(
 
     report = Report()
     function = None if transform is None else transform_named(transform)
-    wanted = Copy(source, dest, by, function, transform or "", allow_extra, allow_lag)
+    wanted = Copy(source, dest, by, function, transform or "", allow_extra, allow_lag, ignore_content)
     target = cluster
     if dest_bootstrap_server is not None or dest_config is not None:
         own = given_properties(dest_config, ())

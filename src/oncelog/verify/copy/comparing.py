@@ -13,14 +13,22 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from oncelog.types import TopicPartition
-from oncelog.verify.copy.rows import IDENTITY_BYTES, NO_KEY, SOURCE, pack_pair, unpack_pair, unpack_seen
+from oncelog.verify.copy.rows import (
+    IDENTITY_BYTES,
+    NO_KEY,
+    NO_VALUE,
+    SOURCE,
+    pack_pair,
+    unpack_pair,
+    unpack_seen,
+)
 from oncelog.verify.copy.sorting import Runs
 from oncelog.verify.findings import Report
 
 _identity = itemgetter(slice(0, IDENTITY_BYTES))
 _TOLD_EVERY = 50_000
-Place = tuple[int, int, bytes]
-"""Partition, offset and the hash of the key."""
+Place = tuple[int, int, bytes, bytes]
+"""Partition, offset and the hashes of key and content."""
 Tell = Callable[[int, str], None]
 
 
@@ -31,6 +39,7 @@ class Sides(NamedTuple):
     :param source_compacted: whether compaction removes records of the source.
     :param allows_extra: the destination may have other records, too.
     :param allows_lag: the destination may end before the source does.
+    :param ignores_content: records with one identity may differ in key and value.
     """
 
     source: str
@@ -40,6 +49,7 @@ class Sides(NamedTuple):
     dest_compacted: bool = False
     allows_extra: bool = False
     allows_lag: bool = False
+    ignores_content: bool = False
 
 
 class Counts(NamedTuple):
@@ -58,20 +68,23 @@ def match(seen: Iterator[bytes], pairs: Runs, missing: Runs, sides: Sides, repor
         sources: list[Place] = []
         dests: list[Place] = []
         for row in rows:
-            _, side, partition, offset, key = unpack_seen(row)
-            (sources if side == SOURCE else dests).append((partition, offset, key))
+            _, side, partition, offset, key, content = unpack_seen(row)
+            (sources if side == SOURCE else dests).append((partition, offset, key, content))
         done += len(sources) + len(dests)
         if done >= _TOLD_EVERY:
             tell(done, "comparing")
             done = 0
-        for (source, offset, key), (dest, dest_offset, _) in zip(sources, dests, strict=False):
+        for one, other in zip(sources, dests, strict=False):
             matched += 1
+            source, offset, key, _ = one
             reached[source] = max(offset, reached.get(source, -1))
             if key != NO_KEY:
-                pairs.extend([pack_pair(key, source, offset, dest, dest_offset)])
-        if len(sources) > len(dests):
-            missing.extend([pack_pair(key, at, offset, 0, 0) for at, offset, key in sources[len(dests) :]])
-        elif len(dests) > len(sources):
+                pairs.extend([pack_pair(key, source, offset, other[0], other[1])])
+            if one[2:] != other[2:] and not sides.ignores_content:
+                _tell_altered(one, other, sides, report)
+        for at, offset, key, content in sources[len(dests) :]:
+            missing.extend([pack_pair(key, at, offset, content == NO_VALUE, 0)])
+        if len(dests) > len(sources):
             _tell_surplus(sources, dests, sides, report)
         for runs in (pairs, missing):
             if runs.is_full:
@@ -80,12 +93,23 @@ def match(seen: Iterator[bytes], pairs: Runs, missing: Runs, sides: Sides, repor
     return Counts(matched, reached)
 
 
+def _tell_altered(one: Place, other: Place, sides: Sides, report: Report) -> None:
+    source, offset, key, _ = one
+    what = "value" if key == other[2] else "key"
+    report.add(
+        "copy-altered",
+        TopicPartition(sides.dest, other[0]),
+        f"offset {offset} of {sides.source}-{source} has another {what}",
+        first=other[1],
+    )
+
+
 def _tell_surplus(sources: list[Place], dests: list[Place], sides: Sides, report: Report) -> None:
-    for partition, offset, _ in dests[len(sources) :]:
+    for partition, offset, *_ in dests[len(sources) :]:
         where = TopicPartition(sides.dest, partition)
         if sources:
-            source, at, _ = sources[-1]
-            first, first_at, _ = dests[0]
+            source, at, *_ = sources[-1]
+            first, first_at, *_ = dests[0]
             report.add(
                 "copy-doubled",
                 where,
@@ -100,21 +124,38 @@ def _tell_surplus(sources: list[Place], dests: list[Place], sides: Sides, report
             report.add("copy-extra", where, f"no record of {sides.source} is its source", first=offset)
 
 
-def judge_missing(missing: Runs, counts: Counts, sides: Sides, report: Report) -> None:
-    """Report what the destination lacks."""
+def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: Sides, report: Report) -> None:
+    """Report what the destination lacks.
+
+    Compaction of the destination keeps the last record of each key, unless that is a tombstone.
+    """
+    replaced = _Replaced(pairs) if sides.dest_compacted else None
     for row in missing.merged():
-        _, partition, offset, _, _ = unpack_pair(row)
+        key, partition, offset, is_tombstone, _ = unpack_pair(row)
         where = TopicPartition(sides.source, partition)
         reached = counts.reached.get(partition, -1)
         behind = offset > reached
         if behind and sides.allows_lag:
             report.add("copy-behind", where, f"the copy has got to offset {reached}", first=offset)
-        elif sides.dest_compacted:
+        elif replaced is not None and (is_tombstone or replaced.has_later(key, partition, offset)):
             report.add("copy-missing-compacted", where, f"{sides.dest} is compacted", first=offset)
         else:
             detail = f"it is not in {sides.dest}"
             more = f"{detail}, which has nothing after offset {reached}" if behind else detail
             report.add("copy-missing", where, more, first=offset)
+
+
+class _Replaced:
+    """Whether later records of keys are in the destination; asked in the order of keys, partitions and offsets."""
+
+    def __init__(self, pairs: Runs) -> None:
+        self._rows = pairs.merged()
+        self._row = next(self._rows, None)
+
+    def has_later(self, key: bytes, partition: int, offset: int) -> bool:
+        while self._row is not None and unpack_pair(self._row)[:3] < (key, partition, offset):
+            self._row = next(self._rows, None)
+        return self._row is not None and unpack_pair(self._row)[:2] == (key, partition)
 
 
 def judge_order(pairs: Runs, sides: Sides, report: Report) -> None:

@@ -2,7 +2,7 @@
 
 Called by the command line. What is read is bounded at the start: the last stable offsets of the source at that moment,
 and those of the destination when everything that is there then is decided. Memory is that of one run of rows
-(:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 37 bytes for each record of either
+(:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 45 bytes for each record of either
 side, and 32 for each that has a key.
 """
 
@@ -42,7 +42,7 @@ from oncelog.verify.findings import Report
 from oncelog.verify.stable_ranges import stable_ranges
 
 MANIFEST = "verify-copy.json"
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Copy:
     transform_name: str = ""
     allows_extra: bool = False
     allows_lag: bool = False
+    ignores_content: bool = False
     run_rows: int = RUN_ROWS
 
 
@@ -163,13 +164,14 @@ async def verify_copy(
         await _is_compacted(dest, copy.dest),
         copy.allows_extra,
         copy.allows_lag,
+        copy.ignores_content,
     )
     pairs = Runs(folder, "pairs", PAIR_BYTES, run_rows=copy.run_rows)
     missing = Runs(folder, "missing", PAIR_BYTES, run_rows=copy.run_rows)
     try:
         counts = match(work.runs.merged(), pairs, missing, sides, report, tell)
         report.totals.matched = counts.matched
-        judge_missing(missing, counts, sides, report)
+        judge_missing(missing, pairs, counts, sides, report)
         judge_order(pairs, sides, report)
     finally:
         pairs.remove()
@@ -242,13 +244,13 @@ def _rows(
     try:
         if side == "dest":
             offsets, _, keys, values, headers = record_columns(data, 0, header, first_offset=wanted.start)
-            return dest_rows(where.partition, (offsets, keys, values, headers), by.dest)
+            return dest_rows(where.partition, (offsets, keys, values, headers), by)
         records = (
             SourceRecord(*where, one.offset, one.timestamp, one.key, one.value, one.headers)
             for one in decode_records(data)
             if wanted.start <= one.offset < wanted.end
         )
-        return source_rows(records, by.source, copy.transform)
+        return source_rows(records, by, copy.transform)
     except CannotIdentify as error:
         raise ConfigError(
             f"--by {copy.by} does not fit {where}: of the batch at offset {header.base_offset} one record cannot "

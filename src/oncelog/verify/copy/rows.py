@@ -1,7 +1,7 @@
 """What makes two records the same, and the rows in which records are sorted. Pure.
 
-A row of the first sort has the record's identity, its side, its place, and a hash of its key; one of the second sort,
-of records that have found each other, the key's hash and both places.
+A row of the first sort has the record's identity, its side, its place, and hashes of its key and content; one of the
+second sort, of records that have found each other, the key's hash and both places.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ IDENTITY_BYTES = 16
 NO_KEY = bytes(8)
 """In the place of the hash of a key: records without a key have no order among each other."""
 
+NO_VALUE = bytes(8)
+"""In the place of the hash of the content of a tombstone, which compaction may remove."""
+
 Made: TypeAlias = tuple[bytes | None, bytes | None, Headers]
 """Key, value and headers."""
 
-_SEEN = Struct(">16sBiq8s")
+_SEEN = Struct(">16sBiq8s8s")
 _PAIR = Struct(">8siqiq")
 SEEN_BYTES, PAIR_BYTES = _SEEN.size, _PAIR.size
 pack_seen, unpack_seen = _SEEN.pack, _SEEN.unpack
@@ -43,6 +46,10 @@ class SourceRecord(NamedTuple):
 
 Identify: TypeAlias = Callable[[int, int, bytes | None, bytes | None, Headers], bytes]
 """The identity of a record, of 16 bytes: from its source's partition and offset, its key, value and headers."""
+
+
+Content: TypeAlias = Callable[[bytes, bytes | None, Headers], bytes]
+"""A hash of 8 bytes of what must be equal besides identity and key: from the identity, the value and the headers."""
 
 
 class CannotIdentify(Exception):
@@ -112,11 +119,27 @@ def _number(headers: Headers, name: str) -> int:
     raise CannotIdentify(f"its header {name} is no number: {found!r}")
 
 
+def _identified(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
+    """Nothing more than the identity says."""
+    return NO_VALUE if value is None else identity[:8]
+
+
+def _value_only(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
+    return NO_VALUE if value is None else blake2b(value, digest_size=8).digest()
+
+
+def value_and_headers(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
+    """Of a copy that adds and leaves out nothing."""
+    parts = (part for name, found in headers for part in (name.encode(), found))
+    return NO_VALUE if value is None else digest(value, *parts)[:8]
+
+
 class By(NamedTuple):
-    """How records are recognised on each side."""
+    """How records are recognised on each side, and what must be equal then."""
 
     source: Identify
     dest: Identify
+    content: Content = _value_only
 
 
 WAYS = "content, key, header:NAME, offsets:PARTITION_HEADER,OFFSET_HEADER or mirror:NAME"
@@ -129,7 +152,7 @@ def parse_by(text: str) -> By:
     """
     way, _, rest = text.partition(":")
     if way == "content" and not rest:
-        return By(_by_content, _by_content)
+        return By(_by_content, _by_content, _identified)
     if way == "key" and not rest:
         return By(_by_key, _by_key)
     if way == "header" and rest:
@@ -167,7 +190,7 @@ def _made(result: Any, record: SourceRecord) -> Made:
     )
 
 
-def source_rows(records: Iterable[SourceRecord], identify: Identify, transform: Transform | None) -> list[bytes]:
+def source_rows(records: Iterable[SourceRecord], by: By, transform: Transform | None) -> list[bytes]:
     """The rows of the records that the destination is to have.
 
     :raises CannotIdentify: one of them lacks what it is to be recognised by.
@@ -178,21 +201,24 @@ def source_rows(records: Iterable[SourceRecord], identify: Identify, transform: 
             [(record.key, record.value, record.headers)] if transform is None else made_by(transform, record)
         )
         for key, value, headers in made:
-            identity = identify(record.partition, record.offset, key, value, headers)
-            rows.append(pack_seen(identity, SOURCE, record.partition, record.offset, key_hash(key)))
+            identity = by.source(record.partition, record.offset, key, value, headers)
+            content = by.content(identity, value, headers)
+            rows.append(pack_seen(identity, SOURCE, record.partition, record.offset, key_hash(key), content))
     return rows
 
 
 def dest_rows(
     partition: int,
     columns: tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes | None], Sequence[Headers]],
-    identify: Identify,
+    by: By,
 ) -> list[bytes]:
     """The rows of records of the destination: offsets, keys, values and headers.
 
     :raises CannotIdentify: one of them lacks what it is to be recognised by.
     """
-    return [
-        pack_seen(identify(partition, offset, key, value, headers), DEST, partition, offset, key_hash(key))
-        for offset, key, value, headers in zip(*columns, strict=True)
-    ]
+    rows = []
+    for offset, key, value, headers in zip(*columns, strict=True):
+        identity = by.dest(partition, offset, key, value, headers)
+        content = by.content(identity, value, headers)
+        rows.append(pack_seen(identity, DEST, partition, offset, key_hash(key), content))
+    return rows

@@ -16,6 +16,7 @@ from oncelog.verify.copy.comparing import Sides, judge_missing, judge_order, mat
 from oncelog.verify.copy.rows import (
     PAIR_BYTES,
     SEEN_BYTES,
+    By,
     CannotIdentify,
     SourceRecord,
     by_place,
@@ -24,6 +25,7 @@ from oncelog.verify.copy.rows import (
     made_by,
     parse_by,
     source_rows,
+    value_and_headers,
 )
 from oncelog.verify.copy.sorting import Runs
 from oncelog.verify.findings import Report
@@ -34,23 +36,25 @@ Rows = list[tuple[int, int, bytes | None, bytes | None]]
 BY = parse_by("content")
 
 
-def compare(folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3) -> Judged:
+def compare(
+    folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3, by: By = BY
+) -> Judged:
     report = Report()
     seen, pairs, missing = (
         Runs(folder, name, size, run_rows=run_rows)
         for name, size in (("seen", SEEN_BYTES), ("pairs", PAIR_BYTES), ("missing", PAIR_BYTES))
     )
     records = [SourceRecord("a", partition, offset, 0, key, value, ()) for partition, offset, key, value in source]
-    rows = source_rows(records, BY.source, None)
+    rows = source_rows(records, by, None)
     for partition, offset, key, value in dest:
-        rows += dest_rows(partition, ([offset], [key], [value], [()]), BY.dest)
+        rows += dest_rows(partition, ([offset], [key], [value], [()]), by)
     for row in rows:
         seen.extend([row])
         if seen.is_full:
             seen.flush()
     wanted = sides or Sides("a", "b", {0: 0, 1: 0})
     counts = match(seen.merged(), pairs, missing, wanted, report, lambda amount, text: None)
-    judge_missing(missing, counts, wanted, report)
+    judge_missing(missing, pairs, counts, wanted, report)
     judge_order(pairs, wanted, report)
     report.totals.matched = counts.matched
     return judged(report)
@@ -102,10 +106,36 @@ def test_what_is_allowed_is_told_as_such(tmp_path: Path) -> None:
         Sides("a", "b", {0: 0}, source_compacted=True),
     ):
         assert compare(tmp_path, SOURCE, more, sides)[:3] == ([], [], ["copy-extra-allowed"])
-    compacted = Sides("a", "b", {0: 0}, dest_compacted=True)
-    assert compare(tmp_path, SOURCE, SOURCE[2:], compacted)[:3] == ([], [], ["copy-missing-compacted"])
     spread: Rows = [(0, 0, *A), (1, 0, *B), (0, 1, *C), (0, 2, *D)]
     assert compare(tmp_path, SOURCE, spread)[:3] == ([], [], ["copy-key-scattered"])
+
+
+def test_compaction_of_the_copy_leaves_the_last_record_of_each_key_unless_it_is_a_tombstone(tmp_path: Path) -> None:
+    compacted = Sides("a", "b", {0: 0}, dest_compacted=True)
+    assert compare(tmp_path, SOURCE, SOURCE[2:], compacted)[:3] == ([], [], ["copy-missing-compacted"])
+    without_the_last = compare(tmp_path, SOURCE, [SOURCE[0], SOURCE[3]], compacted)
+    assert (without_the_last.found, without_the_last.report.counts["copy-missing"]) == (["copy-missing"], 2)
+    assert compare(tmp_path, SOURCE, SOURCE[:3], compacted).found == ["copy-missing"]
+    deleted: Rows = [*SOURCE, (0, 4, b"k", None)]
+    assert compare(tmp_path, deleted, SOURCE[2:], compacted)[:3] == ([], [], ["copy-missing-compacted"])
+
+
+def test_what_is_recognised_and_has_another_content_is_found(tmp_path: Path) -> None:
+    by_place_alone = By(by_place, by_place)
+    copied: Rows = [(0, 0, *A), (0, 1, b"k", b"other"), (0, 2, b"another", b"c"), (0, 3, b"l", None)]
+    found = compare(tmp_path, SOURCE, copied, by=by_place_alone)
+    assert (found.found, found.unknown, found.allowed) == (["copy-altered"], [], [])
+    details = [one.detail for one in found.report.findings()]
+    assert [detail.rpartition(" ")[2] for detail in details] == ["value", "key", "value"]
+    on_purpose = Sides("a", "b", {0: 0}, ignores_content=True)
+    assert compare(tmp_path, SOURCE, copied, on_purpose, by=by_place_alone)[:3] == ([], [], [])
+    assert compare(tmp_path, SOURCE, copied[:2], by=parse_by("key")).found == ["copy-altered", "copy-missing"]
+
+
+def test_a_mirror_keeps_headers() -> None:
+    plain, with_one = (value_and_headers(b"", b"v", headers) for headers in ((), (("h", b"1"),)))
+    assert plain != with_one
+    assert value_and_headers(b"", None, ()) == bytes(8)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -99,6 +99,30 @@ def test_transaction_that_an_operator_tore_is_found(broker: RunningBroker, admin
     assert "What to do: decide which outcome is right" in text.out
 
 
+def test_torn_transaction_of_the_older_protocol_is_found_by_what_its_coordinator_wrote_down(
+    broker: RunningBroker, admin: Admin, unique_name: str
+) -> None:
+    create(admin, unique_name)
+    producer = LibrdkafkaProducer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": unique_name})
+    producer.init_transactions()
+    for number in range(6):  # one after the other, each in one partition
+        producer.begin_transaction()
+        producer.produce(unique_name, b"whole", partition=number % 2)
+        producer.flush()
+        (producer.abort_transaction if number % 2 else producer.commit_transaction)()
+    assert "outcomes-differ" not in verify(broker, unique_name).done().json["counts"]
+    producer.begin_transaction()
+    for partition in range(2):
+        producer.produce(unique_name, b"torn", partition=partition)
+        producer.flush()
+    admin.abort_transaction(TopicPartition(unique_name, 1), start_offset=6)
+    producer.commit_transaction()
+    outcome = verify(broker, unique_name)
+    assert outcome.code == 1
+    (torn,) = found(outcome)
+    assert (torn["finding"], torn["transactional_id"]) == ("torn-transaction", unique_name)
+
+
 def test_compacted_topic_has_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
     create(admin, unique_name, 1, **{"cleanup.policy": "compact"})
     with transactional(broker, unique_name) as producer:

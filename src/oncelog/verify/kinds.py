@@ -99,6 +99,11 @@ _LOG_FOUND = _table(
         "A marker has an epoch that the transaction which it ends cannot have been ended with.",
         _BROKER,
     ),
+    (
+        "marker-contradicts",
+        "A second marker aborts a transaction that its first one has committed.",
+        _BROKER,
+    ),
     ("marker-coordinator-back", "A marker was written by a coordinator that had been replaced.", _BROKER),
     (
         "marker-missing",

@@ -23,10 +23,11 @@ from oncelog.log.file_names import (
 from oncelog.log.segments.batch_reader import read_batches
 from oncelog.log.segments.transaction_index import TransactionIndex
 from oncelog.ports import Disk, File
-from oncelog.records.batch import BatchHeader, CorruptBatch
+from oncelog.records.batch import BatchHeader, CorruptBatch, crc_is_right, decode_records
 from oncelog.records.record_errors import OlderFormat
-from oncelog.types import INTERNAL_TOPICS, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC, TopicPartition
 from oncelog.verify.aborted import AbortedOffsets
+from oncelog.verify.decisions import decisions_in
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
 from oncelog.verify.open_transactions import judge_at_rest
@@ -92,6 +93,7 @@ def verify_folder(
             latest_ms = max(latest_ms, check.latest_ms)
             check.end(writers)
         judge_at_rest(open_now, latest_ms, expected, outcomes, report)
+        _read_decisions(disk, outcomes)
         outcomes.judge(report)
         writers.judge(report)
     finally:
@@ -149,6 +151,27 @@ def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: 
             )
         finally:
             file.close()
+
+
+def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
+    """Read what coordinators wrote down about producers of which the log does not tell enough, if it is here."""
+    in_doubt = outcomes.in_doubt()
+    if not in_doubt:
+        return
+    named = ((parse_partition_folder(name), name) for name in disk.list(""))
+    for folder in (PartitionFolder(where, name) for where, name in named if where is not None):
+        if folder.where.topic != TRANSACTION_STATE_TOPIC:
+            continue
+        for base_offset in _segments(disk, folder):
+            file = disk.open(_path(folder, file_name(base_offset, LOG_SUFFIX)))
+            try:
+                for _, header, data in _batches(file):
+                    if not header.is_control and crc_is_right(data, 0, header):
+                        outcomes.decide(decisions_in(decode_records(data, check_crc=False), in_doubt))
+            except CorruptBatch:
+                break  # a batch that was cut off: what is in doubt stays so, and is told as outcomes-differ
+            finally:
+                file.close()
 
 
 def _batches(file: File) -> Iterator[tuple[int, BatchHeader, memoryview]]:

@@ -27,9 +27,17 @@ from oncelog.client.core.admin.admin_types import (
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.errors import Error, KafkaError
-from oncelog.records.batch import CorruptBatch, iter_headers
+from oncelog.mirror.reading import committed_batches
+from oncelog.records.batch import CorruptBatch, decode_records, iter_headers
 from oncelog.records.record_errors import OlderFormat
-from oncelog.types import INTERNAL_TOPICS, IsolationLevel, TopicPartition
+from oncelog.types import (
+    INTERNAL_TOPICS,
+    TRANSACTION_STATE_TOPIC,
+    IsolationLevel,
+    TopicPartition,
+    java_hash_partition,
+)
+from oncelog.verify.decisions import decisions_in
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
 from oncelog.verify.isolation import ReaderStuck, compare_reader
@@ -311,10 +319,29 @@ class _Run:
         """Judge what several partitions show together, and what coordinators say."""
         listed = await self._listed()
         await self._judge_open(listed)
-        self._outcomes.judge(self._report)
         names: dict[int, str | None] = {item.producer_id: item.transactional_id for item in listed or ()}
+        await self._read_decisions(names)
+        self._outcomes.judge(self._report)
         self._writers.judge(self._report, names)
         self._report.name_producers(names)
+
+    async def _read_decisions(self, names: Mapping[int, str | None]) -> None:
+        """Read what coordinators wrote down about producers of which the log does not tell enough."""
+        in_doubt = self._outcomes.in_doubt()
+        ids = {name for producer_id in in_doubt if (name := names.get(producer_id)) is not None}
+        if not ids:
+            return
+        try:
+            partitions = await self._admin.partitions(TRANSACTION_STATE_TOPIC)
+            for number in sorted({java_hash_partition(name, len(partitions)) for name in ids}):
+                where = TopicPartition(TRANSACTION_STATE_TOPIC, number)
+                start = (await self._admin.list_offsets({where: EARLIEST}))[where].offset
+                end = (await self._admin.list_offsets({where: LATEST}))[where].offset
+                async for _, data in committed_batches(self._admin, where, start, end):
+                    self._outcomes.decide(decisions_in(decode_records(data), in_doubt))
+        except KafkaError as error:
+            if error.error not in _FORBIDDEN:
+                raise  # otherwise what is in doubt stays so, and is told as outcomes-differ
 
     async def _listed(self) -> list[TransactionListing] | None:
         """The transactional ids that coordinators know; None if they cannot be asked."""

@@ -3,23 +3,28 @@
 Called by :mod:`oncelog.verify.producer_checks` with each end, and at last by what runs the checks. Since KIP-890 part 2
 (transaction.version 2) every transaction has an epoch of its own, and producer id and epoch say which records belong
 together: a commit whose marker has the next epoch shows that. In the older protocol the transactions of a producer
-share an epoch; there only those that were surely open at the same time are one.
+share an epoch; there those that were surely open at the same time are one, and in doubt what the coordinator has
+written down decides (:mod:`oncelog.verify.decisions`).
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from oncelog.types import TopicPartition
+from oncelog.verify.decisions import Decision
 from oncelog.verify.findings import Report
 
 SAME_MOMENT_MS = 1
 """Markers of two consecutive transactions are further apart: in between are several requests and writes."""
 BELIEVED_MS = 300_000
 """Timestamps of producers this close to their marker's are taken for times of sending."""
+_SEVERAL_REQUESTS_MS = 5
+_SKEW_MS = 1000
+"""Clocks of a coordinator and of the leaders that write its markers are not further apart."""
 _CACHE_KIB = 16 * 1024
 
 
@@ -53,6 +58,9 @@ class Outcomes:
             "CREATE TABLE ended (topic TEXT, partition INT, producer_id INT, producer_epoch INT, marker_epoch INT, "
             "committed INT, first_offset INT, marker_offset INT, first_ms INT, last_ms INT, marker_ms INT)"
         )
+        self._store.execute(
+            "CREATE TABLE decided (producer_id INT, topic TEXT, partition INT, decided_ms INT, committed INT)"
+        )
         self._waiting: list[tuple[object, ...]] = []
 
     def close(self) -> None:
@@ -85,14 +93,29 @@ class Outcomes:
         query = "SELECT 1 FROM ended WHERE producer_id = ? AND producer_epoch > ? LIMIT 1"
         return self._store.execute(query, (producer_id, producer_epoch)).fetchone() is not None
 
-    def judge(self, report: Report) -> None:
-        """Report the transactions that ended in two ways."""
+    def in_doubt(self) -> frozenset[int]:
+        """The producers of which it helps to know the coordinator's decisions."""
+        return frozenset(producer_id for producer_id, _, own_epoch in self._mixed() if not own_epoch)
+
+    def decide(self, decisions: Iterable[Decision]) -> None:
+        """Take what coordinators have decided."""
+        self._store.executemany(
+            "INSERT INTO decided VALUES (?, ?, ?, ?, ?)",
+            ((one.producer_id, *where, one.decided_ms, one.committed) for one in decisions for where in one.partitions),
+        )
+
+    def _mixed(self) -> list[tuple[int, int, int]]:
+        """Producers and epochs with commits and aborts, and whether the epoch is that of one transaction."""
         self._write()
-        groups = self._store.execute(
+        return self._store.execute(
             "SELECT producer_id, producer_epoch, MAX(committed AND marker_epoch > producer_epoch) FROM ended "
             "GROUP BY producer_id, producer_epoch HAVING MIN(committed) <> MAX(committed)"
         ).fetchall()
-        for producer_id, producer_epoch, own_epoch in groups:
+
+    def judge(self, report: Report) -> None:
+        """Report the transactions that ended in two ways."""
+        self._store.execute("CREATE INDEX decisions ON decided (producer_id, topic, partition, decided_ms)")
+        for producer_id, producer_epoch, own_epoch in self._mixed():
             if own_epoch:
                 self._judge_one(report, self._of(producer_id, producer_epoch))
             else:
@@ -115,15 +138,17 @@ class Outcomes:
                 _torn(report, ended, other)
             kept.setdefault(ended.committed, ended)
 
-    @staticmethod
-    def _judge_many(report: Report, ends: Iterator[Ended]) -> None:
+    def _judge_many(self, report: Report, ends: Iterator[Ended]) -> None:
         """Which of these are one transaction is to be seen from their times; neighbours in time are enough."""
         for one, other in pairwise(ends):
             if one.committed is other.committed or one.where == other.where:
                 continue
-            if _are_one(one, other):
+            if other.first_ms > one.marker_ms or one.first_ms > other.marker_ms:
+                continue
+            as_decided = {self._is_as_decided(end) for end in (one, other)}
+            if False in as_decided or (None in as_decided and _are_one(one, other)):
                 _torn(report, one, other)
-            elif other.first_ms < one.marker_ms and one.first_ms < other.marker_ms:
+            elif None in as_decided:
                 report.add(
                     "outcomes-differ",
                     other.where,
@@ -135,6 +160,18 @@ class Outcomes:
                     producer_epoch=other.producer_epoch,
                 )
 
+    def _is_as_decided(self, end: Ended) -> bool | None:
+        """Whether the coordinator decided what the marker says; None if its decision is no longer known."""
+        query = (
+            "SELECT committed FROM decided WHERE (producer_id, topic, partition) = (?, ?, ?) "
+            "AND decided_ms BETWEEN ? AND ? ORDER BY decided_ms"
+        )
+        place = (end.producer_id, *end.where)
+        near = self._store.execute(query, (*place, end.marker_ms - _SKEW_MS, end.marker_ms + _SKEW_MS)).fetchall()
+        before = self._store.execute(f"{query} DESC LIMIT 1", (*place, end.first_ms, end.marker_ms)).fetchall()
+        found = {bool(committed) for (committed,) in [*near, *before]}
+        return end.committed in found if found else None
+
 
 def _ended(row: tuple[object, ...]) -> Ended:
     topic, partition, *rest = row
@@ -143,13 +180,16 @@ def _ended(row: tuple[object, ...]) -> Ended:
 
 
 def _are_one(one: Ended, other: Ended) -> bool:
-    """Whether two ends under one epoch surely belong to one transaction: both were open at some moment."""
-    if max(one.first_ms, other.first_ms) > min(one.marker_ms, other.marker_ms):
-        return False
+    """Whether by their times two ends under one epoch belong to one transaction.
+
+    Records of a later transaction are made after the end of the one before was answered, which takes several requests
+    after its last record: not within the millisecond, unless the markers follow at once, too.
+    """
     if abs(one.marker_ms - other.marker_ms) <= SAME_MOMENT_MS:
         return True
     believed = all(0 <= end.marker_ms - end.last_ms <= BELIEVED_MS for end in (one, other))
-    return believed and one.first_ms < other.last_ms and other.first_ms < one.last_ms
+    apart = 1 if min(one.marker_ms - one.last_ms, other.marker_ms - other.last_ms) < _SEVERAL_REQUESTS_MS else 0
+    return believed and one.first_ms + apart <= other.last_ms and other.first_ms + apart <= one.last_ms
 
 
 def _torn(report: Report, ended: Ended, other: Ended) -> None:

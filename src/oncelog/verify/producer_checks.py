@@ -53,6 +53,7 @@ class Plain(NamedTuple):
 class _Producer:
     __slots__ = (
         "coordinator_epoch",
+        "decided",
         "epoch",
         "first_ms",
         "last_ms",
@@ -81,6 +82,8 @@ class _Producer:
         self.first_ms = self.last_ms = NO_TIMESTAMP
         self.plain_from = self.plain_to = -1
         self.transactional = False
+        self.decided = -1
+        """The epoch of the last marker, if it committed a transaction with an epoch of its own."""
 
     def begin_epoch(self, epoch: int) -> None:
         self.epoch = epoch
@@ -267,7 +270,9 @@ class ProducerChecks:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
         elif not self._may_be_forgotten(producer):
             self._check_marker(producer, header, marker)
-        if producer.open_from < 0:
+        if producer.open_from < 0 and not marker.commit and header.producer_epoch == producer.decided:
+            self._tell("marker-contradicts", header, "abort, and the transaction was committed before")
+        elif producer.open_from < 0:
             self._tell("marker-without-data", header, marker.type.name.lower())
         else:
             self._end(producer, header, marker)
@@ -301,6 +306,8 @@ class ProducerChecks:
             header.max_timestamp,
         )
         self._outcomes.add(ended)
+        bumped = header.producer_epoch > producer.open_epoch
+        producer.decided = header.producer_epoch if marker.commit and bumped else -1
         if marker.commit:
             self.committed += 1
         else:

@@ -7,67 +7,21 @@ import pytest
 from oncelog.records.batch import (
     CONTROL_BIT,
     TRANSACTIONAL_BIT,
-    Compression,
     TimestampType,
     encode_pairs,
     read_header,
     stamp_timestamps,
 )
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, MAX_SEQUENCE, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from oncelog.verify.decisions import Decision
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
-from oncelog.verify.outcomes import Outcomes
+from oncelog.verify.outcomes import Ended, Outcomes
 from oncelog.verify.partition_check import PartitionCheck
-from tests.support.made_logs import T0, data, judge, marker
+from tests.support.broken_logs import ALLOWED, BROKEN, PLAIN, TXN
+from tests.support.made_logs import T0, Judged, data, judge, judged, marker
 
-DAY_MS = 86_400_000
 COMPACTED = Expected(compacted=True)
-
-
-def damaged(batch: bytes, at: int, value: int) -> bytes:
-    changed = bytearray(batch)
-    changed[at] = value
-    return bytes(changed)
-
-
-PLAIN = data(0, pid=1, seq=0, count=3)
-TXN = data(0, pid=1, seq=0, txn=True)
-
-BROKEN = {
-    "crc": (["crc-mismatch"], [damaged(PLAIN, -1, 0xFF)]),
-    "count": (["malformed-batch"], [damaged(PLAIN, 60, 9)]),
-    "negative delta": (["malformed-batch"], [damaged(PLAIN, 23, 0xFF)]),
-    "overlap": (["offset-overlap"], [data(0, count=3), data(2, count=2)]),
-    "back": (["offset-overlap"], [data(5), data(3)]),
-    "gap": (["offset-gap"], [data(0), data(2)]),
-    "record gone": (["offset-gap"], [data(0, count=2, last=3)]),
-    "leader": (["leader-epoch-back"], [data(0, leader=3), data(1, leader=2)]),
-    "sequence gap": (["sequence-gap"], [PLAIN, data(3, pid=1, seq=4)]),
-    "sequence repeat": (["sequence-repeat"], [PLAIN, data(3, pid=1, seq=0, count=3)]),
-    "sequence overlap": (["sequence-repeat"], [PLAIN, data(3, pid=1, seq=2, count=2)]),
-    "restart at zero": (["sequence-repeat"], [PLAIN, data(3, pid=1, seq=3), data(4, pid=1, seq=0)]),
-    "before the wrap": (["sequence-gap"], [data(0, pid=1, seq=MAX_SEQUENCE), data(1, pid=1, seq=1)]),
-    "new epoch": (["sequence-start"], [PLAIN, data(3, pid=1, epoch=1, seq=3)]),
-    "no sequence": (["sequence-missing"], [data(0, pid=1)]),
-    "epoch back": (["epoch-back"], [data(0, pid=1, epoch=2, seq=0), data(1, pid=1, epoch=1, seq=0)]),
-    "after its marker": (
-        ["epoch-back"],
-        [TXN, marker(1, pid=1, epoch=1), data(2, pid=1, seq=1, txn=True), marker(3, pid=1, epoch=1)],
-    ),
-    "plain within": (["plain-in-transaction", "outside-transaction"], [TXN, data(1, pid=1, seq=1), marker(2, pid=1)]),
-    "plain outside": (["outside-transaction"], [TXN, marker(1, pid=1), data(2, pid=1, seq=1)]),
-    "late marker": (["marker-epoch-back"], [data(0, pid=1, epoch=2, seq=0, txn=True), marker(1, pid=1, epoch=1)]),
-    "marker ahead": (["marker-epoch-wrong"], [TXN, marker(1, pid=1, epoch=3)]),
-    "old coordinator": (
-        ["marker-coordinator-back"],
-        [TXN, marker(1, pid=1, coordinator=5), data(2, pid=1, seq=1, txn=True), marker(3, pid=1, coordinator=4)],
-    ),
-    "no marker": (
-        ["marker-missing"],
-        [TXN, data(1, pid=1, epoch=1, seq=0, txn=True), marker(2, pid=1, epoch=2)],
-    ),
-    "in no transaction": (["malformed-batch"], [data(0, txn=True)]),
-}
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -101,9 +55,9 @@ def test_control_record_that_is_no_marker_is_found() -> None:
 def test_torn_transaction_with_an_epoch_of_its_own_is_found() -> None:
     committed = [TXN, marker(1, pid=1, epoch=1)]
     aborted = [TXN, marker(1, pid=1, epoch=1, commit=False, at=T0 + 60_000)]
-    judged = judge(committed, aborted)
-    assert judged.found == ["torn-transaction"]
-    (found,) = judged.report.findings()
+    told = judge(committed, aborted)
+    assert told.found == ["torn-transaction"]
+    (found,) = told.report.findings()
     assert (found.first_offset, found.last_offset, found.producer_id, found.producer_epoch) == (0, 1, 1, 0)
     assert "made-0" in found.detail
     by_operator = [TXN, marker(1, pid=1, epoch=0, commit=False)]  # WriteTxnMarkers with the epoch that is known
@@ -124,6 +78,39 @@ def test_torn_transaction_of_the_older_protocol_is_found_where_both_parts_were_o
     assert one_after_the_other[:3] == ([], [], [])
     stamped_before_the_marker = judge(part(0, 40, 50, True), part(45, 90, 100, False))
     assert stamped_before_the_marker[:3] == ([], [], ["outcomes-differ"])
+
+
+def test_records_of_one_millisecond_are_one_transaction_unless_the_markers_follow_at_once() -> None:
+    def part(at: int, commit: bool) -> list[bytes]:
+        return [data(0, pid=1, seq=0, txn=True), marker(1, pid=1, commit=commit, at=T0 + at)]
+
+    assert judge(part(40, True), part(90, False)).found == ["torn-transaction"]
+    assert judge(part(1, True), part(90, False))[:3] == ([], [], ["outcomes-differ"])
+
+
+def test_what_the_coordinator_wrote_down_decides() -> None:
+    first, second = TopicPartition("made", 0), TopicPartition("made", 1)
+    ends = [
+        Ended(first, 1, 0, 0, True, 0, 1, T0, T0, T0 + 40),
+        Ended(second, 1, 0, 0, False, 0, 1, T0 + 30, T0 + 30, T0 + 95),
+    ]
+    commit, abort = (Decision(1, True, T0 + 30, (first,)), Decision(1, False, T0 + 60, (second,)))
+    torn = Decision(1, True, T0 + 30, (first, second))
+
+    def judged_with(*decisions: Decision) -> Judged:
+        report, outcomes = Report(), Outcomes()
+        for end in ends:
+            outcomes.add(end)
+        assert outcomes.in_doubt() == {1}
+        outcomes.decide(decisions)
+        outcomes.judge(report)
+        outcomes.close()
+        return judged(report)
+
+    assert judged_with(commit, abort)[:3] == ([], [], [])
+    assert judged_with(torn).found == ["torn-transaction"]
+    assert judged_with(commit)[:3] == ([], [], ["outcomes-differ"])
+    assert judged_with()[:3] == ([], [], ["outcomes-differ"])
 
 
 def test_plain_records_elsewhere_of_a_producer_of_transactions_are_found() -> None:
@@ -165,24 +152,6 @@ def test_missing_sequences_are_a_finding_where_no_offset_is_missing() -> None:
 # --- what Kafka allows
 
 
-ALLOWED = {
-    "wrap": (["producer-continues"], [data(0, pid=1, seq=MAX_SEQUENCE), data(1, pid=1, seq=0)]),
-    "across the wrap": (["producer-continues"], [data(0, pid=1, seq=MAX_SEQUENCE, count=2), data(2, pid=1, seq=1)]),
-    "expired": (["producer-expired"], [PLAIN, data(3, pid=1, seq=0, at=T0 + DAY_MS)]),
-    "unknown producer": (["producer-continues"], [data(0, pid=1, seq=7)]),
-    "marker of nothing": (["marker-without-data"], [marker(0, pid=1)]),
-    "marker repeated": (["marker-without-data"], [TXN, marker(1, pid=1), marker(2, pid=1)]),
-    "fenced": ([], [TXN, marker(1, pid=1, epoch=1, commit=False), data(2, pid=1, epoch=2, seq=0, txn=True),
-                    marker(3, pid=1, epoch=2)]),
-    "sequences go on": ([], [TXN, marker(1, pid=1), data(2, pid=1, seq=1, txn=True), marker(3, pid=1)]),
-    "own epochs": ([], [TXN, marker(1, pid=1, epoch=1), data(2, pid=1, epoch=1, seq=0, txn=True),
-                        marker(3, pid=1, epoch=2)]),
-    "compressed": ([], [data(0, pid=1, seq=0, count=5, codec=Compression.GZIP), data(5, pid=1, seq=5)]),
-    "clock set back": (["append-time-back"], [data(0, append_time=True), data(1, append_time=True, at=T0 - 9)]),
-    "leader changed": ([], [data(0, leader=0), data(1, leader=4)]),
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("name", ALLOWED)
 def test_what_kafka_allows_is_told_as_such(name: str) -> None:
     told, log = ALLOWED[name]
@@ -208,6 +177,6 @@ def test_offsets_committed_in_transactions_have_no_sequences() -> None:
 
 
 def test_examples_are_few_and_all_are_counted() -> None:
-    judged = judge([data(2 * number) for number in range(100)])
-    assert judged.report.counts == {"offset-gap": 99}
-    assert len(list(judged.report.findings())) == 10
+    told = judge([data(2 * number) for number in range(100)])
+    assert told.report.counts == {"offset-gap": 99}
+    assert len(list(told.report.findings())) == 10

@@ -82,10 +82,10 @@ def match(seen: Iterator[bytes], pairs: Runs, missing: Runs, sides: Sides, repor
                 pairs.extend([pack_pair(key, source, offset, other[0], other[1])])
             if one[2:] != other[2:] and not sides.ignores_content:
                 _tell_altered(one, other, sides, report)
-        for at, offset, key, content in sources[len(dests) :]:
-            missing.extend([pack_pair(key, at, offset, content == NO_VALUE, 0)])
-        if len(dests) > len(sources):
-            _tell_surplus(sources, dests, sides, report)
+        missing.extend(
+            [pack_pair(key, at, offset, content == NO_VALUE, 0) for at, offset, key, content in sources[len(dests) :]]
+        )
+        _tell_surplus(sources, dests, sides, report)
         for runs in (pairs, missing):
             if runs.is_full:
                 runs.flush()

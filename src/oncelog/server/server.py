@@ -1,8 +1,8 @@
 """The asyncio server around the broker's core: listeners, connections, iterations and timers.
 
-An iteration is one call of the core from outside (bytes arrived, a timer is due, a sync is done). At its end the
-answers that it made ready are sent, with one system call for each connection if possible, and a sync is arranged if
-answers wait for one (``syncing``). Everything runs on the event loop's thread, except background work and
+An iteration is one round of the event loop: bytes have arrived for some connections, a timer is due, a sync is done. At
+its end the answers that it made ready are sent, with one system call for each connection if possible, and a sync is
+arranged if answers wait for one (``syncing``). Everything runs on the event loop's thread, except background work and
 ``FlushJob.sync``, unless that is a small one on a fast disk.
 """
 
@@ -101,6 +101,7 @@ class Server:
         """Connections whose answers are sent at the end of this iteration, the last one first."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
+        self._ends_soon = False
         self.is_stopping = self._over = False
         """``_over``: nothing is reported to the broker any more."""
 
@@ -339,8 +340,21 @@ class Server:
 
     # --- iterations
 
+    def end_iteration_soon(self) -> None:
+        """A connection has handled what arrived: end the iteration once all others have that something arrived for.
+
+        The loop calls them one after the other. A peer that sleeps is woken with the first answer sent to it, which
+        takes longer than many a request, and goes to sleep again unless the next one is there by then.
+        """
+        if len(self._connections) == 1:
+            self.iteration_ends()
+        elif not self._ends_soon:
+            self._ends_soon = True
+            self.loop.call_soon(self.iteration_ends)
+
     def iteration_ends(self) -> None:
         """Send what is ready, arrange a sync and the next wake-up."""
+        self._ends_soon = False
         writable = self._writable
         while writable:
             connection, _ = writable.popitem()

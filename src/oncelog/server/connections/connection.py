@@ -214,7 +214,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             return
         self.last_active = self._server.loop.time()
         self._received(nbytes)
-        self._server.iteration_ends()
+        self._server.end_iteration_soon()
 
     def _received(self, nbytes: int) -> None:
         """This many plain bytes are new in the buffer that ``get_buffer`` returned."""

@@ -59,6 +59,8 @@ class SendingHost(Protocol):
 
     def iteration_ends(self) -> None: ...
 
+    def end_iteration_soon(self) -> None: ...
+
 
 class Sending:
     """What a connection has to send; ``iteration_used`` is how much of its turn it has used."""

@@ -71,7 +71,7 @@ class TlsConnection(Connection):
         if self._writer is not None and self._tls.outgoing_bytes > MAX_UNASKED_BYTES:
             self.cut_off("it keeps asking TLS for answers and does not take them")
         self._server.wants_write(self)
-        self._server.iteration_ends()
+        self._server.end_iteration_soon()
 
     def _handshake(self) -> bool:
         """Continue the handshake; True once the peer is identified."""

@@ -28,6 +28,7 @@ from oncelog.records.compression import Compression
 from oncelog.server.connections import connection as connection_module
 from oncelog.server.connections.connection import Connection
 from oncelog.server.nodes import Nodes
+from oncelog.server.server import Server
 from tests.support.frames import encode_request
 from tests.support.work import Ticks
 
@@ -88,6 +89,33 @@ def test_requests_are_answered_in_order_however_they_are_cut(seed: int, policy: 
         sender.start()
         assert answers(connection, len(frames)) == list(range(1, 600))
         sender.join()
+
+
+def test_connections_whose_bytes_arrive_together_are_answered_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer sent alone wakes its peer, which takes longer than the request."""
+    at_end: list[int] = []
+    iteration_ends = Server.iteration_ends
+
+    def counted(server: Server) -> None:
+        at_end.append(len(server._writable))
+        iteration_ends(server)
+
+    with oncelog.Broker() as broker, ExitStack() as stack:
+        address = broker.address.host, broker.address.port
+        clients = [stack.enter_context(socket.create_connection(address)) for _ in range(3)]
+        for client in clients:
+            client.sendall(request(ApiVersionsRequest(), 0, 1))
+            assert answers(client, 1) == [1]
+        monkeypatch.setattr(Server, "iteration_ends", counted)
+
+        def ask(_: Nodes) -> None:  # the loop is busy here: it finds them all
+            for client in clients:
+                client.sendall(request(ApiVersionsRequest(), 0, 2))
+
+        broker.on_loop(ask)
+        for client in clients:
+            assert answers(client, 1) == [2]
+        assert [count for count in at_end if count] == [len(clients)]
 
 
 def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRODUCE, FETCH = int(ApiKey.PRODUCE), int(ApiKey.FETCH)
+SHORT = (int(ApiKey.PRODUCE), int(ApiKey.FETCH))
+"""APIs that set ``is_wide`` themselves: their answers are not examined."""
 Answer = Message | None
 Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
 """Says what a request is answered; None: it has no answer."""
@@ -122,7 +123,22 @@ class RequestLife:
                 ports.long_requests.answered(context)
             answer = yield result
         context.enter(RequestState.HANDLED)
-        yield from self._answer(context, answer)
+        if not ports.metadata_sync.is_settled:
+            yield from ports.metadata_sync.until_answer_is_durable(context)
+        if not self._is_wanted(context):
+            return
+        if ports.requests is not None:
+            self._measure(ports.requests, context, answer)
+        if answer is not None and (context.is_wide or (context.api_key not in SHORT and answer.is_long())):
+            work = self._encode_in_chunks(context, answer)
+            parts: Sequence[Part] = yield ports.tasks.begin(work, context.channel, owner=context, continues=True)
+        else:
+            parts = self._encode(context, answer)
+        context.enter(RequestState.ANSWERED)
+        context.channel.reply(context.slot, parts)
+        ports.answer_memory.end(context.channel)
+        if context.is_long:
+            ports.long_requests.answered(context)
 
     def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
         """Hand the request to its API; its work counts for quotas and metrics."""
@@ -138,34 +154,21 @@ class RequestLife:
             ports.tasks.ends_for(context, begun_ns)
         return result
 
-    def _answer(self, context: RequestContext, answer: Answer) -> Work[None]:
-        ports = self._ports
-        if not ports.metadata_sync.is_settled:
-            yield from ports.metadata_sync.until_answer_is_durable(context)
+    def _is_wanted(self, context: RequestContext) -> bool:
+        """Whether a request that has been handled is still to be answered; others may be handled after it."""
         if context.place is not None:
             context.place.leave()
-        if context.is_long and not ports.long_requests.carried_out(context):
+        if context.is_long and not self._ports.long_requests.carried_out(context):
             context.enter(RequestState.DROPPED)
-            ports.answer_memory.end(context.channel)
+            self._ports.answer_memory.end(context.channel)
             self._charge(context)  # else a client that hangs up at once would write without being counted
-            return
-        if ports.requests is not None:
-            self._measure(ports.requests, context, answer)
-        parts: Sequence[Part] = ()
+            return False
+        return True
+
+    def _encode(self, context: RequestContext, answer: Answer) -> Sequence[Part]:
         if answer is None:
             self._charge(context)
-        elif context.is_wide or (context.api_key not in (PRODUCE, FETCH) and answer.is_long()):
-            work = self._encode_in_chunks(context, answer)
-            parts = yield ports.tasks.begin(work, context.channel, owner=context, continues=True)
-        else:
-            parts = self._encode(context, answer)
-        context.enter(RequestState.ANSWERED)
-        context.channel.reply(context.slot, parts)
-        ports.answer_memory.end(context.channel)
-        if context.is_long:
-            ports.long_requests.answered(context)
-
-    def _encode(self, context: RequestContext, answer: Message) -> Sequence[Part]:
+            return ()
         parts, throttle = encoded(context, answer), self._ports.throttle
         if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]

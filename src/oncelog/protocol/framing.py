@@ -102,7 +102,7 @@ def encode_request_header(
 
 def encode_response_header(api_key: int, version: int, correlation_id: int, body_size: int) -> bytes:
     """Size and header of a response whose body has ``body_size`` bytes."""
-    if api_key != ApiKey.API_VERSIONS and is_flexible(api_key, version):
+    if version >= _FLEXIBLE_FROM.get(api_key, 32768) and api_key != ApiKey.API_VERSIONS:
         return _pack_response_v1(body_size + 5, correlation_id)
     return _pack_response_v0(body_size + 4, correlation_id)
 

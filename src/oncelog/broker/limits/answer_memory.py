@@ -86,6 +86,8 @@ class AnswerMemory:
         Work that changes something continues after its connection has ended: what it produces from then on is counted
         until there is an answer, after which this is called again.
         """
+        if not self._held and not self._waiting:
+            return
         held = self._held.pop(channel.connection_id, 0)
         admitted = self._stop_waiting(channel.connection_id)
         if held:

@@ -23,6 +23,8 @@ class RequestState(Enum):
     ANSWERED = "its answer is on its way"
     DROPPED = "it gets no answer: its connection ended, or is ended"
 
+    __hash__ = object.__hash__  # that of Enum hashes the name, in Python, each time a request enters a state
+
 
 NEXT_STATES: Final = {
     RequestState.RECEIVED: frozenset({RequestState.READ, RequestState.DROPPED}),

@@ -33,6 +33,7 @@ from oncelog.records.batch import (
     read_header,
 )
 from oncelog.records.control import encode_end_txn_marker
+from oncelog.records.native import assign_offsets
 from oncelog.records.validation import Checked, InvalidBatch, ValidatedBatch
 from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_PRODUCER, ProducerIdAndEpoch, new_tuple
 
@@ -118,7 +119,7 @@ class LogWriter:
         size_bytes, last_offset = header.size_bytes, base_offset + header.last_offset_delta
         interval_bytes = log.config.index_interval_bytes
         append.segment.take_in(size_bytes, last_offset, header.max_timestamp, now_ms, interval_bytes)
-        self._wrote(size_bytes, base_offset, last_offset, append.leader_epoch, now_ms)
+        self._wrote(1, size_bytes, base_offset, last_offset + 1, append.leader_epoch, now_ms)
         log.producers.apply_data(header, base_offset)
         append.result = _appended(base_offset, last_offset, append.append_time_ms, log.log_start_offset)
 
@@ -158,33 +159,30 @@ class LogWriter:
         if log.failed is not None:
             return []
         count = self._admitted_at_once(headers)
-        active = log.segment_list.active
-        if not count or not active.has_room_for(
-            headers[:count], log.log_end_offset, now_ms, log.config, self._jitter_ms()
-        ):
+        if not count:
             return []
         run, headers = run[:count], headers[:count]
-        offset, offsets = log.log_end_offset, []
-        for batch, header in zip(run, headers, strict=True):
-            _HEAD.pack_into(batch, 0, offset, header.batch_length, leader_epoch)
-            offsets.append(offset)
-            offset += header.last_offset_delta + 1
+        base_offset, config, active = log.log_end_offset, log.config, log.segment_list.active
+        next_offsets, size_bytes, latest = assign_offsets(run, base_offset, leader_epoch)
+        end = next_offsets[-1]
+        written = False
         try:
-            active.append_run(run, headers, log.log_end_offset, now_ms, log.config.index_interval_bytes)
+            if active.takes_run(size_bytes, latest, end - 1, count, now_ms, config, self._jitter_ms):
+                active.append_run(run, headers, next_offsets, now_ms, config.index_interval_bytes)
+                written = True
         except StorageError as error:
+            self._append_failed(error)
+        if not written:
             for batch, header in zip(run, headers, strict=True):
                 _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)  # as the producer made it
-            self._append_failed(error)
             return []
-        log.written_ms = now_ms
-        activity = log.activity
-        activity.appends += count
-        activity.bytes_in += sum(map(len, run))
-        if leader_epoch > log.leader_epoch_cache.latest_epoch:
-            log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
-        log.log_end_offset = offset
-        for header, base_offset in zip(headers, offsets, strict=True):
-            log.producers.apply_data(header, base_offset)
+        self._wrote(count, size_bytes, base_offset, end, leader_epoch, now_ms)
+        offsets = [base_offset, *next_offsets[:-1]]
+        producers = log.producers
+        for header, offset in zip(headers, offsets, strict=True):
+            if header.producer_id >= 0:
+                producers.apply_data(header, offset)
+        producers.skip_to(end)
         return offsets
 
     def _admitted_at_once(self, headers: Sequence[BatchHeader]) -> int:
@@ -334,7 +332,7 @@ class LogWriter:
         """Append one batch, to a new segment if one is due. :raises StorageError: nothing changed."""
         segment = self._segment_for(size_bytes, max_timestamp, last_offset, now_ms)
         segment.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, self._log.config.index_interval_bytes)
-        self._wrote(size_bytes, base_offset, last_offset, leader_epoch, now_ms)
+        self._wrote(1, size_bytes, base_offset, last_offset + 1, leader_epoch, now_ms)
 
     def _segment_for(self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int) -> Segment:
         """The last segment, a new one if it is due. :raises StorageError: nothing changed."""
@@ -346,14 +344,16 @@ class LogWriter:
             return active
         return self._files.roll(log.log_end_offset, now_ms)
 
-    def _wrote(self, size_bytes: int, base_offset: int, last_offset: int, leader_epoch: int, now_ms: int) -> None:
-        """Count a batch as part of the log that is now in its segment."""
+    def _wrote(
+        self, batches: int, size_bytes: int, base_offset: int, end_offset: int, leader_epoch: int, now_ms: int
+    ) -> None:
+        """Count batches as part of the log that are now in its segment."""
         log = self._log
         activity = log.activity
         log.written_ms = now_ms
-        activity.appends += 1
+        activity.appends += batches
         activity.bytes_in += size_bytes
-        log.log_end_offset = last_offset + 1
+        log.log_end_offset = end_offset
         if leader_epoch > log.leader_epoch_cache.latest_epoch:
             log.leader_epoch_cache.assign(leader_epoch, base_offset)
 

@@ -62,6 +62,11 @@ class ProduceShape(NamedTuple):
             return None
         return cls(bytes(frame[:4]), bytes(frame[8:end]), is_flexible(ProduceRequest.API_KEY, version))
 
+    @property
+    def bytes_behind_batch(self) -> int:
+        """How many bytes of a request follow its batch."""
+        return len(_NO_TAGS) if self.flexible else 0
+
     def fits(self, buffer: bytearray, position: int) -> bool:
         """Whether the request whose size field is at ``position`` has this shape, as far as the prefix goes."""
         return buffer.startswith(self.start, position + 4) and buffer.startswith(self.prefix, position + _PREFIX_AT)

@@ -829,6 +829,34 @@ def encode_pairs(
     return batch
 
 
+def assign_offsets(run, int64_t base_offset, int32_t leader_epoch):
+    """See ``_pure.assign_offsets``."""
+    cdef Py_buffer view
+    cdef uint8_t* batch
+    cdef int64_t timestamp
+    cdef int64_t offset = base_offset
+    cdef int64_t size_bytes = 0
+    cdef int64_t latest = -1
+    cdef list next_offsets = []
+    for part in run:
+        PyObject_GetBuffer(part, &view, PyBUF_WRITABLE)
+        try:
+            if view.len < HEADER_SIZE:
+                raise ValueError(_pure.too_short(view.len))
+            batch = <uint8_t*> view.buf
+            store_64(batch, offset)
+            store_32(batch + 12, leader_epoch)
+            offset += <int64_t> <int32_t> load_32(batch + 23) + 1
+            timestamp = load_64(batch + 35)
+            if timestamp > latest:
+                latest = timestamp
+            size_bytes += view.len
+        finally:
+            PyBuffer_Release(&view)
+        next_offsets.append(offset)
+    return next_offsets, size_bytes, latest
+
+
 cdef inline int64_t pair_size(int64_t delta, bytes key, bytes value) noexcept:
     """Bytes of a record after its length."""
     cdef int64_t key_length = -1 if key is None else len(key)

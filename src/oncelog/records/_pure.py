@@ -19,6 +19,11 @@ from oncelog.types import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP
 MAX_BATCH_BYTES = 2**31 - 1
 _HEADER = Struct(">qiibIhiqqqhii")
 _CRC = Struct(">I")
+_OFFSET = Struct(">q")
+_EPOCH = Struct(">i")
+_LAST_AND_LATEST = Struct(">i8xq")
+"""Last offset delta and, behind the base timestamp, the largest timestamp."""
+_EPOCH_AT, _LAST_OFFSET_DELTA_AT = 12, 23
 _CRC_AT, _CRC_COVERS_FROM = 17, 21
 _LOG_OVERHEAD_BYTES = 12
 _MAGIC = 2
@@ -440,6 +445,34 @@ def encode_pairs(
     batch += area.to_bytes()
     _CRC.pack_into(batch, _CRC_AT, compiled_crc32c(memoryview(batch)[_CRC_COVERS_FROM:]))
     return batch
+
+
+def assign_offsets(
+    run: Sequence[bytearray | memoryview], base_offset: int, leader_epoch: int
+) -> tuple[list[int], int, int]:
+    """Write offsets from ``base_offset`` on, and the leader epoch, into batches that will stand one after the other.
+
+    Returns the offset after each of them, the size of all in bytes, and their largest timestamp (-1: none).
+
+    :raises ValueError: one of them is shorter than a batch's header; those before it are changed.
+    """
+    offset, size_bytes, latest = base_offset, 0, NO_TIMESTAMP
+    next_offsets = []
+    for batch in run:
+        if len(batch) < _HEADER.size:
+            raise ValueError(too_short(len(batch)))
+        _OFFSET.pack_into(batch, 0, offset)
+        _EPOCH.pack_into(batch, _EPOCH_AT, leader_epoch)
+        last_offset_delta, timestamp = _LAST_AND_LATEST.unpack_from(batch, _LAST_OFFSET_DELTA_AT)
+        offset += last_offset_delta + 1
+        next_offsets.append(offset)
+        size_bytes += len(batch)
+        latest = max(latest, timestamp)
+    return next_offsets, size_bytes, latest
+
+
+def too_short(size_bytes: int) -> str:
+    return f"{size_bytes} bytes are shorter than the header of a batch"
 
 
 def too_large(size_bytes: int) -> str:

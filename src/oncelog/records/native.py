@@ -29,6 +29,7 @@ compiled, why_pure = _compiled()
 if TYPE_CHECKING or compiled is None:
     BatchScanner = _pure_scan.BatchScanner
     RecordArea = _pure.RecordArea
+    assign_offsets = _pure.assign_offsets
     columns = _pure.columns
     consumer_records = _pure.consumer_records
     decode = _pure.decode
@@ -38,6 +39,8 @@ if TYPE_CHECKING or compiled is None:
 else:
     BatchScanner = compiled.BatchScanner
     RecordArea = compiled.RecordArea
+    # A module that was compiled before this function was added lacks it.
+    assign_offsets = getattr(compiled, "assign_offsets", _pure.assign_offsets)
     columns = compiled.columns
     consumer_records = compiled.consumer_records
     decode = compiled.decode
@@ -51,6 +54,7 @@ __all__ = [
     "BatchScanner",
     "RecordArea",
     "Scanned",
+    "assign_offsets",
     "columns",
     "compiled",
     "consumer_records",

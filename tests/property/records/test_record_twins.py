@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -250,3 +251,32 @@ def test_batches_of_pairs(
     assert (header.base_offset, header.partition_leader_epoch) == (base_offset, leader_epoch)
     assert (header.producer_id, header.producer_epoch) == (producer_id, producer_epoch)
     assert (header.base_timestamp, header.max_timestamp) == (timestamp, timestamp)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), INT64), min_size=1, max_size=5), st.integers(0, 2**40), INT32)
+def test_offsets_of_batches_that_follow_each_other(
+    batches: list[tuple[int, int]], base_offset: int, leader_epoch: int
+) -> None:
+    made = [encode_batch([Record(delta, time, b"k", None) for delta in range(count)]) for count, time in batches]
+    compiled, pure = [bytearray(batch) for batch in made], [bytearray(batch) for batch in made]
+    next_offsets, size_bytes, latest = native.assign_offsets(compiled, base_offset, leader_epoch)
+    assert (next_offsets, size_bytes, latest) == _pure.assign_offsets(pure, base_offset, leader_epoch)
+    assert compiled == pure
+    assert size_bytes == sum(map(len, made))
+    assert latest == max([-1, *(time for _, time in batches)])
+    offset = base_offset
+    for (count, _), batch, before, after in zip(batches, compiled, made, next_offsets, strict=True):
+        verify_crc(batch)
+        header = read_header(batch)
+        assert header._replace(base_offset=0, partition_leader_epoch=-1) == read_header(before)
+        assert (header.base_offset, header.partition_leader_epoch) == (offset, leader_epoch)
+        offset += count
+        assert after == offset
+
+
+@pytest.mark.parametrize("codec", [native, _pure])
+def test_what_is_shorter_than_a_header_gets_no_offset(codec: Any) -> None:
+    with pytest.raises(ValueError, match="60 bytes are shorter"):
+        codec.assign_offsets([bytearray(60)], 0, 0)
+    with pytest.raises((TypeError, BufferError)):
+        codec.assign_offsets([bytes(61)], 0, 0)

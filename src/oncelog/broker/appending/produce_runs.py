@@ -11,7 +11,7 @@ when anything they were learned from changes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -29,7 +29,7 @@ from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
-from oncelog.records.batch import LOG_OVERHEAD_BYTES, TRANSACTIONAL_BIT
+from oncelog.records.batch import TRANSACTIONAL_BIT
 from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _MARK: Final = (-2, -1, -3)
 
 
 class AnswerTemplate:
-    """The answer to an accepted batch; only correlation id and offsets differ from one to the next."""
+    """The answers to accepted batches; only correlation id and offsets differ from one to the next."""
 
     __slots__ = ("_head", "_pack", "_size", "_tail")
 
@@ -74,8 +74,15 @@ class AnswerTemplate:
         self._size, self._head, self._tail = answer[:4], answer[8:gap], answer[gap + _GAP.size :]
         self._pack = Struct(f">4si{len(self._head)}sqqq{len(self._tail)}s").pack
 
-    def fill(self, correlation_id: int, base_offset: int, log_start_offset: int) -> bytes:
-        return self._pack(self._size, correlation_id, self._head, base_offset, -1, log_start_offset, self._tail)
+    def fill(self, correlation_ids: Iterable[int], offsets: Iterable[int], log_start_offset: int) -> bytes:
+        """The answers to as many batches as there are offsets, one after the other."""
+        pack, size, head, tail = self._pack, self._size, self._head, self._tail
+        return b"".join(
+            [
+                pack(size, correlation_id, head, base_offset, -1, log_start_offset, tail)
+                for correlation_id, base_offset in zip(correlation_ids, offsets, strict=False)
+            ]
+        )
 
 
 def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: PartitionProduceResponse) -> bytes:
@@ -223,20 +230,22 @@ class ProduceRuns:
         target = pattern.target(self._ports, found[0].partition) if found else None
         if target is None:
             return start
-        if not pattern.in_transactions:
-            found = _without_transactions(found)
+        if not pattern.in_transactions and not (found := _without_transactions(found)):
+            return start
         partition, template = target
+        correlation_ids, _, starts, ends, headers = zip(*found, strict=True)
+        view, behind = memoryview(buffer), pattern.shape.bytes_behind_batch
+        batches = [view[at : after - behind] for at, after in zip(starts, ends, strict=True)]
+        offsets = partition.append_run(batches, headers, now_ms)
         run = new_tuple(_Run, (channel, slot, pattern, template, found, begun_ns))
-        view = memoryview(buffer)
-        batches = [view[at : at + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found]
-        offsets = partition.append_run(batches, [entry.header for entry in found], now_ms)
         if not offsets:
             return self._begin_transaction(partition, run, buffer, start, now_ms)
-        taken = found[: len(offsets)]
-        if len(taken) < len(found):
-            run = run._replace(found=taken)
-        self._answer(partition, run, _filled(run, partition, offsets), now_ms)
-        return taken[-1].end
+        count = len(offsets)
+        if count < len(found):
+            run = run._replace(found=found[:count])
+        answers = template.fill(correlation_ids, offsets, partition.log.log_start_offset)
+        self._answer(partition, run, answers, now_ms)
+        return found[count - 1].end
 
     def _is_large(self, buffer: bytearray, start: int) -> bool:
         """Whether the first request is one that the general path may have written by another thread."""
@@ -245,7 +254,7 @@ class ProduceRuns:
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Send a transaction's first batch, if it is small, down the general path from its verification on."""
         channel, slot, pattern, template, found, begun_ns = run
-        if not found or not found[0].header.is_transactional or not pattern.request.acks:
+        if not found[0].header.is_transactional or not pattern.request.acks:
             return start
         correlation_id, _, at, end, header = found[0]
         if header.size_bytes > SMALL_BATCH_BYTES:
@@ -259,7 +268,7 @@ class ProduceRuns:
         if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
             result = partition.append_checked(records, header, now_ms, verified.value.guard)
             if result.error is NONE and not result.duplicate and partition.replicas is None:
-                answers = [template.fill(correlation_id, result.base_offset, result.log_start_offset)]
+                answers = template.fill((correlation_id,), (result.base_offset,), result.log_start_offset)
                 self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
                 return end
         requests = ports.requests
@@ -268,7 +277,7 @@ class ProduceRuns:
             if requests is not None:
                 requests.answered_run(context.local_ns, requests.clock() - begun_ns, 1, part.error_code)
             if part.error_code == NONE and part.log_append_time_ms < 0:  # a duplicate's answer has a time
-                channel.reply(slot, [template.fill(correlation_id, part.base_offset, part.log_start_offset)])
+                channel.reply(slot, [template.fill((correlation_id,), (part.base_offset,), part.log_start_offset)])
             else:
                 channel.reply(slot, [_encoded(pattern.version, request, correlation_id, part)])
 
@@ -292,7 +301,7 @@ class ProduceRuns:
                     return pattern
         return None
 
-    def _answer(self, partition: Partition, run: _Run, answers: Sequence[bytes], now_ms: int) -> None:
+    def _answer(self, partition: Partition, run: _Run, answers: bytes, now_ms: int) -> None:
         """Answer now if the batches are committed, else once they are, on a failure, or at the producer's timeout."""
         channel, slot, pattern, _, taken, begun_ns = run
         log = partition.log
@@ -305,7 +314,7 @@ class ProduceRuns:
             if pattern.request.acks == 0:
                 channel.reply(slot, ())
                 return
-            channel.reply(slot, [answers[0] if len(answers) == 1 else b"".join(answers)])
+            channel.reply(slot, [answers])
             return
         if requests is not None:
             requests.handled(ApiKey.PRODUCE, pattern.version, local_ns, len(taken))
@@ -314,7 +323,7 @@ class ProduceRuns:
             if requests is not None:
                 requests.answered_run(local_ns, requests.clock() - begun_ns, len(taken), error)
             if error is NONE:
-                channel.reply(slot, [b"".join(answers)])
+                channel.reply(slot, [answers])
                 return
             part = PartitionProduceResponse(
                 index=taken[0].partition,
@@ -329,12 +338,6 @@ class ProduceRuns:
 
         deadline_ms = now_ms + pattern.request.timeout_ms
         settle_by_deadline(self._ports.timers, deadline_ms, partition.when_committed(committed_from), settle)
-
-
-def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[bytes]:
-    """The answers to the first requests of a run, as many as there are offsets."""
-    fill, log_start_offset = run.template.fill, partition.log.log_start_offset
-    return [fill(entry.correlation_id, at, log_start_offset) for entry, at in zip(run.found, offsets, strict=False)]
 
 
 def _failed(run: _Run, partition: Partition, error: Exception) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ from oncelog.log.segments.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_
 from oncelog.log.segments.time_index import TimeIndex
 from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.ports import Buffer, Disk, File
-from oncelog.records.batch import HEADER_SIZE_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, CorruptBatch, read_header
+from oncelog.records.batch import HEADER_SIZE_BYTES, BatchHeader, CorruptBatch, read_header
 from oncelog.records.native import BatchScanner
 from oncelog.types import NO_TIMESTAMP, new_tuple
 
@@ -335,23 +335,29 @@ class Segment:
         self._room_for, self._room_timestamp = config, timestamp
         self._room_bytes = min(config.segment_bytes, self.size_bytes + entries * HEADER_SIZE_BYTES)
 
-    def has_room_for(
-        self, headers: Sequence[BatchHeader], base_offset: int, now_ms: int, config: TopicConfig, jitter_ms: int
+    def takes_run(
+        self,
+        size_bytes: int,
+        max_timestamp: int,
+        last_offset: int,
+        count: int,
+        now_ms: int,
+        config: TopicConfig,
+        jitter_ms: Callable[[], int],
     ) -> bool:
-        """Whether none of these batches needs a new segment. May return False for some that would fit."""
+        """Whether none of ``count`` batches needs a new segment. May return False for some that would fit.
+
+        :param size_bytes: of all of them.
+        """
         if not self.size_bytes:
             return False
-        count = len(headers)
-        size_bytes = sum([header.batch_length for header in headers]) + count * LOG_OVERHEAD_BYTES
-        last_offset = base_offset + sum([header.last_offset_delta for header in headers]) + count - 1
-        latest = max([header.max_timestamp for header in headers])
-        if self.surely_has_room(size_bytes, latest, last_offset, config):
+        if self.surely_has_room(size_bytes, max_timestamp, last_offset, config):
             return True
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1
         return (
             len(self.offset_index) + count <= entries
             and len(self.time_index) + count <= entries
-            and not self.should_roll(size_bytes, latest, last_offset, now_ms, config, jitter_ms)
+            and not self.should_roll(size_bytes, max_timestamp, last_offset, now_ms, config, jitter_ms())
         )
 
     def read_first_timestamp(self) -> int:
@@ -393,21 +399,26 @@ class Segment:
             self._bytes_since_index_entry += size_bytes
 
     def append_run(
-        self, run: Sequence[Buffer], headers: Sequence[BatchHeader], base_offset: int, now_ms: int, interval_bytes: int
+        self,
+        run: Sequence[Buffer],
+        headers: Sequence[BatchHeader],
+        next_offsets: Sequence[int],
+        now_ms: int,
+        interval_bytes: int,
     ) -> None:
-        """Append several batches with one write, as if by ``append`` one by one. A failure leaves all as it was."""
-        position, offset = self.size_bytes, base_offset
+        """Append several batches with one write, as if by ``append`` one by one. A failure leaves all as it was.
+
+        :param next_offsets: the offset after each of them.
+        """
+        position = self.size_bytes
         self.file.append(run)
         self.last_append_ms = now_ms
-        positions, next_offsets = [], []
-        for batch, header in zip(run, headers, strict=True):
-            size_bytes = len(batch)
-            last_offset = offset + header.last_offset_delta
-            offset = last_offset + 1
+        positions = []
+        for batch, header, offset in zip(run, headers, next_offsets, strict=True):
+            size_bytes, latest = len(batch), header.max_timestamp
             positions.append(position)
-            next_offsets.append(offset)
-            if header.max_timestamp > self.max_timestamp or self._bytes_since_index_entry > interval_bytes:
-                self._index(position, last_offset, header.max_timestamp, last_offset, size_bytes, interval_bytes)
+            if latest > self.max_timestamp or self._bytes_since_index_entry > interval_bytes:
+                self._index(position, offset - 1, latest, offset - 1, size_bytes, interval_bytes)
             else:
                 self._bytes_since_index_entry += size_bytes
             position += size_bytes

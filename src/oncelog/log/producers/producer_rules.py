@@ -114,8 +114,8 @@ _PLAIN = ProducerRule(
 
 CLIENT_RULES: Final = (
     # A batch with exactly the sequences of a remembered one has already been answered as a duplicate.
+    _EPOCH,  # first, for the other one is fatal to a client whose transaction has only timed out (KAFKA-19690)
     _VERIFIED,
-    _EPOCH,
     ProducerRule(
         "sequence not from 0 if no sequence is known (transaction version 2)",
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -133,7 +133,7 @@ CLIENT_RULES: Final = (
 )
 """Reasons to refuse a producer's batch, in the order in which they are checked."""
 
-COORDINATOR_RULES: Final = (_VERIFIED, _EPOCH, _PLAIN)
+COORDINATOR_RULES: Final = (_EPOCH, _VERIFIED, _PLAIN)
 """Reasons to refuse a batch of a coordinator of this broker (TxnOffsetCommit), which has no sequence."""
 
 

@@ -232,9 +232,15 @@ class ProducerStateManager:
         offset: int,
         timestamp: int,
     ) -> CompletedTxn | None:
-        """A marker is in the log at ``offset``; returns the transaction that it ended, if one was open."""
+        """A marker is in the log at ``offset``; returns the transaction that it ended, if one was open.
+
+        What is verified stays so if it is of a later transaction: a marker of transaction version 2 has the epoch of the
+        next one (KAFKA-18654; Apache Kafka keeps only what is of the next one).
+        """
         self.map_end_offset = offset + 1
-        self._verifications.pop(producer_id, None)
+        verification = self._verifications.get(producer_id)
+        if verification is not None and not verification.is_of_a_later_one(producer_epoch):
+            del self._verifications[producer_id]
         entry = self.entries.get(producer_id)
         if entry is None:
             entry = self.entries[producer_id] = ProducerStateEntry(producer_id, producer_epoch)

@@ -51,6 +51,10 @@ class VerificationEntry:
             self.epoch = epoch
             self.lowest_sequence = first_sequence
 
+    def is_of_a_later_one(self, marker_epoch: int) -> bool:
+        """Whether it is of a later transaction than the one that a marker of this epoch ends."""
+        return self.supports_epoch_bump and self.epoch >= marker_epoch
+
 
 class Verification(NamedTuple):
     """Result of a verification: ``error`` as for a partition leader, and the guard for the append.

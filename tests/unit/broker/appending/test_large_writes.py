@@ -281,7 +281,7 @@ def test_a_transaction_that_was_ended_while_its_batch_stood_in_line_does_not_tak
     assert side.admin.ask(EndTxnRequest("id", pid, epoch, False), 5).error_code == Error.NONE
     side.worker.do()
     ((error, offset),) = answers(peer, 12)
-    assert (error, offset) == (Error.INVALID_TXN_STATE, -1)
+    assert (error, offset) == (Error.INVALID_PRODUCER_EPOCH, -1)
     partition = side.broker.partition(TopicPartition("plain", 0))
     assert partition is not None
     assert partition.log.last_stable_offset == side.end_offset() == 2

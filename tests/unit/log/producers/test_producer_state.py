@@ -225,6 +225,17 @@ def test_a_guard_is_stale_once_the_transaction_was_ended() -> None:
     assert answer(state, header(0, txn=True), again) is Error.NONE
 
 
+@pytest.mark.parametrize(("marker_epoch", "stays"), [(3, True), (4, True), (5, False)])
+def test_a_late_marker_of_version_2_does_not_end_what_is_verified_of_a_later_transaction(
+    marker_epoch: int, stays: bool
+) -> None:
+    state = manager(verify=True)
+    guard = state.begin_verification(PID, 4, 0, True, NOW_MS)
+    end(state, epoch=marker_epoch)
+    refused = Error.NONE if stays else Error.INVALID_PRODUCER_EPOCH
+    assert answer(state, header(0, txn=True, epoch=4), guard) is refused
+
+
 def test_an_open_transaction_of_an_older_epoch_does_not_stand_in_for_verification() -> None:
     state = manager(verify=True)
     take(state, header(0, txn=True))

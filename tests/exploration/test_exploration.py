@@ -21,12 +21,16 @@ A_LOSS = Bounds(lost=1, late=0, deaths=0)
 A_LATE_ONE = Bounds(lost=0, late=1, deaths=0)
 A_DEATH = Bounds(lost=0, late=0, deaths=1)
 AT_THE_LAST_EPOCHS = Bounds(lost=0, late=0, deaths=1, first_epoch=NEAR_THE_END)
+ALONE = Bounds(transactions=2, lost=0, late=1, deaths=0, alone=True)
+GONE = Bounds(lost=0, late=0, deaths=0, quits=True)
+LATE_MARKERS = Bounds(transactions=3, lost=0, late=1, deaths=0, alone=True, late_kinds=frozenset({"marker"}))
 OLDER = Bounds(version=1, lost=0, late=0, deaths=0)
 OLDER_LATE = Bounds(version=1, lost=0, late=1, deaths=0, late_kinds=EVERYTHING - {"end", "marker"})
 
 
 def _name(bounds: Bounds) -> str:
     told = [f"{bounds.transactions} of each", f"version {bounds.version}"]
+    told += [word for word, is_so in (("one producer", bounds.alone), ("gone", bounds.quits)) if is_so]
     told += [f"{count} {what}" for what in ("lost", "late", "deaths") if (count := getattr(bounds, what))]
     return ", ".join([*told, *(["last epochs"] if bounds.first_epoch else [])])
 
@@ -39,6 +43,9 @@ def _name(bounds: Bounds) -> str:
         A_LATE_ONE,
         A_DEATH,
         AT_THE_LAST_EPOCHS,
+        GONE,
+        ALONE,
+        LATE_MARKERS,
         OLDER,
         pytest.param(OLDER_LATE, marks=[pytest.mark.soak, pytest.mark.timeout(7200)]),
         pytest.param(
@@ -147,10 +154,10 @@ def test_a_known_fault_of_the_protocol_is_found_by_its_shortest_trace(
 FOUND_BY: dict[str, tuple[Bounds, str]] = {
     "a repeated batch is not recognised": (NOTHING, promised.MISSING),
     "the epoch is not bumped for a new instance": (NOTHING, promised.MISSING),
-    "the epoch is not bumped at a transaction's end": (NOTHING, CANNOT_END),
+    "the epoch is not bumped at a transaction's end": (NOTHING, promised.HANGING),
     "a transaction forgets its first partitions": (NOTHING, promised.HANGING),
     "a partition that joins is not written down": (NOTHING, promised.HANGING),
-    "transactions never time out": (A_LATE_ONE, CANNOT_END),
+    "transactions never time out": (GONE, CANNOT_END),
     "verification guard ignored": (OLDER_LATE, promised.HANGING),
     "old epochs may write": (A_LATE_ONE, promised.LOST),
 }

@@ -187,6 +187,8 @@ class Bounds:
     :param first_epoch: of the first producer.
     :param late_kinds: what may be late. Transaction version 1 survives neither an EndTxn nor a marker that arrives in
         the next transaction of the same epoch.
+    :param alone: the second producer never comes.
+    :param quits: a producer may be gone at any time.
     """
 
     version: Literal[1, 2] = 2
@@ -197,6 +199,8 @@ class Bounds:
     first_epoch: int = 0
     verify: bool = True
     late_kinds: frozenset[str] = EVERYTHING
+    alone: bool = False
+    quits: bool = False
 
 
 NEAR_THE_END: Final = LAST_CLIENT_EPOCH - 1
@@ -224,7 +228,7 @@ class Transactions:
         )  # fmt: skip
 
     def steps(self, world: World) -> Iterator[Step[World]]:
-        for index in BOTH:
+        for index in (0,) if self._bounds.alone else BOTH:
             yield from self._producer(world, index)
         for request in world.network:
             rest = _without(world.network, request)
@@ -362,6 +366,9 @@ class Transactions:
         producer = world.producers[index]
         if not producer.alive or producer.waits or (index and not world.producers[0].begun):
             return
+        if self._bounds.quits:
+            quitted = _replaced(world.producers, index, producer._replace(alive=False, request=None))
+            yield Step(f"{'AB'[index]} is gone", world._replace(producers=quitted))
         for request, asking in self._requests(producer, index):
             asked = world._replace(producers=_replaced(world.producers, index, asking))
             for answer, after, broken in self._serve(asked, request, True):

@@ -133,7 +133,7 @@ CLIENT: Sequence[Mutant] = (
     Mutant(
         "a transaction's end keeps the old epoch",
         "client.core.transactions.transaction_manager:TransactionManager._transaction_over",
-        "if producer id and epoch is not None:",
+        "if producer is not None:",
         "if False:",
         scenes=("coordinator",),
         one_in=3,
@@ -346,7 +346,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "transactions never time out",
-        "coordinator.transaction.rules:_time_out",
+        "coordinator.transaction.rules:_timeout",
         "if not txn.timed or txn.start_ms + txn.timeout_ms >= now_ms:",
         "if True:",
         scenes=("coordinator",),

@@ -96,7 +96,7 @@ def test_dry_run_shows_and_writes_nothing(world: World) -> None:
     assert {"letter": f"{world.dead}-1:0", "fate": "sent", "to": f"{world.origin}-1", "error": "odd"} in lines
     shown = world.redrive("--dry-run", "--limit", "1").done()
     assert len(shown.out.splitlines()) == 1
-    assert shown.err == "1 dead letter sent back, nothing was written\n"
+    assert shown.err == "1 dead letter would be sent back; nothing was written\n"
     assert world.values(world.origin) == []
     assert world.redrive().done().err == "20 dead letters sent back\n"
 

@@ -142,7 +142,7 @@ async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
     with progress("sending back", redrive.left) as advance:
         before = redrive.left
         while (decided := await redrive.round()) is not None:
-            advance(before - redrive.left, _told(redrive))
+            advance(before - redrive.left, _told(redrive, dry_run=dry_run))
             before = redrive.left
             if dry_run:
                 for one in decided:
@@ -152,7 +152,7 @@ async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
     if as_json and not dry_run:
         show_json(_totals(redrive))
     elif not as_json:
-        remark(_told(redrive) + (", nothing was written" if dry_run else ""))
+        remark(_told(redrive, dry_run=dry_run) + ("; nothing was written" if dry_run else ""))
 
 
 def _show(one: Decided, *, as_json: bool) -> None:
@@ -174,10 +174,10 @@ def _totals(redrive: Redrive) -> dict[str, int]:
     return {**{fate.value: redrive.counts[fate] for fate in Fate}, "left": redrive.left}
 
 
-def _told(redrive: Redrive) -> str:
+def _told(redrive: Redrive, *, dry_run: bool) -> str:
     from oncelog.redrive.letters import Fate
 
     counts = redrive.counts
     words = {Fate.PARKED: "parked", Fate.SKIPPED: "skipped", Fate.PASSED: "passed over"}
-    said = [f"{counted(counts[Fate.SENT], 'dead letter')} sent back"]
+    said = [f"{counted(counts[Fate.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
     return ", ".join(said + [f"{counts[fate]} {word}" for fate, word in words.items() if counts[fate]])

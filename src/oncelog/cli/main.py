@@ -40,6 +40,7 @@ COMMANDS = {
     "schema-registry": ("programs", "A schema registry with Confluent's REST API, on any cluster."),
     "schemas": ("administration", "Schemas of a registry: list, show, register, check, compare, delete."),
     "pipeline": ("programs", "Run a data pipeline on Spark."),
+    "export": ("records", "Export a topic into Parquet, CSV or Delta, each record once."),
     "redrive": ("programs", "Send dead letters back to where they came from, each once."),
     "proxy": ("programs", "A proxy that injects faults in front of any broker, for tests."),
     "lab": ("programs", "Run, explain and draw flows that show exactly-once on the wire."),

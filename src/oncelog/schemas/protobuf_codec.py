@@ -64,6 +64,15 @@ class ProtobufCodec:
         known = ", ".join(self._file.message_types_by_name) or "none"
         raise SchemaError(f"the Protobuf file has no message {name!r}; its messages: {known}")
 
+    def first_message(self) -> Descriptor:
+        """The file's first message.
+
+        :raises SchemaError: it has none.
+        """
+        for found in self._file.message_types_by_name.values():
+            return found
+        raise SchemaError("the Protobuf file has no message")
+
     def encode(self, value: Any, *, strict: bool = False) -> bytes:
         """A message, or a dictionary as Protobuf's JSON has it.
 

@@ -12,7 +12,7 @@ import pickle
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.marker import Marker
@@ -28,7 +28,7 @@ try:
     from deltalake import CommitProperties, DeltaTable, Schema, Transaction
     from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
     from deltalake.fs import DeltaStorageHandler
-    from deltalake.transaction import AddAction
+    from deltalake.transaction import AddAction, RemoveAction
 except ImportError as missing:
     raise ConfigError("A delta sink needs deltalake: pip install 'oncelog[delta]'") from missing
 
@@ -111,17 +111,12 @@ class DeltaTableStore:
             if upserts:
                 self._merge(table, rows, properties)
             else:
-                table.create_write_transaction(
-                    [_add(one) for one in files],
-                    "overwrite" if commit.mode is Mode.COMPLETE else "append",
-                    table.schema(),
-                    list(self._options.partition_by),
-                    commit_properties=properties,
-                )
+                mode: Literal["append", "overwrite"] = "overwrite" if commit.mode is Mode.COMPLETE else "append"
+                add_files(table, files, mode, self._options.partition_by, properties)
         except CommitFailedError as error:
-            raise Conflict(f"{self._options} was changed by others at the same time ({error})") from error
+            raise Conflict(f"{self._options} was changed by others at the same time ({short(error)})") from error
         except (DeltaError, OSError) as error:
-            raise Conflict(f"Whether {self._options} has the commit is not known ({error})") from error
+            raise Conflict(f"Whether {self._options} has the commit is not known ({short(error)})") from error
 
     def _merge(self, table: DeltaTable, rows: Sequence[pa.RecordBatch], properties: CommitProperties) -> None:
         import pyarrow as pa
@@ -161,7 +156,7 @@ class DeltaTableStore:
             raise self._refused(error) from error
 
     def _refused(self, error: Exception) -> DeltaRefused:
-        return DeltaRefused(f"{self._options} cannot be read or written: {error}")
+        return DeltaRefused(f"{self._options} cannot be read or written: {short(error)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +180,18 @@ class FilesWriter:
             writer.write(batch)
         files = writer.finish()
         yield Part(sum(f.rows for f in files), sum(f.size_bytes for f in files), written=pickle.dumps(files))
+
+
+def add_files(
+    table: DeltaTable,
+    files: Sequence[DataFile],
+    mode: Literal["append", "overwrite"],
+    partition_by: Sequence[str],
+    properties: CommitProperties,
+) -> None:
+    """One commit that adds these files, and removes all others if the mode is ``overwrite``."""
+    actions: list[AddAction | RemoveAction] = [_add(one) for one in files]
+    table.create_write_transaction(actions, mode, table.schema(), list(partition_by), commit_properties=properties)
 
 
 def file_system(options: TableOptions) -> FileSystem:
@@ -244,6 +251,11 @@ def _properties(commit: Commit) -> CommitProperties:
     )
 
 
+def short(error: Exception) -> str:
+    """What the library says, without its stack."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 def plan_number(fingerprint: str) -> int:
     """The beginning of a fingerprint, as many bits as the version of an application transaction has."""
     return int(fingerprint[:16], 16) >> 1
@@ -270,10 +282,15 @@ def _add(file: DataFile) -> AddAction:
 
 def _check_names(schema: StructType, options: TableOptions) -> None:
     for field in schema.fields:
-        if _FORBIDDEN.search(field.name):
-            raise ConfigError(
-                f"Column {field.name!r} cannot be in {options}: Delta allows no space and none of ,;{{}}()= in names"
-            )
+        check_name(field.name, options)
+
+
+def check_name(name: str, options: TableOptions) -> None:
+    """Refuse a column's name that Delta does not allow."""
+    if _FORBIDDEN.search(name):
+        raise ConfigError(
+            f"Column {name!r} cannot be in {options}: Delta allows no space and none of ,;{{}}()= in names"
+        )
 
 
 def _json(text: str) -> Any:

@@ -66,6 +66,12 @@ class FileWriter:
             if self._open.size_bytes >= self.options.target_file_bytes:
                 self._close()
 
+    @property
+    def size_bytes(self) -> int:
+        """What is in the files, and what is held for the next row group."""
+        opened = 0 if self._open is None else self._open.size_bytes + self._open.held_bytes
+        return sum(one.size_bytes for one in self.done) + opened
+
     def finish(self) -> list[DataFile]:
         self._close()
         return self.done
@@ -87,7 +93,7 @@ class _OpenFile:
             self._stream, schema, compression="zstd", compression_level=1, coerce_timestamps=None
         )
         self._held: list[pa.RecordBatch] = []
-        self._held_bytes = self._rows = 0
+        self.held_bytes = self._rows = 0
 
     @property
     def size_bytes(self) -> int:
@@ -96,9 +102,9 @@ class _OpenFile:
 
     def write(self, rows: pa.RecordBatch) -> None:
         self._held.append(rows)
-        self._held_bytes += rows.nbytes
+        self.held_bytes += rows.nbytes
         self._rows += rows.num_rows
-        if self._held_bytes >= _ROW_GROUP_BYTES:
+        if self.held_bytes >= _ROW_GROUP_BYTES:
             self._flush()
 
     def _flush(self) -> None:
@@ -106,7 +112,7 @@ class _OpenFile:
 
         if self._held:
             self._writer.write_table(pa.Table.from_batches(self._held))
-            self._held, self._held_bytes = [], 0
+            self._held, self.held_bytes = [], 0
 
     def finish(self) -> DataFile:
         self._flush()

@@ -1,0 +1,90 @@
+"""What an export is written to, and how far it is. Implemented for Parquet, CSV and Delta.
+
+Invariant of every target: rows and the :class:`ExportProgress` behind them become visible to the next run in one step,
+or neither does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from oncelog.errors import OncelogError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ExportError(OncelogError):
+    """The export cannot begin or continue; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSource:
+    """What is exported: it stays the same over all runs into one target.
+
+    :param topic_number: the beginning of the topic's id; 0 if the cluster has no ids of topics.
+    :param schemas: ids in the registry of the schemas that ``key`` and ``value`` are read by.
+    """
+
+    topic: str
+    topic_number: int
+    schemas: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress:
+    """How far an export is: the offset of the next record of each partition."""
+
+    source: ExportSource
+    offsets: Mapping[int, int]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str, where: str) -> ExportProgress:
+        """:raises ExportError: this is no progress of an export."""
+        try:
+            given = json.loads(text)
+            source = ExportSource(**given["source"])
+            return cls(source, {int(number): int(offset) for number, offset in given["offsets"].items()})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ExportError(f"{where} does not say how far the export is: {error!r}") from error
+
+
+class ExportTarget(Protocol):
+    """One table in files. Every method may raise OncelogError or OSError."""
+
+    def begun(self, topic: str, partitions: Sequence[int]) -> ExportProgress | None:
+        """How far an earlier run of this topic has come; None if there was none. What it left unfinished is removed.
+
+        :raises ExportError: what is there is not this export's.
+        """
+        ...
+
+    def open(self, schema: pa.Schema, source: ExportSource) -> None:
+        """Be ready for rows of these columns.
+
+        :raises ExportError: an earlier run had other columns.
+        """
+        ...
+
+    def write(self, rows: pa.Table) -> None:
+        """Take rows, which count when they are committed."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """How much is written and not committed, approximately."""
+        ...
+
+    def commit(self, progress: ExportProgress) -> None:
+        """Keep the rows since the last commit, and how far they are, on stable storage."""
+        ...
+
+    def close(self) -> None:
+        """Forget what is not committed."""
+        ...

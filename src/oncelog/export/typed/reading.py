@@ -1,0 +1,98 @@
+"""Keys and values as columns by the schemas of a registry.
+
+Each is read with the schema that it was written with. The columns are those of the newest version of the subject when
+the export began: Avro resolves into it by its own rules, in JSON and Protobuf the fields of the same name are taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from oncelog.export.target import ExportError
+from oncelog.export.typed.avro import avro_shape
+from oncelog.export.typed.json_schema import json_shape
+from oncelog.export.typed.protobuf import protobuf_shape
+from oncelog.export.typed.shape import Shape
+from oncelog.schemas.avro_codec import UNFIT, AvroCodec
+from oncelog.schemas.codecs import Codecs
+from oncelog.schemas.framing import schema_id_of
+from oncelog.schemas.protobuf_codec import ProtobufCodec
+from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
+
+_UNFIT = (*UNFIT, pa.ArrowException)
+
+
+class TypedColumn:
+    """Reads one of key and value.
+
+    :param schema_id: the schema whose columns they get.
+    :param nulls: what cannot be read is null, and counted, instead of refused.
+    """
+
+    def __init__(self, codecs: Codecs, schema_id: int, part: str, *, nulls: bool) -> None:
+        self._codecs = codecs
+        self._part = part
+        self._nulls = nulls
+        self.unread = 0
+        self._reader = codecs.of(schema_id)
+        self._shape = self._of_schema(schema_id)
+        self.type: pa.DataType = self._shape.type
+
+    def _of_schema(self, schema_id: int) -> Shape:
+        reader = self._reader
+        if isinstance(reader, AvroCodec):
+            return avro_shape(reader.parsed)
+        if isinstance(reader, ProtobufCodec):
+            return protobuf_shape(reader.first_message())
+        return json_shape(json.loads(self._codecs.registry.schema(schema_id).text))
+
+    def __call__(self, data: pa.ChunkedArray, place: Callable[[int], str]) -> pa.Array:
+        """The column's values.
+
+        :param place: names the record of a row.
+        :raises ExportError: one cannot be read.
+        """
+        values: list[Any] = []
+        for row, one in enumerate(data.to_pylist()):
+            try:
+                value = None if one is None else self._shape(self._read(one))
+                if self._nulls:
+                    pa.array([value], self.type)
+            except (SchemaError, SchemaRegistryError, *_UNFIT) as error:
+                self._count_or_refuse(error, place(row))
+                value = None
+            values.append(value)
+        try:
+            return pa.array(values, self.type)
+        except _UNFIT:
+            for row, value in enumerate(values):  # find which
+                try:
+                    pa.array([value], self.type)
+                except _UNFIT as error:
+                    self._count_or_refuse(error, place(row))
+            raise
+
+    def _read(self, data: bytes) -> Any:
+        codec = self._codecs.of(schema_id_of(data))
+        if codec.schema_type != self._reader.schema_type:
+            raise SchemaError(f"it was written with {codec.schema_type}, and the columns are of another kind")
+        if isinstance(codec, AvroCodec) and isinstance(self._reader, AvroCodec):
+            return codec.decode(data, self._reader)
+        value = codec.decode(data)
+        if codec.schema_type == "PROTOBUF" and value.DESCRIPTOR.full_name != self._reader.name:
+            raise SchemaError(f"it is a {value.DESCRIPTOR.full_name}, and the columns are those of {self._reader.name}")
+        return value
+
+    def _count_or_refuse(self, error: Exception, where: str) -> None:
+        if isinstance(error, SchemaRegistryError) and not error.is_not_found:
+            raise error
+        if not self._nulls:
+            raise ExportError(
+                f"The {self._part} of record {where} cannot be read: {error}; --malformed null exports null in its "
+                "place, and without --schema-registry all stay as they are"
+            ) from error
+        self.unread += 1

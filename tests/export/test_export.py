@@ -1,0 +1,220 @@
+"""``oncelog export`` against our broker and Apache Kafka."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from oncelog.client.blocking import Admin, Producer
+from oncelog.types import TopicPartition
+from tests.cli.conftest import Outcome, call
+from tests.conftest import RunningBroker
+
+FORMATS = ("parquet", "csv", "delta")
+Row = tuple[int, int, Any]
+"""Partition, offset and value."""
+
+
+@dataclass
+class ExportedTopic:
+    """A topic of two partitions, and a place for its export."""
+
+    address: str
+    name: str
+    to: Path
+
+    def produce(self, values: Sequence[bytes | None], *, commit: bool = True) -> None:
+        with Producer(bootstrap_servers=self.address, transactional_id=self.name) as producer:
+            producer.begin_transaction()
+            for number, value in enumerate(values):
+                producer.send(self.name, value, key=b"k", partition=number % 2, headers=[("h", b"1")])
+            if commit:
+                producer.commit_transaction()
+            else:
+                producer.flush()
+                producer.abort_transaction()
+
+    def export(self, *more: object) -> Outcome:
+        return call("export", self.name, "--to", self.to, "-b", self.address, *more)
+
+    def rows(self) -> list[Row]:
+        return rows_of(self.to)
+
+    def values(self) -> list[str]:
+        return sorted(value for _, _, value in self.rows())
+
+
+def rows_of(path: Path) -> list[Row]:
+    """What a reader that knows nothing of the export finds."""
+    if path.suffix == ".csv":
+        with path.open(newline="") as file:
+            read = [(int(one["partition"]), int(one["offset"]), one["value"]) for one in csv.DictReader(file)]
+        return sorted(read)
+    if path.suffix == ".parquet":
+        files = sorted(path.glob("*.parquet"))
+        found = [row for file in files for row in pq.read_table(file).to_pylist()]
+    else:
+        found = DeltaTable(str(path)).to_pyarrow_table().to_pylist()
+    return sorted((one["partition"], one["offset"], (one["value"] or b"").decode()) for one in found)
+
+
+@pytest.fixture(params=FORMATS)
+def exported(request: pytest.FixtureRequest, broker: RunningBroker, unique_name: str, tmp_path: Path) -> ExportedTopic:
+    call("topics", "create", unique_name, "--partitions", 2, "-b", broker.bootstrap_servers).done()
+    return ExportedTopic(broker.bootstrap_servers, unique_name, tmp_path / f"out.{request.param}")
+
+
+def numbered(first: int, end: int) -> list[bytes]:
+    return [f"v{number:04}".encode() for number in range(first, end)]
+
+
+def test_committed_records_are_exported_once_and_later_ones_added(exported: ExportedTopic) -> None:
+    exported.produce(numbered(0, 30))
+    exported.produce(numbered(900, 910), commit=False)
+    assert exported.export().done().err == f"30 records exported to {exported.to}\n"
+    assert exported.export().done().err == f"0 records exported to {exported.to}\n"
+    exported.produce(numbered(30, 50))
+    assert exported.export("--json").done().json_lines[-1] == {
+        "records": 20, "malformed": 0, "deleted": 0, "left": 0,
+    }  # fmt: skip
+    assert exported.values() == [value.decode() for value in numbered(0, 50)]
+    assert len({row[:2] for row in exported.rows()}) == 50
+
+
+def test_columns_hold_the_whole_record(exported: ExportedTopic) -> None:
+    exported.produce([b'a,"b"\n', None])
+    exported.export().done()
+    if exported.to.suffix == ".csv":
+        lines = exported.to.read_text().split("\n")
+        assert lines[0] == '"partition","offset","timestamp","key","value","headers"'
+        assert lines[1].startswith('0,0,"20')
+        assert lines[1].endswith(',"k","a,""b""')
+        assert lines[3].endswith('Z","k",,"[{""key"": ""h"", ""value"": ""1""}]"')
+        return
+    table = (
+        DeltaTable(str(exported.to)).to_pyarrow_table()
+        if exported.to.suffix == ".delta"
+        else pq.read_table(next(exported.to.glob("*.parquet")))
+    )
+    first, second = table.sort_by("partition").to_pylist()
+    assert (first["key"], first["value"], first["headers"]) == (b"k", b'a,"b"\n', [{"key": "h", "value": b"1"}])
+    assert (second["partition"], second["value"]) == (1, None)
+
+
+def test_topic_without_records_is_exported_and_continued(exported: ExportedTopic) -> None:
+    exported.export().done()
+    exported.produce(numbered(0, 3))
+    exported.export().done()
+    assert exported.values() == ["v0000", "v0001", "v0002"]
+
+
+def test_another_topic_into_the_same_place_is_refused(exported: ExportedTopic, unique_name: str) -> None:
+    exported.produce(numbered(0, 2))
+    exported.export().done()
+    other = f"{unique_name}-other"
+    call("topics", "create", other, "-b", exported.address).done()
+    refused = ExportedTopic(exported.address, other, exported.to)
+    assert "choose another" in refused.export().sentence()
+    assert exported.values() == ["v0000", "v0001"]
+
+
+def test_topic_that_was_made_again_is_refused(exported: ExportedTopic) -> None:
+    exported.produce(numbered(0, 2))
+    exported.export().done()
+    with Admin(bootstrap_servers=exported.address) as admin:
+        admin.delete_topics([exported.name])
+    call("topics", "create", exported.name, "--partitions", 2, "-b", exported.address).done()
+    assert "was deleted and created again since this export was begun" in exported.export().sentence()
+
+
+def test_records_that_were_deleted_before_are_not_passed_over_silently(exported: ExportedTopic) -> None:
+    exported.produce(numbered(0, 4))
+    exported.export().done()
+    exported.produce(numbered(4, 8))
+    first = TopicPartition(exported.name, 0)
+    with Admin(bootstrap_servers=exported.address) as admin:
+        admin.delete_records({first: 4})
+    assert f"Records of {exported.name}-0 from offset 3 to 3 were deleted" in exported.export().sentence()
+    told = exported.export("--skip-deleted").done().err
+    assert told == f"3 records exported to {exported.to}, 1 offsets skipped that were deleted\n"
+    assert exported.values() == ["v0000", "v0001", "v0002", "v0003", "v0005", "v0006", "v0007"]
+
+
+def test_place_that_is_not_an_exports_is_refused(exported: ExportedTopic) -> None:
+    exported.produce(numbered(0, 2))
+    if exported.to.suffix == ".csv":
+        exported.to.write_text("mine\n")
+    else:
+        exported.to.mkdir()
+        (exported.to / "mine.txt").write_text("mine\n")
+    ended = exported.export()
+    if exported.to.suffix == ".delta":  # a table may be in a folder with other files
+        assert exported.values() == ["v0000", "v0001"]
+    else:
+        assert "choose another name" in ended.sentence()
+
+
+def test_part_for_each_so_many_bytes(exported: ExportedTopic) -> None:
+    exported.produce(numbered(0, 100))
+    lines = exported.export("--part-bytes", 1, "--json").done().json_lines
+    assert [one["left"] for one in lines][-1] == 0
+    exported.produce(numbered(100, 120))
+    exported.export("--part-bytes", 1).done()
+    assert exported.values() == [value.decode() for value in numbered(0, 120)]
+
+
+def test_bytes_that_are_no_text_are_refused_by_csv_alone(exported: ExportedTopic) -> None:
+    exported.produce([b"\xff"])
+    ended = exported.export()
+    if exported.to.suffix == ".csv":
+        assert "A value is no text (UTF-8)" in ended.sentence()
+        assert exported.to.read_bytes() == b""
+    else:
+        ended.done()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--to", "out.txt"), "--to ends with .parquet, .csv or .delta"),
+        (("--to", "s3://bucket/out.parquet"), "an object store holds Delta tables only"),
+        (("--to", "out.csv", "--storage", "a=b"), "--storage is for Delta tables"),
+        (("--to", "out", "--format", "delta", "--storage", "a"), "--storage takes NAME=VALUE"),
+        (("--to", "/proc/nowhere/out.csv"), "cannot be written"),
+        (("--to", "/proc/nowhere/out.parquet"), "cannot be written"),
+    ],
+)
+def test_wrong_options_are_refused_in_a_sentence(broker: RunningBroker, unique_name: str, words: Any, why: str) -> None:
+    call("topics", "create", unique_name, "-b", broker.bootstrap_servers).done()
+    assert why in call("export", unique_name, *words, "-b", broker.bootstrap_servers).sentence()
+
+
+def test_damaged_position_is_told(exported: ExportedTopic) -> None:
+    exported.produce(numbered(0, 2))
+    exported.export().done()
+    match exported.to.suffix:
+        case ".csv":
+            exported.to.write_text("cut\n")
+        case ".parquet":
+            next(exported.to.glob("*.parquet")).write_bytes(b"PAR1 cut")
+        case _:
+            (exported.to / "_delta_log" / f"{1:020}.json").write_text("{")
+    said = exported.export().sentence()
+    assert "somebody has changed it" in said or "cannot be read" in said
+
+
+def test_json_of_headers_is_json(exported: ExportedTopic) -> None:
+    if exported.to.suffix != ".csv":
+        pytest.skip("only CSV has headers as JSON")
+    exported.produce([b"x"])
+    exported.export().done()
+    with exported.to.open(newline="") as file:
+        assert [json.loads(one["headers"]) for one in csv.DictReader(file)] == [[{"key": "h", "value": "1"}]]

@@ -123,8 +123,10 @@ def _queries_of(rows: DataFrame, batch_id: int) -> list[Any]:
     that lives on keeps the properties of the batch in which it was started.
     """
     session: Any = rows.sparkSession._jsparkSession
-    active = session.sharedState().activeStreamingQueries().values()
-    queries = [query for query in active if query is not None]  # None: it has ended since its id was listed
+    active = session.sharedState().activeStreamingQueries().elements()
+    queries = []
+    while active.hasMoreElements():  # an iteration in Python ends with an exception of Java's, which takes 30 ms
+        queries.append(active.nextElement())
     found = [query for query in queries if session_of_query(query).equals(session)]
     context = rows.sparkSession.sparkContext
     if context.getLocalProperty(BATCH_ID) == str(batch_id):

@@ -4,7 +4,8 @@ Called by ``for_each_batch`` and ``write`` of :mod:`oncelog.spark.session`. Plai
 batches, and a shuffle brings each partition's batches to the one writer that owns it
 (:mod:`oncelog.spark.executors.shuffle`). Then the write engine (:mod:`oncelog.spark.sink.engine`) writes them:
 
-- a few bytes are collected, and the driver carries them, as in ``format("oncelog")``;
+- a few bytes are collected, and the driver carries them, as in ``format("oncelog")``: without a shuffle, in one job, if
+  the last batch of the sink was small (:mod:`oncelog.spark.executors.collected`);
 - more are carried by the executors (:mod:`oncelog.spark.executors.carrier`), in one barrier stage.
 """
 
@@ -16,14 +17,16 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
+from pyspark.sql.types import StructField, StructType
 
 from oncelog.spark.executors.barrier import batches_of
 from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
+from oncelog.spark.executors.collected import Size, collect_rows, last_sizes
 from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_writers
 from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle_rows
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
-from oncelog.spark.sink.engine import BatchOutcome, Observer, SinkRefused
+from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused
 from oncelog.spark.sink.planning import Planned, encoding_for, write_engine
 from oncelog.spark.sink.rows import positions_of
 from oncelog.spark.sink.topic_transaction import DriverCarrier
@@ -63,8 +66,10 @@ def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe:
     If Spark has lost and repeated a part, the whole batch is computed again: with rows that differ each time they are
     computed (a repartition by something random), the rows of an earlier task and of a later one would overlap.
     """
-    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # a select cannot tell names apart by case alone
-    chosen = numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
+    written = _write_small(rows, options, planned, observe)
+    if written is not None:
+        return written
+    chosen = _columns_to_write(rows)
     context = rows.sparkSession.sparkContext
     most_writers: int | None = None
     for _ in range(ATTEMPTS):
@@ -91,6 +96,41 @@ def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe:
     )
 
 
+def _columns_to_write(rows: DataFrame) -> DataFrame:
+    """The columns that the sink knows, under the names that it has for them."""
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # a select cannot tell names apart by case alone
+    return numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
+
+
+def _write_small(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written | None:
+    """Write a batch that is expected to be small, in one job; None if it is not, with nothing written."""
+    share = None if options.writers else last_sizes().share(planned.transactional_id)
+    if share is None or len({name.lower() for name in rows.columns}) < len(rows.columns):
+        return None
+    began = time.monotonic()
+    positions = positions_of(rows.columns)
+    schema = StructType([StructField(name, rows.schema[number].dataType) for name, number in positions.items()])
+    engine = write_engine(planned, options, observe)
+    with engine.beginning():
+        try:
+            collected = collect_rows(rows, positions, encoding_for(schema, options), share, planned.batch_id)
+        except Repeated:
+            return None
+        if collected is None:
+            last_sizes().forget(planned.transactional_id)
+            return None
+        result = engine.write(collected.carrier)
+    last_sizes().note(planned.transactional_id, collected.size)
+    return _written(result, planned, "driver", 0, began)
+
+
+def _written(result: BatchResult, planned: Planned, path: str, writers: int, began: float) -> Written:
+    if result.outcome is BatchOutcome.SKIPPED:
+        path = "none"
+    rows, _, size_bytes = result.carried
+    return Written(planned.batch_id, path, writers, rows, size_bytes, time.monotonic() - began)
+
+
 def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
     began = time.monotonic()
     if _by_driver(shuffled, options):
@@ -100,10 +140,8 @@ def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: 
         path, writers = "executors", shuffled.writers
         carrier = ExecutorsCarrier(shuffled, options, planned.transactional_id, planned.batch_id, observe)
         result = write_engine(planned, options, observe, timeouts_ms(options)).write(carrier)
-    if result.outcome is BatchOutcome.SKIPPED:
-        path = "none"
-    rows, _, size_bytes = result.carried
-    return Written(planned.batch_id, path, writers, rows, size_bytes, time.monotonic() - began)
+    last_sizes().note(planned.transactional_id, Size(shuffled.runs, shuffled.estimated_rows, shuffled.size_bytes))
+    return _written(result, planned, path, writers, began)
 
 
 def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:

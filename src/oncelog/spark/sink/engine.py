@@ -18,7 +18,9 @@ skip or refuse. Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -172,6 +174,22 @@ class WriteEngine(Generic[AnyTransaction]):
         self._transaction = transaction
         self._surroundings = surroundings
         self._batch_id = None if plan is None else plan.number
+        self._ahead: Future[Found] | None = None
+
+    @contextmanager
+    def beginning(self) -> Iterator[None]:
+        """Fence and read the marker during the block, in a thread; a :meth:`write` in it waits for that.
+
+        For what takes as long: the batch's rows are computed meanwhile. Nothing is added to the transaction before, so
+        its timeout has not begun. The end of the block waits too: a late fence would stop the next writer.
+        """
+        self._reached(BatchStep.STARTED)
+        with ThreadPoolExecutor(1, thread_name_prefix="oncelog-begin") as pool:
+            self._ahead = pool.submit(self._begin)
+            try:
+                yield
+            finally:
+                self._ahead = None
 
     def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
         """Write the batch in one transaction, unless its marker says it is written.
@@ -234,18 +252,26 @@ class WriteEngine(Generic[AnyTransaction]):
 
         :param rows: None if they are not counted yet.
         """
-        self._reached(BatchStep.STARTED)
-        self._transaction.begin()
-        self._reached(BatchStep.FENCED)
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            self._reached(BatchStep.STARTED)
+            found = self._begin()
+        else:
+            found = ahead.result()
         decision: Decision = Write("a write without an id")
         if self._plan is not None:
-            found = self._transaction.remembered()
             # The clock is read after the marker: however long the process was suspended, no marker expires unnoticed
             decision = decide(self._plan, found, self._surroundings.now_ms(), rows)
         if isinstance(decision, Refuse):
             raise SinkRefused(decision.reason)
         self._reached(BatchStep.MARKER_READ)
         return decision
+
+    def _begin(self) -> Found:
+        """Fence, then read the marker."""
+        self._transaction.begin()
+        self._reached(BatchStep.FENCED)
+        return None if self._plan is None else self._transaction.remembered()
 
     def _close(self, rows: int, *, skipped: bool = False) -> None:
         """Add the marker to what was carried, and commit.

@@ -92,6 +92,11 @@ def positions_of(names: Sequence[str]) -> dict[str, int]:
     return positions
 
 
+def quoted_name(name: str) -> str:
+    """The name of a column in an expression of Spark's SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _check_headers(kind: Any) -> None:
     item = kind.elementType
     fields = [(field.name, type(field.dataType)) for field in item.fields] if isinstance(item, StructType) else []

@@ -1,0 +1,135 @@
+"""Small batches: the driver collects the rows, in one job without Python workers, and encodes them itself.
+
+Called by :mod:`oncelog.spark.executors.write`. How large a batch is, nobody knows before its rows are computed. So one
+is expected to be as small as the last one of the same sink, and no task returns more than that allows: if a task has
+more, what it returned is dropped, and the batch is computed again and shuffled. The first batch of a run is shuffled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from pyspark.sql import DataFrame
+
+from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.executors.shuffle import Repeated
+from oncelog.spark.process import this_process
+from oncelog.spark.sink.planning import now_ms
+from oncelog.spark.sink.rows import Encoding, TaskEncoder, quoted_name
+from oncelog.spark.sink.topic_transaction import DriverCarrier
+from oncelog.spark.versions import to_arrow
+
+EXPECTED_BYTES = 4 << 20
+"""A batch is expected to be small if the last one of its sink had at most this many encoded bytes."""
+ALL_BYTES = 64 << 20
+"""About how much the tasks may return, if their rows are as large as those of the last batch."""
+MAX_ROWS = 1 << 17
+LARGER = 16
+"""A row may be this many times as large as the rows of the last batch were."""
+SMALL_ROW_BYTES = 1024
+"""A row may always be this large."""
+
+_ROW_BITS = 33
+"""``monotonically_increasing_id`` has the number of a row in its partition in this many bits."""
+_ROW_MASK = (1 << _ROW_BITS) - 1
+
+
+class Size(NamedTuple):
+    """What a batch was: how many tasks made its rows, how many there were, and their size when encoded."""
+
+    tasks: int
+    rows: int
+    size_bytes: int
+
+
+class Share(NamedTuple):
+    """What a task of a small batch may return."""
+
+    rows: int
+    row_bytes: int
+
+
+class LastSizes:
+    """The size of each sink's last batch, by transactional id; kept by the process."""
+
+    MAX_SINKS = 10_000
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, Size] = {}
+
+    def share(self, transactional_id: str) -> Share | None:
+        """What each task may return of a batch that is expected to be small; None if it is not expected to be."""
+        size = self._sizes.get(transactional_id)
+        if size is None or size.size_bytes > EXPECTED_BYTES:
+            return None
+        mean = _power_of_two(size.size_bytes // max(size.rows, 1))
+        rows = min(ALL_BYTES // (_power_of_two(size.tasks) * mean), MAX_ROWS)
+        return Share(max(rows, 1), max(LARGER * mean, SMALL_ROW_BYTES))
+
+    def note(self, transactional_id: str, size: Size) -> None:
+        self._sizes.pop(transactional_id, None)
+        self._sizes[transactional_id] = size
+        if len(self._sizes) > self.MAX_SINKS:
+            del self._sizes[next(iter(self._sizes))]
+
+    def forget(self, transactional_id: str) -> None:
+        self._sizes.pop(transactional_id, None)
+
+    def close(self) -> None:
+        self._sizes.clear()
+
+
+def last_sizes() -> LastSizes:
+    """The sizes that this process knows."""
+    return this_process().part(LastSizes)
+
+
+def _power_of_two(number: int) -> int:
+    """At least ``number``. Batches that differ little have the same shares: Spark compiles the query for new ones."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+class Collected(NamedTuple):
+    """A small batch, encoded in this process."""
+
+    carrier: DriverCarrier
+    size: Size
+
+
+def collect_rows(
+    rows: DataFrame, positions: Mapping[str, int], encoding: Encoding, share: Share, batch_id: int | None
+) -> Collected | None:
+    """Run the job that returns ``rows``; None if a task has more than its share.
+
+    Raises Repeated if a stage before it ran again, and BadRow for a row that cannot become a record.
+
+    :param positions: of the columns to write, whose names are all different.
+    """
+    context = rows.sparkSession.sparkContext
+    with tagged(context) as tag:
+        table = to_arrow(_bounded(rows, positions, share))
+        if any_stage_repeated(context, tag):
+            raise Repeated
+    numbers = np.asarray(table.column("row"))
+    if len(numbers) and ((numbers & _ROW_MASK).max() >= share.rows or any(table["is_large"].to_pylist())):
+        return None
+    encoder = TaskEncoder(encoding, seed=batch_id or 0, now_ms=now_ms())
+    batches = list(encoder.encode(table.drop_columns(["row", "is_large"]).to_batches()))
+    size_bytes = sum(len(batch.data) for batch in batches)
+    size = Size(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, size_bytes)
+    return Collected(DriverCarrier(batches, encoder.rows, len(batches)), size)
+
+
+def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> DataFrame:
+    """At most one row more than its share of each task. A row with more bytes than it may have is empty."""
+    quoted = {name: quoted_name(rows.columns[number]) for name, number in positions.items()}
+    sized = [name for name in ("key", "value") if name in quoted]
+    is_large = " + ".join(f"coalesce(octet_length({quoted[name]}), 0)" for name in sized) + f" > {share.row_bytes}"
+    columns = [
+        f"if({is_large}, null, {column}) as {name}" if name in sized else f"{column} as {name}"
+        for name, column in quoted.items()
+    ]
+    numbered = rows.selectExpr(*columns, f"{is_large} as is_large", "monotonically_increasing_id() as row")
+    return numbered.where(f"(row & {_ROW_MASK}) <= {share.rows}")

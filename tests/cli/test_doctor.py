@@ -311,11 +311,30 @@ def test_records_of_the_future_are_told() -> None:
 
 def test_transactions_of_the_older_protocol_are_told() -> None:
     with oncelog.Broker() as broker:
-        with Connection(broker.bootstrap_servers) as connection:
-            lower = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=SAFE_DOWNGRADE)
-            assert connection.ask(UpdateFeaturesRequest(feature_updates=[lower]), 1).error_code == 0
+        lowered(broker)
         (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["cluster's version"]
     assert told["status"] == "warn" and "transaction.version=2" in told["todo"]
+
+
+def test_it_tells_which_ways_to_write_rows_with_records_a_cluster_allows(broker: RunningBroker) -> None:
+    (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
+    assert told["status"] == "ok" and told["found"].startswith("by an outbox or an inbox")
+
+
+def lowered(broker: oncelog.Broker) -> None:
+    """Have the broker speak the older protocol of transactions."""
+    with Connection(broker.bootstrap_servers) as connection:
+        lower = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=SAFE_DOWNGRADE)
+        assert connection.ask(UpdateFeaturesRequest(feature_updates=[lower]), 1).error_code == 0
+
+
+def test_it_tells_what_two_phase_commit_lacks() -> None:
+    with oncelog.Broker(settings={"transaction.two.phase.commit.enable": True}) as broker:
+        (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
+        assert told["found"] == "by two-phase commit, an outbox or an inbox"
+        lowered(broker)
+        (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
+        assert "an outbox or an inbox; two-phase commit needs" in told["found"]
 
 
 def test_a_checkpoint_is_compared_with_its_marker(unique_name: str, tmp_path: Path) -> None:

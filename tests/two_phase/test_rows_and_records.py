@@ -1,27 +1,25 @@
-"""A row and a record, both or neither: the how-to's program, killed at every point, with PostgreSQL and with SQLite."""
+"""A row and a record by two-phase commit: a program killed at every point, with PostgreSQL and with SQLite."""
 
 from __future__ import annotations
 
-import json
 import logging
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from oncelog import atomic
 from oncelog.client.errors import KafkaError
 from tests.client.reading import read_back
 from tests.support.crash_rounds.node import ServeProcess
 from tests.support.two_phase.databases import make_tables, rows
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
-from tests.support.two_phase.writer import PARTITIONS, STARTED, Program, row_and_record
+from tests.support.two_phase.running import LOCKED, Paused, Writers
+from tests.support.two_phase.writer import PARTITIONS, TwoPhase
 
 logger = logging.getLogger(__name__)
 
@@ -29,52 +27,12 @@ POINTS = 70
 """More than the calls of the start and two transactions, counting before and after each call to producer and
 database.
 """
+KIND = "two-phase"
 ENABLED = {"transaction.two.phase.commit.enable": "true", "num.partitions": str(PARTITIONS)}
 
 
-LOCKED = (psycopg.errors.LockNotAvailable, sqlite3.OperationalError)
-SHUT_OUT = (*LOCKED, psycopg.errors.UniqueViolation, sqlite3.IntegrityError, KafkaError, row_and_record.Superseded)
+SHUT_OUT = (*LOCKED, psycopg.errors.UniqueViolation, sqlite3.IntegrityError, KafkaError, atomic.Superseded)
 """How an instance that another has overtaken may end; the row that it writes may be there by then."""
-
-
-class Writers:
-    """Runs the program in children of a process that has imported everything."""
-
-    def __init__(self, servers: str, name: str, database: str) -> None:
-        self._order = {"servers": servers, "name": name, "database": database, "transactions": 3}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.two_phase.writer"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
-
-    def run(self, kill_at: int = -1, kill_after_s: float | None = None, transactions: int = 3) -> int:
-        """The child's exit status."""
-        self.begin(kill_at, kill_after_s, transactions)
-        return self.end()
-
-    def begin(self, kill_at: int = -1, kill_after_s: float | None = None, transactions: int = 3) -> None:
-        assert self._process.stdin is not None
-        more = {"kill_at": kill_at, "kill_after_s": kill_after_s, "transactions": transactions}
-        self._process.stdin.write(json.dumps(self._order | more) + "\n")
-        self._process.stdin.flush()
-
-    def await_start(self) -> None:
-        """Wait until the program writes."""
-        assert self._answer() == json.loads(STARTED)
-
-    def end(self) -> int:
-        answer = self._answer()
-        return int(str(self._answer() if answer == json.loads(STARTED) else answer))
-
-    def _answer(self) -> object:
-        assert self._process.stdout is not None
-        return json.loads(self._process.stdout.readline())
-
-    def close(self) -> None:
-        self._process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +81,7 @@ def check(servers: str, name: str, database: str) -> int:
 def kill_rounds(node: ServeProcess, name: str, database: str, count: int, broker_every: int) -> int:
     """Kill the program, and now and then the broker too; after every tenth of the rounds, both must hold the same."""
     draw = random.Random(count)
-    writers = Writers(node.bootstrap_servers, name, database)
+    writers = Writers(KIND, node.bootstrap_servers, name, database)
     try:
         for number in range(1, count + 1):
             if number % 3:
@@ -155,7 +113,7 @@ def test_killed_a_thousand_times(node: ServeProcess, database: str, unique_name:
 def test_a_broker_that_is_killed_under_the_program_is_waited_for(
     node: ServeProcess, database: str, unique_name: str
 ) -> None:
-    writers = Writers(node.bootstrap_servers, unique_name, database)
+    writers = Writers(KIND, node.bootstrap_servers, unique_name, database)
     try:
         assert writers.run(transactions=1) == 0
         for _ in range(2):
@@ -169,41 +127,6 @@ def test_a_broker_that_is_killed_under_the_program_is_waited_for(
         writers.close()
 
 
-class Paused:
-    """An instance that stops at its ``at``-th point until it is released."""
-
-    def __init__(self, servers: str, name: str, database: str, at: int) -> None:
-        self._left = at
-        self.standing, self._go = threading.Event(), threading.Event()
-        self.outcome: BaseException | None = None
-        self._servers, self._name, self._database = servers, name, database
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _point(self) -> None:
-        if self._left == 0:
-            self.standing.set()
-            assert self._go.wait(120)
-        self._left -= 1
-
-    def _run(self) -> None:
-        program = Program(self._servers, self._name, self._database, self._point)
-        try:
-            program.start()
-            for _ in range(2):
-                program.write()
-        except BaseException as error:  # noqa: BLE001 - looked at by the test
-            self.outcome = error
-        finally:
-            self.standing.set()
-            program.close()
-
-    def go_on(self) -> None:
-        self._go.set()
-        self._thread.join(120)
-        assert not self._thread.is_alive()
-
-
 @pytest.mark.parametrize("half", [0, 1])
 def test_an_instance_that_stood_still_while_another_took_over_breaks_nothing(
     node: ServeProcess, database: str, unique_name: str, half: int
@@ -212,9 +135,9 @@ def test_an_instance_that_stood_still_while_another_took_over_breaks_nothing(
     servers = node.bootstrap_servers
     taken_over = 0
     for at in range(half, POINTS, 2):
-        first = Paused(servers, unique_name, database, at)
+        first = Paused(KIND, servers, unique_name, database, at)
         assert first.standing.wait(120)
-        second = Program(servers, unique_name, database, wait_s=0.05)
+        second = TwoPhase(servers, unique_name, database, wait_s=0.05)
         try:
             second.start()
             second.write()
@@ -225,7 +148,7 @@ def test_an_instance_that_stood_still_while_another_took_over_breaks_nothing(
             second.close()
         first.go_on()
         assert first.outcome is None or isinstance(first.outcome, SHUT_OUT), at
-    last = Program(servers, unique_name, database)
+    last = TwoPhase(servers, unique_name, database)
     last.start()
     last.write()
     last.close()

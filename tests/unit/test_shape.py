@@ -29,6 +29,7 @@ LONG_FUNCTIONS = {
 
 LARGE_CLASSES = {
     "oncelog/client/aio/consumer/consumer.py:Consumer": "the public interface: each method a short delegation",
+    "oncelog/client/blocking/admin.py:Admin": "the public interface: each method a short delegation",
     "oncelog/client/blocking/consumer.py:Consumer": "the public interface: each method a short delegation",
     "oncelog/client/blocking/producer.py:Producer": "the public interface: each method a short delegation",
     "oncelog/client/core/transactions/transaction_manager.py:TransactionManager": (

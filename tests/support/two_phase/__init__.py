@@ -1,4 +1,5 @@
-"""Rows and records under kill -9: the program of ``docs/how-to/two-phase-commit.md``, killed at every point.
+"""Rows and records under kill -9: programs with ``oncelog.atomic``, killed at every point.
 
-``postgres`` runs a PostgreSQL of its own, ``databases`` opens either database, ``writer`` is what is killed.
+``postgres`` runs a PostgreSQL of its own, ``databases`` opens either database, ``writer`` is what is killed, ``points``
+says where.
 """

@@ -26,9 +26,10 @@ def open_database(address: str, wait_s: float = 60) -> Opened:
 
 
 def make_tables(address: str) -> None:
-    """The program's own rows; the program creates the table of its tokens itself."""
+    """The programs' own rows; ``oncelog.atomic`` creates its tables itself."""
     connection = open_database(address).connection
     connection.cursor().execute("CREATE TABLE orders (number INTEGER PRIMARY KEY)")
+    connection.cursor().execute("CREATE TABLE taken (partition_number INTEGER, number INTEGER)")
     connection.commit()
     connection.close()
 

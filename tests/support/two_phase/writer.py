@@ -1,13 +1,12 @@
-"""The program that is killed: writes rows with records, as the how-to shows it.
+"""The programs that are killed, each with one of the ways of ``oncelog.atomic``.
 
-``python -m tests.support.two_phase.writer`` reads orders to run it (JSON lines) and forks a child for each, so that a
+``python -m tests.support.two_phase.writer`` reads orders to run them (JSON lines) and forks a child for each, so that a
 round costs no start of an interpreter; it answers with ``STARTED`` and the child's exit status. It has no thread of
 its own.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -15,74 +14,128 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from oncelog.client.blocking import Producer
+from oncelog import atomic
+from oncelog.client.blocking import Admin, Consumer, Producer
 from tests.support.two_phase.databases import open_database
-
-EXAMPLE = Path(__file__).parents[3] / "examples" / "row_and_record.py"
-_spec = importlib.util.spec_from_file_location("row_and_record", EXAMPLE)
-assert _spec is not None
-assert _spec.loader is not None
-row_and_record: Any = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(row_and_record)
+from tests.support.two_phase.points import Watched
 
 PARTITIONS = 2
 STARTED = '"started"'
 """What a child says before its first transaction."""
 
 
-class Watched:
-    """Calls ``point`` before and after every call to a producer, a connection or its cursors."""
-
-    def __init__(self, inner: Any, point: Callable[[], None]) -> None:
-        self._inner, self._point = inner, point
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self._point()
-            result = found(*args, **kwargs)
-            self._point()
-            return Watched(result, self._point) if name == "cursor" else result
-
-        return call
+def never() -> None:
+    return None
 
 
 class Program:
-    """One instance of the program."""
+    """One instance of a program, with a connection of its own."""
 
     def __init__(
-        self, servers: str, name: str, address: str, point: Callable[[], None] = lambda: None, wait_s: float = 60
+        self, servers: str, name: str, address: str, point: Callable[[], None] = never, wait_s: float = 60
     ) -> None:
-        database = open_database(address, wait_s)
-        self.topic = name
-        self.producer = Producer(
-            bootstrap_servers=servers, transactional_id=name, two_phase_commit=True, retry_backoff_ms=20
+        self.servers, self.topic, self.point = servers, name, point
+        self.database, self._placeholder = open_database(address, wait_s)
+        self._clients: list[Any] = []
+
+    def watched(self, client: Any) -> Any:
+        self._clients.append(client)
+        return Watched(client, self.point)
+
+    def watch(self, core: Any, name: str) -> None:
+        """Have the calls to a port of the database watched."""
+        setattr(core, name, Watched(getattr(core, name), self.point))
+
+    def execute(self, statement: str, *values: Any) -> Any:
+        cursor = self.database.cursor()
+        cursor.execute(statement.replace("?", self._placeholder), values)
+        return cursor
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def write(self) -> None:
+        """One transaction."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+        self.database.close()
+
+
+class TwoPhase(Program):
+    """Rows with a record in each partition, by two-phase commit."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        producer = self.watched(
+            Producer(
+                bootstrap_servers=self.servers, transactional_id=self.topic, two_phase_commit=True, retry_backoff_ms=20
+            )
         )
-        watched = Watched(self.producer, point), Watched(database.connection, point)
-        self.writing = row_and_record.RowsAndRecords(*watched, database.placeholder)
-        self._database = database.connection
+        self.writing = atomic.RowsAndRecords(self.database, producer)
+        self.watch(self.writing.core, "database")
 
     def start(self) -> None:
         self.writing.start()
 
     def write(self) -> None:
-        """One row, with a record in each partition."""
-        writing = self.writing
-        with writing.transaction():
-            (number,) = writing.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM orders").fetchone()
-            writing.execute("INSERT INTO orders VALUES (?)", number)
+        with self.writing.transaction() as transaction:
+            (number,) = self.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM orders").fetchone()
+            self.execute("INSERT INTO orders VALUES (?)", number)
             for partition in range(PARTITIONS):
-                writing.producer.send(self.topic, b"%d" % number, partition=partition)
+                transaction.send(self.topic, b"%d" % number, partition=partition)
 
-    def close(self) -> None:
-        self.producer.stop()
-        self._database.close()
+
+class Relay(Program):
+    """Sends an outbox, a few rows in each transaction."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        producer = Producer(bootstrap_servers=self.servers, transactional_id=self.topic, retry_backoff_ms=20)
+        admin = Admin(bootstrap_servers=self.servers)
+        self.relay = atomic.Relay(self.database, self.watched(producer), self.watched(admin), batch_size=3)
+        self.watch(self.relay._core, "_database")
+
+    def start(self) -> None:
+        self.relay.start()
+
+    def write(self) -> None:
+        self.relay.round()
+
+
+class Inbox(Program):
+    """Writes records into ``taken``, and sends each of them on by the outbox."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        consumer: Consumer[bytes, bytes] = Consumer(
+            bootstrap_servers=self.servers,
+            group_id=f"{self.topic}-inbox",
+            group_instance_id="one",
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            retry_backoff_ms=20,
+        )
+        outbox = atomic.Outbox(self.database)
+        self.watch(outbox.core, "database")
+        self.inbox: atomic.Inbox[bytes, bytes] = atomic.Inbox(outbox, self.watched(consumer), [self.topic])
+
+    def start(self) -> None:
+        self.inbox.start()
+
+    def write(self) -> None:
+        with self.inbox.transaction(timeout_ms=200, max_records=3) as transaction:
+            for record in transaction.records:
+                self.execute("INSERT INTO taken VALUES (?, ?)", record.partition, int(record.value or b""))
+                transaction.send(f"{self.topic}-out", record.value, partition=record.partition)
+
+
+KINDS: dict[str, type[Program]] = {"two-phase": TwoPhase, "relay": Relay, "inbox": Inbox}
 
 
 def _run(order: dict[str, Any]) -> None:
@@ -94,7 +147,7 @@ def _run(order: dict[str, Any]) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
 
-    program = Program(order["servers"], order["name"], order["database"], point)
+    program = KINDS[order["kind"]](order["servers"], order["name"], order["database"], point)
     program.start()
     os.write(sys.stdout.fileno(), f"{STARTED}\n".encode())  # in one chunk, or not at all: it may be killed here
     for _ in range(order["transactions"]):

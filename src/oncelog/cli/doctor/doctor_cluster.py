@@ -13,6 +13,7 @@ from oncelog.cli.shared.output import counted
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 SHORTEST_OFFSETS_RETENTION_MIN = 7 * 24 * 60
@@ -23,6 +24,8 @@ OLD_TRANSACTION_S = 300
 MAX_NAMED = 5
 EARLIEST = -2
 SKEW_MS = 60_000
+KEEPS_PREPARED = 6
+"""The version of InitProducerId from which a producer can find what an earlier one has prepared (KIP-939)."""
 UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 
 
@@ -34,6 +37,7 @@ def findings(admin: Admin, pause_min: int) -> Iterator[DoctorFinding]:
     )
     checks: Sequence[Callable[[], Iterator[DoctorFinding]]] = (
         lambda: _features(admin),
+        lambda: _rows_and_records(admin),
         lambda: _settings(admin, [node.node_id for node in cluster.nodes], pause_min),
         lambda: _topics(admin),
         lambda: _transactions(admin),
@@ -81,6 +85,20 @@ def _features(admin: Admin) -> Iterator[DoctorFinding]:
         )
     else:
         yield DoctorFinding("cluster's version", told)
+
+
+def _rows_and_records(admin: Admin) -> Iterator[DoctorFinding]:
+    """Which ways of ``oncelog.atomic`` the cluster allows. An outbox and an inbox are possible on any."""
+    _, highest = admin.describe_api_versions().get(ApiKey.INIT_PRODUCER_ID, (0, -1))
+    transactions = admin.describe_features().get("transaction.version")
+    if highest >= KEEPS_PREPARED and transactions is not None and transactions.level >= 2:
+        yield DoctorFinding("rows and records", "by two-phase commit, an outbox or an inbox")
+    else:
+        yield DoctorFinding(
+            "rows and records",
+            "by an outbox or an inbox; two-phase commit needs oncelog with transaction.two.phase.commit.enable=true "
+            "and transaction.version 2",
+        )
 
 
 def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[DoctorFinding]:

@@ -158,6 +158,10 @@ class Admin:
         """The cluster's features by name (KIP-584)."""
         return self._run(self._admin.describe_features)
 
+    def describe_api_versions(self) -> dict[int, tuple[int, int]]:
+        """The lowest and the highest version of each API that a broker offers, by the API's key."""
+        return self._run(self._admin.describe_api_versions)
+
     def describe_configs(
         self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None
     ) -> dict[ConfigResource, dict[str, ConfigEntry]]:

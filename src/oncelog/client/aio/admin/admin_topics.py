@@ -57,6 +57,7 @@ from oncelog.protocol.generated.metadata_response import MetadataResponse, Metad
 from oncelog.types import by_topic
 
 FEATURES = Api(ApiKey.API_VERSIONS, 3, 4)
+OFFERED = Api(ApiKey.API_VERSIONS, 0, 4)
 CREATE_TOPICS = Api(ApiKey.CREATE_TOPICS, 2, 7)
 DELETE_TOPICS = Api(ApiKey.DELETE_TOPICS, 1, 6)
 CREATE_PARTITIONS = Api(ApiKey.CREATE_PARTITIONS, 0, 3)
@@ -231,6 +232,11 @@ class TopicsAdmin(AdminConnection):
             name: FeatureLevel(levels.get(name, 0), *supported.get(name, (0, levels.get(name, 0))))
             for name in sorted({*levels, *supported})
         }
+
+    async def describe_api_versions(self) -> dict[int, tuple[int, int]]:
+        """The lowest and the highest version of each API that a broker offers, by the API's key."""
+        answer: ApiVersionsResponse = await self.cluster.ask_any(OFFERED, ApiVersionsRequest("oncelog", "0.1.0"))
+        return {item.api_key: (item.min_version, item.max_version) for item in answer.api_keys}
 
     # --- configurations
 

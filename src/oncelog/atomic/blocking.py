@@ -1,0 +1,192 @@
+"""The blocking face of this package: the same code over blocking drivers and blocking clients, and no event loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from oncelog.atomic import transaction as ports
+from oncelog.atomic.databases import blocking_database, run
+from oncelog.atomic.inbox import InboxReader
+from oncelog.atomic.outbox import OutboxWriter
+from oncelog.atomic.relay import OutboxRelay
+from oncelog.atomic.rows_and_records import TwoPhase
+from oncelog.atomic.transaction import Headers, K, V
+from oncelog.client.blocking import Admin, Consumer, Producer
+from oncelog.client.core.structs import ConsumerRecord
+
+if TYPE_CHECKING:
+    from oncelog.atomic.databases import BlockingConnection
+
+
+class Transaction(Generic[K, V]):
+    """One transaction over rows and records.
+
+    :ivar records: what the inbox has received, in the order of each partition; empty without an inbox.
+    """
+
+    def __init__(self, inner: ports.Transaction[K, V]) -> None:
+        self.records: Sequence[ConsumerRecord[K, V]] = inner.records
+        self._inner = inner
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Headers = (),
+    ) -> None:
+        """A record of the transaction; readers of committed records see it if, and once, the rows are committed."""
+        run(self._inner.send(topic, value, key, partition, timestamp_ms, headers))
+
+
+class Block(Generic[K, V]):
+    """``with ... as transaction``: commits at the end, rolls back on an exception."""
+
+    def __init__(self, inner: AbstractAsyncContextManager[ports.Transaction[K, V]]) -> None:
+        self._inner = inner
+
+    def __enter__(self) -> Transaction[K, V]:
+        return Transaction(run(self._inner.__aenter__()))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        run(self._inner.__aexit__(kind, error, trace))
+
+
+class RowsAndRecords:
+    """Rows and records by two-phase commit (KIP-939): for brokers that can keep a prepared transaction.
+
+    :param database: a connection of sqlite3 or psycopg, for this object alone.
+    :param producer: with a ``transactional_id`` and ``two_phase_commit=True``, for this object alone.
+    """
+
+    def __init__(self, database: BlockingConnection, producer: Producer[Any, Any]) -> None:
+        self.core = TwoPhase(database, cast(ports.PreparingProducer, ports.Blocking(producer)), known=blocking_database)
+
+    def start(self) -> None:
+        """Shut earlier instances out, in the log and in the database; then end what they have prepared."""
+        run(self.core.start())
+
+    def transaction(self) -> Block[Any, Any]:
+        """What the block does in the database and what it sends takes effect together.
+
+        If COMMIT fails, its outcome is the database's to tell: the next transaction, or ``start()`` of the next
+        instance, asks it, and ends the records' transaction accordingly.
+
+        :raises Superseded: another instance has taken over; nothing was written.
+        """
+        return Block(self.core.transaction())
+
+
+class Outbox:
+    """Rows, and records as rows of a table; a :class:`Relay` sends them, each once. For any Kafka.
+
+    :param database: a connection of sqlite3 or psycopg. Any number of programs may write, each with its own.
+    """
+
+    def __init__(self, database: BlockingConnection) -> None:
+        self.core = OutboxWriter(database, known=blocking_database)
+
+    def start(self) -> None:
+        """Create the table, if it is not there; not needed otherwise."""
+        run(self.core.start())
+
+    def transaction(self) -> Block[Any, Any]:
+        """What the block does in the database and what it sends takes effect together."""
+        return Block(self.core.transaction())
+
+
+class Relay:
+    """Sends what is in the outbox. One instance at a time: a second one shuts the first out.
+
+    :param database: a connection of sqlite3 or psycopg, for this object alone.
+    :param producer: its transactional id is the relay's name, and the group in which the log notes the position.
+    :param batch_size: rows in one transaction at most.
+    :param poll_ms: how long ``run()`` waits when there was nothing to send.
+    :param on_mismatch: ``send`` or ``skip``: what to do once with the last batch if database and log contradict each
+        other, instead of raising ``Mismatch``.
+    """
+
+    def __init__(
+        self,
+        database: BlockingConnection,
+        producer: Producer[Any, Any],
+        admin: Admin,
+        *,
+        batch_size: int = 1000,
+        poll_ms: int = 100,
+        on_mismatch: str = "fail",
+    ) -> None:
+        self._core = OutboxRelay(
+            database,
+            cast(ports.TransactionalProducer, ports.Blocking(producer)),
+            cast(ports.OffsetsAdmin, ports.Blocking(admin)),
+            batch_size=batch_size,
+            poll_ms=poll_ms,
+            on_mismatch=on_mismatch,
+            known=blocking_database,
+        )
+
+    def start(self) -> None:
+        """Shut earlier instances out, in the log and in the database; then see what they have sent.
+
+        :raises Mismatch: database and log contradict each other; nothing was sent.
+        """
+        run(self._core.start())
+
+    def round(self) -> int:
+        """Send the next rows in one transaction; returns how many, 0 if there were none.
+
+        :raises Superseded: another instance has taken over.
+        """
+        return int(run(self._core.round()))
+
+    def run(self, stop: threading.Event | None = None) -> None:
+        """Relay until ``stop`` is set, or an error."""
+        ended = threading.Event() if stop is None else stop
+        while not ended.is_set():
+            if not self.round():
+                ended.wait(self._core.poll_s)
+
+
+class Inbox(Generic[K, V]):
+    """Records into rows, each in one transaction that commits. For any Kafka.
+
+    :param writer: the :class:`Outbox` or :class:`RowsAndRecords` through whose connection rows are written, and records
+        are sent.
+    :param consumer: with ``group_id``, ``isolation_level="read_committed"``, ``enable_auto_commit=False`` and
+        ``auto_offset_reset="none"``.
+    :param begin: where a partition begins that has no row yet: ``earliest`` or ``latest``.
+    """
+
+    def __init__(
+        self,
+        writer: Outbox | RowsAndRecords,
+        consumer: Consumer[K, V],
+        topics: Iterable[str],
+        *,
+        begin: str = "earliest",
+    ) -> None:
+        asked = cast("ports.GroupConsumer[K, V]", ports.Blocking(consumer))
+        self._core: InboxReader[K, V] = InboxReader(writer.core, asked, topics, begin=begin)
+
+    def start(self) -> None:
+        """Create the tables, if they are not there, and begin to join the group."""
+        run(self._core.start())
+
+    def transaction(self, *, timeout_ms: int = 1000, max_records: int = 500) -> Block[K, V]:
+        """The next records; what the block does with them, and that they are done, takes effect together.
+
+        There may be none, if none came within ``timeout_ms``. If the block or the commit fails, the records come again.
+        """
+        return Block(self._core.transaction(timeout_ms=timeout_ms, max_records=max_records))
+
+
+__all__ = ["Block", "Inbox", "Outbox", "Relay", "RowsAndRecords", "Transaction"]

@@ -1,0 +1,267 @@
+"""The databases: one small interface over sqlite3, psycopg and asyncpg, chosen by the connection's class.
+
+Called by the rest of this package. Statements have ``?`` for values. The program uses its connection as before; between
+``begin`` and ``commit`` its statements belong to the same transaction.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oncelog.atomic.refusals import AtomicError
+
+if TYPE_CHECKING:
+    import asyncpg
+    import psycopg
+    from asyncpg.pool import PoolConnectionProxy
+
+    BlockingConnection = sqlite3.Connection | psycopg.Connection[Any]
+    AsyncConnection = sqlite3.Connection | psycopg.AsyncConnection[Any] | asyncpg.Connection[Any] | PoolConnectionProxy
+    AnyConnection = BlockingConnection | AsyncConnection
+
+Value = str | int | bytes | None
+Row = tuple[Any, ...]
+
+_PLACE = re.compile(r"\?")
+
+
+class Dialect(Enum):
+    SQLITE = "sqlite"
+    POSTGRESQL = "postgresql"
+
+
+class Database(Protocol):
+    """One connection. Errors are the driver's own."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    async def begin(self) -> None:
+        """Begin a transaction that writes.
+
+        :raises AtomicError: one is open, or the connection's mode does not let us begin one.
+        """
+
+    async def commit(self) -> None:
+        """
+        :raises AtomicError: nothing was committed: a statement had failed before, or the program has ended the
+            transaction itself.
+        """
+
+    async def rollback(self) -> None:
+        """End the transaction, if one is open."""
+
+    async def fetch(self, statement: str, *values: Value) -> list[Row]:
+        """The rows that a statement of a transaction returns."""
+
+    async def look(self, statement: str, *values: Value) -> list[Row]:
+        """The rows that a query returns, outside a transaction; no transaction is open after it.
+
+        :raises AtomicError: a transaction is open.
+        """
+
+    async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Execute a statement for each row."""
+
+
+_OPEN = "a transaction is open on the connection already: commit it, or roll it back, first"
+_ENDED = "the block has ended the database's transaction itself: leave COMMIT and ROLLBACK to transaction()"
+_FAILED = "nothing was committed: a statement in the block had failed, and the block went on"
+
+
+class Sqlite:
+    """A ``sqlite3.Connection``. Its transactions take the write lock when they begin, so they never deadlock."""
+
+    dialect = Dialect.SQLITE
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        if getattr(connection, "autocommit", None) is False:
+            raise AtomicError("a sqlite3 connection with autocommit=False always has a transaction open: leave it out")
+        self._connection = connection
+
+    async def begin(self) -> None:
+        self._check_idle()
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    async def commit(self) -> None:
+        if not self._connection.in_transaction:
+            raise AtomicError(_ENDED)
+        self._connection.execute("COMMIT")
+
+    async def rollback(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    async def fetch(self, statement: str, *values: Value) -> list[Row]:
+        cursor = self._connection.cursor()
+        cursor.row_factory = None
+        return cursor.execute(statement, values).fetchall()
+
+    async def look(self, statement: str, *values: Value) -> list[Row]:
+        self._check_idle()
+        return await self.fetch(statement, *values)
+
+    async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
+        self._connection.executemany(statement, rows)
+
+    def _check_idle(self) -> None:
+        if self._connection.in_transaction:
+            raise AtomicError(_OPEN)
+
+
+class Psycopg:
+    """A ``psycopg.Connection`` or a ``psycopg.AsyncConnection``, with or without ``autocommit``."""
+
+    dialect = Dialect.POSTGRESQL
+
+    def __init__(self, connection: Any) -> None:
+        from psycopg.pq import TransactionStatus
+        from psycopg.rows import tuple_row
+
+        self._connection = connection
+        self._idle = TransactionStatus.IDLE
+        self._rows = tuple_row
+
+    async def begin(self) -> None:
+        self._check_idle()
+        await self._execute("BEGIN" if self._connection.autocommit else "SELECT 1")  # psycopg itself begins before that
+
+    async def commit(self) -> None:
+        if self._connection.info.transaction_status == self._idle:
+            raise AtomicError(_ENDED)
+        cursor = await self._execute("COMMIT")
+        _check_committed(cursor.statusmessage)
+
+    async def rollback(self) -> None:
+        await _settled(self._connection.rollback())
+
+    async def fetch(self, statement: str, *values: Value) -> list[Row]:
+        cursor = await self._execute(_PLACE.sub("%s", statement), values)
+        return list(await _settled(cursor.fetchall())) if cursor.description else []
+
+    async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
+        cursor = self._connection.cursor(row_factory=self._rows)
+        await _settled(cursor.executemany(_PLACE.sub("%s", statement), rows))
+
+    async def look(self, statement: str, *values: Value) -> list[Row]:
+        self._check_idle()
+        rows = await self.fetch(statement, *values)
+        await self.rollback()  # without autocommit psycopg has begun a transaction
+        return rows
+
+    def _check_idle(self) -> None:
+        if self._connection.info.transaction_status != self._idle:
+            raise AtomicError(_OPEN)
+
+    async def _execute(self, statement: str, values: Iterable[Value] | None = None) -> Any:
+        cursor = self._connection.cursor(row_factory=self._rows)
+        await _settled(cursor.execute(statement, values))
+        return cursor
+
+
+class Asyncpg:
+    """An ``asyncpg.Connection``, also one of a pool."""
+
+    dialect = Dialect.POSTGRESQL
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def begin(self) -> None:
+        self._check_idle()
+        await self._connection.execute("BEGIN")
+
+    async def commit(self) -> None:
+        if not self._connection.is_in_transaction():
+            raise AtomicError(_ENDED)
+        _check_committed(await self._connection.execute("COMMIT"))
+
+    async def rollback(self) -> None:
+        if self._connection.is_in_transaction():
+            await self._connection.execute("ROLLBACK")
+
+    async def fetch(self, statement: str, *values: Value) -> list[Row]:
+        return [tuple(row) for row in await self._connection.fetch(_numbered(statement), *values)]
+
+    async def look(self, statement: str, *values: Value) -> list[Row]:
+        self._check_idle()
+        return await self.fetch(statement, *values)
+
+    async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
+        await self._connection.executemany(_numbered(statement), rows)
+
+    def _check_idle(self) -> None:
+        if self._connection.is_in_transaction():
+            raise AtomicError(_OPEN)
+
+
+def _check_committed(status: str | None) -> None:
+    """PostgreSQL answers COMMIT of a transaction that had failed with ROLLBACK, and with no error."""
+    if status != "COMMIT":
+        raise AtomicError(_FAILED)
+
+
+async def _settled(given: Any) -> Any:
+    """What a call of psycopg returns, whose classes for asyncio return coroutines."""
+    return await given if inspect.isawaitable(given) else given
+
+
+def _numbered(statement: str) -> str:
+    number = 0
+
+    def next_place(_: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        return f"${number}"
+
+    return _PLACE.sub(next_place, statement)
+
+
+_BLOCKING: Mapping[str, Callable[[Any], Database]] = {"sqlite3.Connection": Sqlite, "psycopg.Connection": Psycopg}
+_ASYNC: Mapping[str, Callable[[Any], Database]] = {
+    "sqlite3.Connection": Sqlite,
+    "psycopg.AsyncConnection": Psycopg,
+    "asyncpg.Connection": Asyncpg,
+    "asyncpg.PoolConnectionProxy": Asyncpg,
+}
+
+
+def blocking_database(connection: object) -> Database:
+    """
+    :raises TypeError: it is no connection that we know.
+    """
+    return _database(connection, _BLOCKING, "oncelog.atomic")
+
+
+def async_database(connection: object) -> Database:
+    """
+    :raises TypeError: it is no connection that we know.
+    """
+    return _database(connection, _ASYNC, "oncelog.atomic.aio")
+
+
+Known = Callable[[object], Database]
+"""The port of a connection: one of the two above."""
+
+
+def _database(connection: object, kinds: Mapping[str, Callable[[Any], Database]], where: str) -> Database:
+    for one in type(connection).__mro__:
+        kind = kinds.get(f"{one.__module__.partition('.')[0]}.{one.__qualname__}")
+        if kind is not None:
+            return kind(connection)
+    raise TypeError(f"{where} takes a connection of {', '.join(kinds)}, not {type(connection).__qualname__}")
+
+
+def run(work: Awaitable[Any]) -> Any:
+    """The result of a coroutine that waits for nothing: over a blocking driver and a blocking client, none does."""
+    steps = work.__await__()
+    try:
+        next(steps)
+    except StopIteration as end:
+        return end.value
+    raise AtomicError("a call waited for an event loop, and there is none: use oncelog.atomic.aio")

@@ -1,0 +1,184 @@
+"""Records into a database, on any Kafka: the position of each partition is a row of the same transaction.
+
+The database decides who may write a partition's rows: a transaction begins by moving the partition's position from
+where its records begin, which fails if another instance has moved it. Offsets are also committed to the group,
+afterwards and at leisure, so that tools can show the lag; no decision depends on them. ``docs/internals/atomic.md`` has
+the reasoning.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Generic
+
+from oncelog.atomic.databases import Database
+from oncelog.atomic.refusals import Mismatch
+from oncelog.atomic.tables import INBOX, ensure
+from oncelog.atomic.transaction import GroupConsumer, K, Transaction, V, Writer, started
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
+from oncelog.client.core.structs import ConsumerRecord
+from oncelog.client.errors import IllegalStateError, KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
+from oncelog.types import TopicPartition
+
+log = logging.getLogger(__name__)
+
+_COMMIT_S = 1.0
+"""How often positions are shown to the group."""
+_WHERE = "WHERE group_id = ? AND topic = ? AND partition_number = ?"
+_READ = f"SELECT next_offset FROM {INBOX} {_WHERE}"
+_FIRST = f"INSERT INTO {INBOX} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_MOVE = f"UPDATE {INBOX} SET next_offset = ? {_WHERE} AND next_offset = ? RETURNING 1"
+
+Found = Mapping[TopicPartition, list[ConsumerRecord[K, V]]]
+
+
+class _Listener(ConsumerRebalanceListener):
+    """Forgets what is no longer ours, and what has become ours; may be called by another thread."""
+
+    def __init__(self, expected: dict[TopicPartition, int]) -> None:
+        self._expected = expected
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        for name in revoked:
+            self._expected.pop(name, None)
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        self.on_partitions_revoked(assigned)
+
+
+class InboxReader(Generic[K, V]):
+    """Reads topics as a member of a group, and gives each record to one transaction that commits.
+
+    :param begin: where a partition begins that has no row yet: ``earliest`` or ``latest``.
+    """
+
+    def __init__(
+        self, writer: Writer, consumer: GroupConsumer[K, V], topics: Iterable[str], *, begin: str = "earliest"
+    ) -> None:
+        config = consumer.config
+        for property_name, wanted, given in (
+            ("isolation_level", "'read_committed'", config.isolation_level == "read_committed"),
+            ("enable_auto_commit", "False", not config.enable_auto_commit),
+            ("auto_offset_reset", "'none'", config.auto_offset_reset == "none"),
+        ):
+            if not given:
+                raise IllegalStateError(f"an inbox needs a consumer with {property_name}={wanted}")
+        if config.group_id is None:
+            raise IllegalStateError("an inbox needs a consumer with a group_id: positions are kept under its name")
+        if begin not in ("earliest", "latest"):
+            raise ValueError(f"begin={begin!r} must be 'earliest' or 'latest'")
+        self._writer = writer
+        self._database: Database = writer.database
+        self._consumer = consumer
+        self._topics = tuple(topics)
+        self._group: str = config.group_id
+        self._begin = begin
+        self._expected: dict[TopicPartition, int] = {}
+        """The database's position of each partition that was sought there."""
+        self._unshown: dict[TopicPartition, int] = {}
+        self._shown_s = 0.0
+
+    async def start(self) -> None:
+        """Create the tables, if they are not there, and begin to join the group."""
+        await self._writer.start()
+        await ensure(self._database, INBOX)
+        self._consumer.subscribe(self._topics, listener=_Listener(self._expected))
+        await started(self._consumer)
+
+    @asynccontextmanager
+    async def transaction(self, *, timeout_ms: int = 1000, max_records: int = 500) -> AsyncIterator[Transaction[K, V]]:
+        """The next records; what the block does with them, and that they are done, takes effect together.
+
+        There may be none, if none came within ``timeout_ms``. If the block or the commit fails, the records come again.
+        """
+        found = await self._next(timeout_ms, max_records)
+        moved: dict[TopicPartition, int] = {}
+        try:
+            async with self._writer.transaction() as transaction:
+                moved = await self._move(found)
+                transaction.records = [record for name in moved for record in found[name]]
+                yield transaction
+        except BaseException:
+            for name in found:
+                self._expected.pop(name, None)
+            raise
+        self._expected |= {name: offset for name, offset in moved.items() if name in self._expected}
+        self._unshown |= moved
+        await self._show()
+
+    async def _next(self, timeout_ms: int, max_records: int) -> Found[K, V]:
+        """Records that continue where the database is; others are dropped, and come again."""
+        await self._seek()
+        try:
+            found = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
+        except NoOffsetForPartitionError:
+            self._expected.clear()  # one was assigned meanwhile
+            return {}
+        except OffsetOutOfRangeError as error:
+            raise Mismatch(
+                f"Inbox {self._group}: {error}. Records that the database does not have are gone, or the topic was "
+                f"made again: set next_offset in {INBOX}, or delete the row to begin again"
+            ) from error
+        kept = {}
+        for name in sorted(found):
+            expected = self._expected.get(name)
+            new = [] if expected is None else [record for record in found[name] if record.offset >= expected]
+            if new:
+                kept[name] = new
+        return kept
+
+    async def _seek(self) -> bool:
+        """Go to the database's position of each partition that has become ours; returns whether there were any."""
+        names = [name for name in sorted(self._consumer.assignment()) if name not in self._expected]
+        for name in names:
+            offset = await self._position(name)
+            try:
+                self._consumer.seek(name, offset)
+            except IllegalStateError:
+                continue  # it is no longer ours
+            self._expected[name] = offset
+        return bool(names)
+
+    async def _position(self, name: TopicPartition) -> int:
+        where = (self._group, name.topic, name.partition)
+        found = await self._database.look(_READ, *where)
+        if not found:
+            ask = self._consumer.beginning_offsets if self._begin == "earliest" else self._consumer.end_offsets
+            first = (await ask([name]))[name]
+            await self._database.begin()
+            try:
+                await self._database.fetch(_FIRST, *where, first)
+                found = await self._database.fetch(_READ, *where)
+            except BaseException:
+                await self._database.rollback()
+                raise
+            await self._database.commit()
+        return int(found[0][0])
+
+    async def _move(self, found: Found[Any, Any]) -> dict[TopicPartition, int]:
+        """Move the positions behind the records; where another instance was faster, nothing is done."""
+        moved = {}
+        for name, records in found.items():
+            expected, after = self._expected.get(name), records[-1].offset + 1
+            where = (self._group, name.topic, name.partition)
+            if expected is not None and await self._database.fetch(_MOVE, after, *where, expected):
+                moved[name] = after
+            else:
+                self._expected.pop(name, None)
+        return moved
+
+    async def _show(self) -> None:
+        """Commit positions to the group, for tools; never before the database has them."""
+        if not self._unshown or time.monotonic() - self._shown_s < _COMMIT_S:
+            return
+        shown, self._unshown, self._shown_s = self._unshown, {}, time.monotonic()
+        try:
+            await self._consumer.commit(shown)
+        except KafkaError as error:
+            log.info("the offsets of group %s were not committed, for tools: %s", self._group, error)
+
+
+__all__ = ["InboxReader"]

@@ -1,0 +1,82 @@
+"""Rows and records on any Kafka, the writing side: records are rows of a table, in the transaction of the other rows.
+
+A relay (:mod:`oncelog.atomic.relay`) sends them, each once.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from oncelog.atomic.databases import Known, Value, async_database
+from oncelog.atomic.tables import OUTBOX, ensure
+from oncelog.atomic.transaction import Headers, Transaction
+
+if TYPE_CHECKING:
+    from oncelog.atomic.databases import AnyConnection
+
+_INSERT = (
+    f"INSERT INTO {OUTBOX} (topic, partition_number, record_key, record_value, headers, timestamp_ms) "
+    "VALUES (?, ?, ?, ?, ?, ?)"
+)
+
+
+class OutboxWriter:
+    """Writes rows, and records as rows. Any number of instances may write at once, each with its own connection.
+
+    :param known: how the connection is to be used; left out, by asyncio.
+    """
+
+    def __init__(self, database: AnyConnection, *, known: Known = async_database) -> None:
+        self.database = known(database)
+
+    async def start(self) -> None:
+        """Create the table, if it is not there; not needed otherwise."""
+        await ensure(self.database, OUTBOX)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction[Any, Any]]:
+        """What the block does in the database and what it sends takes effect together."""
+        rows: list[tuple[Value, ...]] = []
+
+        async def send(
+            topic: str,
+            value: bytes | None,
+            key: bytes | None,
+            partition: int | None,
+            timestamp_ms: int | None,
+            headers: Headers,
+        ) -> None:
+            now_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
+            number = None if partition is None else int(partition)
+            rows.append((topic, number, _as_bytes(key), _as_bytes(value), written(headers), now_ms))
+
+        await self.database.begin()
+        try:
+            yield Transaction(send)
+            if rows:  # last: their ids are then in the order of the commits, as far as this depends on us
+                await self.database.insert(_INSERT, rows)
+        except BaseException:
+            await self.database.rollback()
+            raise
+        await self.database.commit()
+
+
+def _as_bytes(given: bytes | None) -> bytes | None:
+    if given is not None and not isinstance(given, bytes | bytearray | memoryview):
+        raise TypeError(f"the outbox takes keys and values as bytes, not {type(given).__name__}: serialize them before")
+    return None if given is None else bytes(given)
+
+
+def written(headers: Headers) -> str:
+    """Headers as text: JSON, with values in base64."""
+    return json.dumps([[name, None if value is None else base64.b64encode(value).decode()] for name, value in headers])
+
+
+def read(text: str) -> list[tuple[str, bytes | None]]:
+    """The headers that were written."""
+    return [(name, None if value is None else base64.b64decode(value)) for name, value in json.loads(text)]

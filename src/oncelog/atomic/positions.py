@@ -1,0 +1,80 @@
+"""How far an outbox is relayed: the database's note and the log's, and the pure decision between them.
+
+A relay gives numbers to batches of rows, one after another. The database notes the number and a random token of the
+last batch; the log notes both when the batch is in it, in the batch's own transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+
+class OnMismatch(Enum):
+    """What to do with the batch that the database noted last, if the log's note does not fit.
+
+    ``SEND`` never loses one, and may send it a second time; ``SKIP`` never sends one a second time, and may lose it.
+    """
+
+    FAIL = "fail"
+    SEND = "send"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The database's note.
+
+    :ivar batch: the last batch that was given a number; 0 before the first.
+
+    :ivar topic: the log's note is a committed offset of its partition 0; '' before the first batch.
+    """
+
+    batch: int
+    token: str
+    previous_token: str
+    topic: str
+
+
+class Position(NamedTuple):
+    """The log's note: a committed offset, and its metadata."""
+
+    batch: int
+    token: str
+
+
+class Contradiction(NamedTuple):
+    """Why database and log do not fit together."""
+
+    reason: str
+
+
+def is_sent(note: Note, position: Position | None) -> bool | Contradiction:
+    """Whether the note's batch is in the log."""
+    if note.batch == 0:
+        if position is None or position == (0, note.token):
+            return True
+        return Contradiction(
+            f"the log has batch {position.batch} of an outbox, and the database has relayed none: it is another "
+            "database, or was set back"
+        )
+    if position is None:
+        return Contradiction(
+            f"the database has relayed up to batch {note.batch}, and the log has no position: its group's offsets have "
+            f"expired (offsets.retention.minutes), topic {note.topic} was deleted, or it is another cluster"
+        )
+    if position == (note.batch, note.token):
+        return True
+    if position == (note.batch - 1, note.previous_token):
+        return False
+    if position.batch > note.batch:
+        return Contradiction(
+            f"the log has batch {position.batch}, and the database has relayed up to {note.batch}: it was set back"
+        )
+    if position.batch < note.batch - 1:
+        return Contradiction(
+            f"the log has batch {position.batch}, and the database has relayed up to {note.batch}: the cluster was set "
+            "back, or it is another one"
+        )
+    return Contradiction(f"batch {position.batch} of the log is not batch {position.batch} of this database: a copy?")

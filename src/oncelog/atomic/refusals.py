@@ -1,0 +1,17 @@
+"""What ends a program that writes to a database and to a log."""
+
+from __future__ import annotations
+
+from oncelog.errors import OncelogError
+
+
+class AtomicError(OncelogError):
+    """Database and log do not fit together, or the program has broken a rule of this package."""
+
+
+class Superseded(AtomicError):
+    """Another instance writes under this name now; this one is to end."""
+
+
+class Mismatch(AtomicError):
+    """The database and the log contradict each other: one of them was set back, or belongs to another."""

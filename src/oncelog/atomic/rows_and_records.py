@@ -1,0 +1,97 @@
+"""Rows and records by two-phase commit (KIP-939): the log prepares, the database decides, the log follows.
+
+The table says which instance writes, and the token of its last transaction that the database has committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from oncelog.atomic.databases import Known, async_database
+from oncelog.atomic.refusals import Superseded
+from oncelog.atomic.tables import PREPARED, ensure
+from oncelog.atomic.transaction import Headers, PreparingProducer, Transaction, started
+from oncelog.client.errors import FatalProducerError, IllegalStateError
+
+if TYPE_CHECKING:
+    from oncelog.atomic.databases import AnyConnection
+
+_FIRST = f"INSERT INTO {PREPARED} VALUES (?, '', '') ON CONFLICT DO NOTHING"
+_TAKE_OVER = f"UPDATE {PREPARED} SET writer = ? WHERE transactional_id = ? RETURNING token"
+_DECIDE = f"UPDATE {PREPARED} SET token = ? WHERE transactional_id = ? AND writer = ? RETURNING 1"
+
+
+class TwoPhase:
+    """One instance of a program that writes under a transactional id.
+
+    :param known: how the connection is to be used; left out, by asyncio.
+    """
+
+    def __init__(self, database: AnyConnection, producer: PreparingProducer, *, known: Known = async_database) -> None:
+        config = producer.config
+        if not config.transactional_id or not config.two_phase_commit:
+            raise IllegalStateError("the producer needs a transactional_id and two_phase_commit=True")
+        self.database = known(database)
+        self._producer = producer
+        self._name = config.transactional_id
+        self._me = uuid4().hex
+
+    async def start(self) -> None:
+        """Shut earlier instances out, in the log and in the database; then end what they have prepared."""
+        await started(self._producer)
+        await ensure(self.database, PREPARED)
+        await self._settle()
+
+    async def _settle(self) -> None:
+        """Ask the database what became of the last transaction; waits for a COMMIT of it that is still under way."""
+        await self.database.begin()
+        try:
+            await self.database.fetch(_FIRST, self._name)
+            ((token,),) = await self.database.fetch(_TAKE_OVER, self._me, self._name)
+        except BaseException:
+            await self.database.rollback()
+            raise
+        await self.database.commit()
+        await self._producer.complete(token)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction[Any, Any]]:
+        """What the block does in the database and what it sends takes effect together.
+
+        If COMMIT fails, its outcome is the database's to tell: the next transaction, or ``start()`` of the next
+        instance, asks it, and ends the records' transaction accordingly.
+
+        :raises Superseded: another instance has taken over; nothing was written.
+        """
+        if self._producer.prepared is not None:
+            await self._settle()
+        await self.database.begin()
+        try:
+            await self._producer.begin_transaction()
+            yield Transaction(self._send)
+            token = await self._producer.prepare()
+            if not await self.database.fetch(_DECIDE, token, self._name, self._me):
+                raise Superseded(f"another instance writes as {self._name!r} now")
+        except BaseException:
+            try:
+                await self.database.rollback()
+            finally:
+                with suppress(FatalProducerError, IllegalStateError):  # a later instance has ended it; or none began
+                    await self._producer.abort_transaction()
+            raise
+        await self.database.commit()
+        await self._producer.complete(token)
+
+    async def _send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: Headers,
+    ) -> None:
+        await self._producer.send(topic, value, key, partition, timestamp_ms, headers)

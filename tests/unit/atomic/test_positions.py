@@ -1,0 +1,43 @@
+"""Whether a batch of an outbox is in the log: the table of what database and log can say."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.atomic.positions import Contradiction, Note, Position, is_sent
+
+FRESH = Note(0, "t0", "", "")
+BEGUN = Note(0, "t0", "", "orders")
+NUMBERED = Note(7, "t7", "t6", "orders")
+
+
+@pytest.mark.parametrize(
+    ("note", "position", "sent"),
+    [
+        (FRESH, None, True),
+        (BEGUN, None, True),
+        (BEGUN, Position(0, "t0"), True),
+        (NUMBERED, Position(7, "t7"), True),
+        (NUMBERED, Position(6, "t6"), False),
+    ],
+)
+def test_the_log_says_whether_the_last_batch_is_in_it(note: Note, position: Position | None, sent: bool) -> None:
+    assert is_sent(note, position) is sent
+
+
+@pytest.mark.parametrize(
+    ("note", "position", "words"),
+    [
+        (FRESH, Position(7, "t7"), "the database has relayed none"),
+        (BEGUN, Position(0, "another"), "is another database"),
+        (NUMBERED, None, "the log has no position"),
+        (NUMBERED, Position(8, "t8"), "it was set back"),
+        (NUMBERED, Position(5, "t5"), "the cluster was set back"),
+        (NUMBERED, Position(7, "another"), "a copy"),
+        (NUMBERED, Position(6, "another"), "a copy"),
+    ],
+)
+def test_what_contradicts_is_never_guessed(note: Note, position: Position | None, words: str) -> None:
+    found = is_sent(note, position)
+    assert isinstance(found, Contradiction)
+    assert words in found.reason

@@ -18,6 +18,7 @@ from oncelog.conformance.raw.group_members import (
 from oncelog.conformance.raw.transactional_producer import Transactional
 from oncelog.conformance.registry import PROTOCOL, check, each
 from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
 
 UNSTABLE = Error.UNSTABLE_OFFSET_COMMIT
@@ -122,7 +123,8 @@ def offsets_of_a_member_are_checked(bench: Bench) -> None:
     same(send(generation=member.generation + 1, member=member.id), [ILLEGAL_GENERATION])
     same(send(generation=member.generation, member="someone"), [UNKNOWN_MEMBER])
     same(send(generation=member.generation, member="other", instance="one"), [FENCED_INSTANCE])
-    same(send(generation=member.generation, member=member.id, instance="two"), [UNKNOWN_MEMBER])
+    if connection.offers(ApiKey.DESCRIBE_TRANSACTIONS, 0):  # a coordinator before 3.0 does not look for it
+        same(send(generation=member.generation, member=member.id, instance="two"), [UNKNOWN_MEMBER])
     same(send(), [0])
     same(send(generation=member.generation, member=member.id, instance="one"), [0])
     same(send(generation=member.generation, member=member.id), [0])
@@ -136,7 +138,8 @@ def a_generation_of_a_group_that_is_not_there(bench: Bench) -> None:
     group = bench.group()
     producer = Transactional(bench.connection, bench.name + "-id").init()
     producer.add_offsets(group)
-    same(producer.commit_offsets_once(group, {(topic, 0): 3}, generation=4, member="m"), [ILLEGAL_GENERATION])
+    refused = producer.commit_offsets_once(group, {(topic, 0): 3}, generation=4, member="m")
+    among(refused, ([ILLEGAL_GENERATION], [UNKNOWN_MEMBER]))  # the second is the older coordinator's
     same(producer.commit_offsets_once(group, {(topic, 0): 3}), [0])
     producer.abort()
 
@@ -145,6 +148,7 @@ def a_generation_of_a_group_that_is_not_there(bench: Bench) -> None:
 @each("version", values=range(5))
 def offsets_without_the_group_in_the_transaction_are_refused(bench: Bench, version: int) -> None:
     connection = bench.connection
+    connection.needs(ApiKey.TXN_OFFSET_COMMIT, 4, "verification of offsets")
     topic = bench.topic()
     group = bench.group()
     producer = Transactional(bench.connection, bench.name + "-id").init()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, holds, same
 from oncelog.conformance.raw.transactional_producer import (
+    VERIFIES,
     Transactional,
     find_coordinator,
     init,
@@ -33,7 +34,8 @@ def init_twice_gives_the_same_pid_and_fences_the_first(bench: Bench) -> None:
     same((second.pid, second.epoch), (producer.pid, producer.epoch + 1))
     same(producer.end_once(commit=True).error_code, FENCED)
     same(set(producer.add_once((topic, 0)).values()), {FENCED})
-    same(producer.send_once(topic, b"z").error, INVALID_EPOCH)
+    if bench.connection.offers(*VERIFIES[:2]):  # without verification the partition knows the older epoch alone
+        same(producer.send_once(topic, b"z").error, INVALID_EPOCH)
 
 
 @check("KIP-98")

@@ -15,6 +15,7 @@ from oncelog.conformance.raw.transactional_producer import (
     CONCURRENT_TRANSACTIONS,
     NOT_ENOUGH_REPLICAS,
     UNTOLD,
+    VERIFIES,
     Transactional,
     find_coordinator,
     init,
@@ -22,6 +23,7 @@ from oncelog.conformance.raw.transactional_producer import (
 from oncelog.conformance.raw.wire import Connection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 
@@ -123,7 +125,7 @@ def the_end_may_be_repeated_but_not_changed(bench: Bench, version: int, commit: 
     producer = Transactional(bench.connection, bench.name).init()
     producer.send(topic, b"a")
     same(producer.end_once(commit=commit, version=version).error_code, 0)
-    among(producer.completed(), ("CompleteCommit" if commit else "CompleteAbort", UNTOLD))
+    among(producer.completed(committed=commit), ("CompleteCommit" if commit else "CompleteAbort", UNTOLD))
     for _ in range(2):
         same(producer.end_once(commit=commit, version=version).error_code, 0)
     same(producer.end_once(commit=not commit, version=version).error_code, INVALID_TXN_STATE)
@@ -257,6 +259,7 @@ def the_end_by_someone_else(bench: Bench, version: int, case: str, error: int) -
 @check("KIP-890", assumes="transaction.partition.verification.enable is true")
 @each("version", "error", values=[(3, 48), (8, 48), (10, 48), (11, ABORTABLE)])
 def a_partition_that_was_not_added_is_refused(bench: Bench, version: int, error: int) -> None:
+    bench.connection.needs(*VERIFIES)
     topic = bench.topic()
     producer = Transactional(bench.connection, bench.name).init()
     answer = eventually(lambda: _settled(producer.send_once(topic, b"a", version=version, sequence=0)))
@@ -314,6 +317,7 @@ def a_transactional_batch_needs_a_transactional_id(bench: Bench) -> None:
 
 @check("KIP-98")
 def one_request_bears_one_transactional_producer(bench: Bench) -> None:
+    bench.connection.needs(*VERIFIES)
     unique_name = bench.name
     producer = Transactional(bench.connection, bench.name).init()
     connection = producer.connection
@@ -330,13 +334,15 @@ def one_request_bears_one_transactional_producer(bench: Bench) -> None:
 
 @check("KIP-890", assumes="transaction.partition.verification.enable is true")
 def a_batch_goes_on_in_an_open_transaction_without_being_verified_again(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+    connection, topic = bench.connection, bench.topic()
+    connection.needs(*VERIFIES)
+    producer = Transactional(connection, bench.name).init()
     producer.send(topic, b"a")
     for step in range(3):
         same(producer.send_once(topic, b"%d" % step).error, 0)
     producer.commit()
-    same(producer.send_once(topic, b"late").error, ABORTABLE)
+    refusal = ABORTABLE if connection.offers(ApiKey.PRODUCE, 11) else INVALID_TXN_STATE
+    same(producer.send_once(topic, b"late").error, refusal)
 
 
 @check("KIP-588")

@@ -10,6 +10,7 @@ from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.bodies import Produced
 from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -30,6 +31,8 @@ LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, 
 CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS
 UNTOLD = ""
 """The state of a transaction if the broker does not offer DescribeTransactions."""
+VERIFIES = (ApiKey.ADD_PARTITIONS_TO_TXN, 4, "verification of partitions")
+"""What a broker offers that asks the coordinator about a transaction before it takes its batch (KIP-890)."""
 NOT_ENOUGH_REPLICAS = Error.NOT_ENOUGH_REPLICAS
 
 
@@ -215,7 +218,7 @@ class Transactional:
         if self.version_2:
             self.pid, self.epoch = answer.producer_id, answer.producer_epoch
             self.sequences.clear()
-        self.completed()
+        self.completed(committed=commit)
 
     def commit(self) -> None:
         self.end(commit=True)
@@ -231,9 +234,14 @@ class Transactional:
         ).transaction_states
         return state
 
-    def completed(self) -> str:
-        """The state once it is neither ongoing nor being completed; UNTOLD if the broker does not report it."""
+    def completed(self, *, committed: bool | None = None) -> str:
+        """The state once it is neither ongoing nor being completed; UNTOLD if the broker does not report it.
+
+        Then the end, which was ``committed`` or not, is repeated until that is no longer too early.
+        """
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
+            if committed is not None:
+                eventually(lambda: self.end_once(commit=committed).error_code != CONCURRENT_TRANSACTIONS)
             return UNTOLD
 
         def probe() -> str | None:

@@ -192,6 +192,11 @@ class Connection:
         lowest, highest = self.world.offered.get(api_key, (0, -1))
         return lowest <= version <= highest
 
+    def needs(self, api_key: int, version: int, promise: str) -> None:
+        """Raises NotOffered for a promise that came with a version of an API which this broker does not have."""
+        if not self.offers(api_key, version):
+            raise NotOffered(f"{promise} came with {api_name(api_key)} {version}, which is not offered")
+
     def best(self, api_key: int, wanted: int) -> int:
         """The wanted version, or the broker's highest one if that is lower."""
         if self.world is None or api_key not in self.world.offered:

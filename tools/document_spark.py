@@ -81,6 +81,9 @@ SINK: Mapping[str, Option] = {
         "", "for `for_each_batch` and `write`: how many tasks write; 0: the driver, `auto`: depends on the size"
     ),
     "onMissingMarker": Option("", "`fail`, `write` or `skip`, if the marker of a batch is gone"),
+    "onFullRefresh": Option(
+        "", "`fail`, `append` or `after`, if a flow of a declarative pipeline is refreshed in full"
+    ),
     "offsetsRetentionMinutes": Option(
         "", "the broker's `offsets.retention.minutes`, if the query may not read it from the broker"
     ),

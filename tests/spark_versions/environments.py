@@ -104,7 +104,7 @@ _CONNECTOR_35 = (  # the newest that Maven Central has of each 3.5
     ("org.apache.commons", "commons-pool2", "2.11.1"),
 )
 _CONNECT_40 = ("grpcio==1.67.0", "grpcio-status==1.67.0", "googleapis-common-protos==1.65.0")
-_CONNECT = ("grpcio>=1.76", "grpcio-status>=1.76", "googleapis-common-protos>=1.71", "zstandard>=0.25")
+_CONNECT = ("grpcio>=1.76", "grpcio-status>=1.76", "googleapis-common-protos>=1.71", "zstandard>=0.25", "pyyaml>=6")
 
 ENVIRONMENTS = {
     environment.name: environment

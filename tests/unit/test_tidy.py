@@ -58,6 +58,7 @@ PUBLIC = {
     "schemas/*": "called by users; docs/how-to/schemas.md",
     "telemetry.py": "called by users; docs/how-to/monitor.md",
     "spark/lag.py": "a listener that users add; docs/how-to/spark.md",
+    "spark/pipeline/declarative.py": "called by users; docs/how-to/declarative.md",
     "spark/reporting.py": "what users add; docs/how-to/spark.md",
     "spark/session_metrics.py": "called by users; docs/how-to/monitor.md",
     "console/pages/*": "templates read its properties",

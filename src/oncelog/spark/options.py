@@ -40,6 +40,14 @@ class OnMissingMarker(Enum):
     SKIP = "skip"
 
 
+class OnFullRefresh(Enum):
+    """What to do if a flow of a declarative pipeline is refreshed in full and its records are in the topic already."""
+
+    FAIL = "fail"
+    APPEND = "append"
+    AFTER = "after"
+
+
 LATEST = -1
 EARLIEST = -2
 
@@ -78,6 +86,7 @@ SINK_OPTIONS = (
     "maxBatchBytes",
     "writers",
     "onMissingMarker",
+    "onFullRefresh",
     "offsetsRetentionMinutes",
     "markerTopic",
     "microBatch",
@@ -211,6 +220,7 @@ class SinkOptions:
     writers: int | None
     checkpoint_location: str
     on_missing_marker: OnMissingMarker
+    on_full_refresh: OnFullRefresh
     offsets_retention_ms: int | None
     marker_partition: TopicPartition
     micro_batch: int | None
@@ -357,7 +367,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
             "Option checkpointLocation is missing: give it to the query itself (spark.sql.streaming.checkpointLocation "
             "does not reach the sink), which reads there what Spark has planned"
         )
-    for name in () if of_a_query else ("offsetsRetentionMinutes", "sinkName"):
+    for name in () if of_a_query else ("offsetsRetentionMinutes", "sinkName", "onFullRefresh"):
         if name in given:
             raise ConfigError(f"Option {name} has no meaning in a batch write: it is for streaming queries")
     if "onMissingMarker" in given and not (of_a_query or "batchId" in given):
@@ -398,6 +408,9 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
             lambda text: OnMissingMarker(text.lower()),
             "fail, write or skip",
             OnMissingMarker.FAIL,
+        ),
+        on_full_refresh=given.parsed(
+            "onFullRefresh", lambda text: OnFullRefresh(text.lower()), "fail, append or after", OnFullRefresh.FAIL
         ),
         offsets_retention_ms=None if retention is None else retention * 60_000,
         marker_partition=TopicPartition(given.text("markerTopic") or topic or CONSUMER_OFFSETS_TOPIC, 0),

@@ -22,7 +22,7 @@ from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.marker import BatchPlan, MarkerTopic, Memory, PlannedBatch, Previous
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileSystem, FileType
 
 MEMORY_FOLDER = "oncelog"
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -81,6 +81,12 @@ class Checkpoint:
     def batches(self, log: str) -> list[int]:
         """The numbers of the files in ``offsets`` or ``commits``, ascending."""
         return sorted(int(name) for name in self._names(log) if name.isdecimal())
+
+    def folders(self) -> list[str]:
+        """The names of the folders here: above a checkpoint, those of checkpoints."""
+        from pyarrow.fs import FileType
+
+        return self._names("", FileType.Directory)
 
     def memories(self) -> list[Memory]:
         """What the query's sinks remember, one entry for each group."""
@@ -142,12 +148,14 @@ class Checkpoint:
         except OSError as error:
             raise self._unreadable(name, error) from error
 
-    def _names(self, folder: str) -> list[str]:
+    def _names(self, folder: str, kind: FileType | None = None) -> list[str]:
+        """:param kind: files unless given."""
         from pyarrow.fs import FileSelector, FileType
 
-        selector = FileSelector(f"{self._root}/{folder}", allow_not_found=True)
+        wanted = FileType.File if kind is None else kind
+        selector = FileSelector(f"{self._root}/{folder}".rstrip("/"), allow_not_found=True)
         try:
-            return [info.base_name for info in self._files.get_file_info(selector) if info.type is FileType.File]
+            return [info.base_name for info in self._files.get_file_info(selector) if info.type is wanted]
         except OSError as error:
             raise self._unreadable(folder, error) from error
 

@@ -6,8 +6,11 @@ Pure. Called by :mod:`oncelog.spark.sink.marker`.
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 
+_NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)
+"""A source with a name (``readStream.name()``, PySpark 4.2 and later); the line of another one is JSON or ``-``."""
 _SHOWN = 1000
 """Most characters of offsets in a message, which names two plans."""
 
@@ -29,8 +32,19 @@ def bare_offsets(offsets: str) -> str:
     return "\n".join(_bare(line) for line in offsets.split("\n"))
 
 
+def offsets_by_source(offsets: str) -> dict[str, str]:
+    """The offsets of a plan by the source's name, whose place in the file says nothing, or by its number from 0."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(offsets.split("\n")):
+        named = _NAMED.fullmatch(line)
+        found[named[1] if named else str(number)] = named[2] if named else line
+    return found
+
+
 def _bare(line: str) -> str:
     """One source's line; unchanged if it is not ours."""
+    if named := _NAMED.fullmatch(line):
+        return f"{named[1]}:{_bare(named[2])}"
     try:
         by_topic = json.loads(line)
         bare = {
@@ -50,4 +64,4 @@ def time_of(at_ms: int) -> str:
         return f"{at_ms} ms"
 
 
-__all__ = ["bare_offsets", "described", "time_of"]
+__all__ = ["bare_offsets", "described", "offsets_by_source", "time_of"]

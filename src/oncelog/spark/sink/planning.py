@@ -20,7 +20,8 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.sink.engine import Observer, Surroundings, WriteEngine, ignore
-from oncelog.spark.sink.marker import BatchPlan, Memory, NamedWrite
+from oncelog.spark.sink.full_refresh import check_full_refresh
+from oncelog.spark.sink.marker import BatchPlan, Found, Memory, NamedWrite
 from oncelog.spark.sink.rows import Encoding, SinkColumns
 from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
@@ -131,11 +132,14 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
 def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, siblings: Collection[str] | None = ()) -> None:
     """Call before the rows of a micro-batch are computed, which may take longer than its plan proves anything.
 
+    Raises SinkRefused for a full refresh that was not asked for.
+
     :param batch_id: None for the batch that the checkpoint planned last.
     """
     checkpoint = checkpoint_at(options.checkpoint_location)
     cluster = cluster_for(options)
     group = _group_of(options, checkpoint)
+    check_full_refresh(options, checkpoint, group, checkpoint_at, lambda other: _fenced(options, other))
     if options.offsets_retention_ms is not None:
         return
     if cluster.tells_retention is None:
@@ -164,6 +168,17 @@ def write_engine(
         with_timeout, timeouts_ms or (options.transaction_timeout_ms,), options.marker_partition
     )
     return WriteEngine(planned.plan, transaction, Surroundings(observe, logger.warning, now_ms, planned.remember))
+
+
+def _fenced(options: SinkOptions, group: str) -> Found:
+    """The marker of another group, after its writer was fenced."""
+
+    def with_timeout(timeout_ms: int) -> ProducerTransaction:
+        return cluster_for(options).transaction(group, timeout_ms)
+
+    transaction = TopicTransaction(with_timeout, (options.transaction_timeout_ms,), options.marker_partition)
+    transaction.begin()
+    return transaction.remembered()
 
 
 def _group_of(options: SinkOptions, checkpoint: Checkpoint) -> str:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from oncelog.spark.options import parse_offsets_json
-from oncelog.spark.sink.described import bare_offsets, described
+from oncelog.spark.sink.described import bare_offsets, described, offsets_by_source
 from oncelog.spark.sink.marker import OFFSETS_IN_MARKER, Marker, PlannedBatch
 from oncelog.spark.source.planned_offsets import Place
 from oncelog.types import TopicPartition
@@ -47,3 +47,16 @@ def test_marker_holds_the_offsets_of_many_partitions_without_what_is_beside_them
     marker = Marker.of(replace(plan(5), batch=PlannedBatch(5, "f" * 64, 0, text)), 1)
     assert parse_offsets_json(marker.offsets) == offsets
     assert len(marker.encode()) <= 4096
+
+
+def test_offsets_of_named_sources_go_by_name_in_whatever_order() -> None:
+    first, second = line("orders", 1)[0], line("refunds", 1)[0]
+    assert offsets_by_source(f"two:{second}\none:{first}") == {"one": first, "two": second}
+    assert offsets_by_source(f"{first}\n-") == {"0": first, "1": "-"}
+
+
+def test_a_named_source_is_told_with_its_name_and_bare_offsets() -> None:
+    text, offsets = line("orders", 1)
+    told = bare_offsets(f"one:{text}")
+    assert told.startswith('one:{"orders"')
+    assert parse_offsets_json(told.removeprefix("one:")) == offsets

@@ -1,0 +1,31 @@
+"""For flows of declarative pipelines (``spark-pipelines``, PySpark 4.1 and later) whose sink is ``oncelog``."""
+
+from __future__ import annotations
+
+from oncelog.errors import ConfigError
+from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.sink.described import bare_offsets, offsets_by_source
+from oncelog.spark.sink.full_refresh import checkpoints_of
+
+
+def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earliest") -> str:
+    """The ``startingOffsets`` with which a flow that is refreshed in full continues where it has ended.
+
+    To be used with ``onFullRefresh`` ``after`` of the sink, which checks that nothing is left out or doubled. Spark
+    ignores it where a flow has a checkpoint. Raises CheckpointError if the folder cannot be read.
+
+    :param flow: the folder of the flow's checkpoints, ``STORAGE/_checkpoints/SINK/FLOW``.
+    :param source: which one, if the flow reads several: its number, or its name if it has one.
+    :param otherwise: where a flow starts that has not ended a batch yet.
+    """
+    flow = flow.rstrip("/")
+    numbers = [int(name) for name in Checkpoint.open(flow).folders() if name.isdecimal()]
+    for checkpoint in checkpoints_of(flow, max(numbers, default=-1) + 1, Checkpoint.open):
+        ended = checkpoint.batches("commits")
+        batch = checkpoint.planned(ended[-1]) if ended and checkpoint.memories() else None
+        if batch is not None:
+            found = offsets_by_source(batch.offsets)
+            if str(source) not in found:
+                raise ConfigError(f"The flow of {flow} has the sources {', '.join(found)}, and no source {source}")
+            return bare_offsets(found[str(source)])
+    return otherwise

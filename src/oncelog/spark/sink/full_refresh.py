@@ -1,0 +1,159 @@
+"""What a sink does after a full refresh of a declarative pipeline (``spark-pipelines``, PySpark 4.1 and later).
+
+A full refresh gives a flow a new checkpoint: the flow's folder ``STORAGE/_checkpoints/SINK/FLOW`` holds one for each,
+numbered from 0. The flow then reads its source again, and what it has written to a topic stays there. So the first
+batch of a new checkpoint is refused unless the option ``onFullRefresh`` says what is meant. Called on the driver,
+before the rows of a micro-batch are computed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from oncelog.spark.options import BESIDE_PARTITIONS, OnFullRefresh, SinkOptions
+from oncelog.spark.sink.checkpoint import Checkpoint, marker_group
+from oncelog.spark.sink.described import bare_offsets, offsets_by_source
+from oncelog.spark.sink.engine import SinkRefused
+from oncelog.spark.sink.marker import Found, Marker
+
+_FLOW_CHECKPOINT = re.compile(r"(.*[/\\]_checkpoints[/\\].+)[/\\](\d+)[/\\]*")
+
+_ID, _FROM, _EPOCHS, _ = BESIDE_PARTITIONS
+
+OpenCheckpoint = Callable[[str], Checkpoint]
+
+
+class Earlier(NamedTuple):
+    """The flow's last checkpoint that has written to the same destination, and the group of its marker."""
+
+    checkpoint: Checkpoint
+    group: str
+
+
+def checkpoints_of(flow: str, before: int, open_checkpoint: OpenCheckpoint) -> Iterator[Checkpoint]:
+    """The checkpoints of a flow below a number, the newest first."""
+    return (open_checkpoint(f"{flow}/{number}") for number in range(before - 1, -1, -1))
+
+
+def check_full_refresh(
+    options: SinkOptions,
+    checkpoint: Checkpoint,
+    group: str,
+    open_checkpoint: OpenCheckpoint,
+    fenced: Callable[[str], Found],
+) -> None:
+    """Raises SinkRefused if the query is a flow that was refreshed in full, and that is not what the sink is to do.
+
+    :param group: the group of this query's marker.
+    :param fenced: the marker of another group, read after its writer was fenced.
+    """
+    flow = _FLOW_CHECKPOINT.fullmatch(checkpoint.location)
+    if flow is None or checkpoint.remembered(group) is not None:
+        return
+    earlier = _earlier(options, flow[1], int(flow[2]), open_checkpoint)
+    if earlier is None:
+        return
+    match options.on_full_refresh:
+        case OnFullRefresh.APPEND:
+            return
+        case OnFullRefresh.FAIL:
+            where = f"topic {options.topic!r}" if options.topic else "topics"
+            raise SinkRefused(
+                f"The flow of checkpoint {checkpoint.location} is refused: it was refreshed in full, and what "
+                f"{earlier.checkpoint.location} has written to {where} is still there. Set option onFullRefresh of the "
+                f"sink to append (write everything again) or after (continue where that ended), or remove "
+                f"{checkpoint.location} to go on as before"
+            )
+        case OnFullRefresh.AFTER:
+            _check_begin(checkpoint, earlier, fenced(earlier.group))
+
+
+def _earlier(options: SinkOptions, flow: str, number: int, open_checkpoint: OpenCheckpoint) -> Earlier | None:
+    for checkpoint in checkpoints_of(flow, number, open_checkpoint):
+        memories = checkpoint.memories()
+        # Whatever the prefix was, the records are in the same topic
+        end = marker_group("", checkpoint.query_id(), options.topic, options.sink_name) if memories else ""
+        found = [memory.group for memory in memories if memory.group.endswith(end)]
+        if found:
+            return Earlier(checkpoint, found[0])
+    return None
+
+
+def _check_begin(checkpoint: Checkpoint, earlier: Earlier, found: Found) -> None:
+    """Raises SinkRefused unless the first batch begins where the earlier checkpoint has written to."""
+    before = earlier.checkpoint.location
+    until = written_until(earlier.checkpoint, found)
+    again = f"remove {checkpoint.location}"
+    if until is None:
+        raise SinkRefused(
+            f"The flow of checkpoint {checkpoint.location} is refused, as it cannot be known how far {before} has "
+            f"written: {again}, run the flow without a full refresh, and ask for the refresh again"
+        )
+    first = checkpoint.planned(0)
+    begins = offsets_by_source(first.offsets) if first is not None else {}
+    wanted = offsets_by_source(until)
+    fits = begins.keys() == wanted.keys() and all(_continues(line, begins[name]) for name, line in wanted.items())
+    if not fits:
+        starting = bare_offsets(until).replace("\n", " and ")
+        raise SinkRefused(
+            f"The flow of checkpoint {checkpoint.location} is refused: onFullRefresh is after, and it does not begin "
+            f"where {before} has written to. Read with format oncelog and startingOffsets {starting} "
+            f"(oncelog.spark.pipeline.declarative.starting_after finds them), {again}, and ask for the refresh again"
+        )
+
+
+def written_until(checkpoint: Checkpoint, found: Found) -> str | None:
+    """Where the last batch that is written ends, one line per source; None if that is not known.
+
+    :param found: the marker, read after the fence; None if there is none (any more).
+    """
+    last = max(checkpoint.batches("offsets"), default=0)
+    batches = [batch for number in (last, last - 1) if (batch := checkpoint.planned(number)) is not None]
+    for batch in batches:
+        if isinstance(found, Marker):
+            if (found.batch_id, found.fingerprint) == (batch.batch_id, batch.fingerprint):
+                return batch.offsets
+        elif found is None and batch.batch_id == last and checkpoint.ended(last):
+            return batch.offsets
+    return None
+
+
+class _Source(NamedTuple):
+    """A plan of one source of ours: where it ends, where it begins if it says so, and the ids of its topics."""
+
+    ends: Mapping[str, Mapping[str, int]]
+    begins: Mapping[str, Mapping[str, int]]
+    ids: Mapping[str, str]
+
+    @classmethod
+    def of(cls, line: str) -> _Source | None:
+        """None if the line is not that of a source of ours, or of Spark's own Kafka source."""
+        try:
+            fields = {topic: dict(found) for topic, found in json.loads(line).items()}
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return None
+        ends = {
+            topic: {partition: end for partition, end in found.items() if partition.isdecimal()}
+            for topic, found in fields.items()
+        }
+        begun = {topic: found[_FROM] for topic, found in fields.items() if _FROM in found}
+        ours = any(_ID in found or _EPOCHS in found for found in fields.values())
+        # A first batch without anything to read says only where it ends
+        begins = begun or (ends if ours else {})
+        return cls(ends, begins, {topic: found[_ID] for topic, found in fields.items() if _ID in found})
+
+
+def _continues(until: str, begin: str) -> bool:
+    """Whether each partition begins at its old end, in the topic of that time; one that is new may begin anywhere."""
+    old, new = _Source.of(until), _Source.of(begin)
+    if old is None or new is None:
+        return False
+    same = all(new.ids.get(topic, id_) == id_ for topic, id_ in old.ids.items())
+    return same and all(
+        new.begins.get(topic, {}).get(partition) == end
+        for topic, partitions in old.ends.items()
+        for partition, end in partitions.items()
+    )

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from oncelog.broker.limits.answer_memory import AnswerTooLong
 from oncelog.broker.limits.long_requests import MAY_WAIT_LONG
 from oncelog.broker.requests.answers import encoded, encoded_in_chunks, giving_back, parts_of, size_of
 from oncelog.broker.requests.context import RequestContext, RequestState
-from oncelog.broker.requests.parking import carry_out
+from oncelog.broker.requests.parking import Park, ParkReason, carry_out
 from oncelog.broker.requests.session import Part
 from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work
@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 SHORT = (int(ApiKey.PRODUCE), int(ApiKey.FETCH))
 """APIs that set ``is_wide`` themselves: their answers are not examined."""
+T = TypeVar("T")
 Answer = Message | None
 Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
 """Says what a request is answered; None: it has no answer."""
@@ -121,7 +122,7 @@ class RequestLife:
         else:
             if context.is_long and context.api_key in MAY_WAIT_LONG:
                 ports.long_requests.answered(context)
-            answer = yield result
+            answer = yield _parked_if_wide(context, result)
         context.enter(RequestState.HANDLED)
         if not ports.metadata_sync.is_settled:
             yield from ports.metadata_sync.until_answer_is_durable(context)
@@ -131,7 +132,8 @@ class RequestLife:
             self._measure(ports.requests, context, answer)
         if answer is not None and (context.is_wide or (context.api_key not in SHORT and answer.is_long())):
             work = self._encode_in_chunks(context, answer)
-            parts: Sequence[Part] = yield ports.tasks.begin(work, context.channel, owner=context, continues=True)
+            encoded_later = ports.tasks.begin(work, context.channel, owner=context, continues=True)
+            parts: Sequence[Part] = yield _parked_if_wide(context, encoded_later)
         else:
             parts = self._encode(context, answer)
         context.enter(RequestState.ANSWERED)
@@ -221,3 +223,8 @@ class RequestLife:
         name = ApiKey(context.api_key).name
         logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
         context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
+
+
+def _parked_if_wide(context: RequestContext, later: Deferred[T]) -> Deferred[T] | Park[T]:
+    """A request of many partitions is worked on in chunks, and what its connection has sent after it waits."""
+    return Park(context, ParkReason.MANY_PARTITIONS, later) if context.is_wide else later

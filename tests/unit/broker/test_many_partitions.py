@@ -49,6 +49,10 @@ class Asked(RecordingChannel):
     def hold(self) -> None:
         self.held = True
 
+    def go_on(self, slot: int) -> None:
+        assert self.answers, "others may start before it is answered"
+        self.held = False
+
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
         read = [part.read_bytes() if isinstance(part, FileSlice) else part for part in parts]
         super().reply(slot, read)
@@ -108,6 +112,7 @@ def test_a_wide_produce_keeps_the_next_one_waiting_and_is_written_whole(wide: Br
     answers = response.responses[0].partition_responses
     assert [answer.index for answer in answers] == list(range(PARTITIONS))
     assert {(answer.error_code, answer.base_offset) for answer in answers} == {(Error.NONE, 0)}
+    assert not asked.held
 
 
 def test_a_wide_produce_is_written_though_its_connection_ends(wide: Broker) -> None:

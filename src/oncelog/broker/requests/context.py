@@ -52,8 +52,8 @@ class RequestContext:
     """The next requests may be like it. Set by Produce (an uncompressed batch was appended), Fetch (answered at once,
     with records) and OffsetCommit (the offset of one partition was committed at once)."""
     is_wide: bool = False
-    """It names many partitions, so its answer is written in chunks. Set by Produce and Fetch, whose answers are not
-    examined."""
+    """It names many partitions, so it is handled and answered in chunks, and is parked meanwhile. Set by Produce and
+    Fetch, whose answers are not examined."""
     is_long: bool = False
     """Set by ``long_requests``, which counts its memory until it is answered."""
     mutation_wait_ms: int = 0

@@ -35,6 +35,7 @@ class ParkReason(Enum):
     VALIDATION = "a worker thread validates a batch"
     WRITE = "a worker thread writes a large batch"
     LARGE_WRITES = "its turn among the large batches of a partition"
+    MANY_PARTITIONS = "it is worked on in chunks, and its answer is encoded so"
 
 
 class Park(Generic[T]):
@@ -53,7 +54,7 @@ class Park(Generic[T]):
         """The request has continued. The last park that ends lets the connection start further requests."""
         request = self._request
         request.parks -= 1
-        if not request.parks and not request.is_wide:
+        if not request.parks:
             request.channel.go_on(request.slot)
         capacity, request.park_capacity = request.park_capacity, None
         if capacity is not None:

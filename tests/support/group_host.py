@@ -137,7 +137,7 @@ class MemoryGroupHost:
         self.coordinator.runtime.complete_transaction(index, marker)
 
     def shard(self, group_id: str) -> GroupShard:
-        shard = self.coordinator.runtime.shard_for(group_id)
+        shard = self.coordinator.runtime.shard_for(group_id, node_id=None)
         if isinstance(shard, Error):
             raise LookupError(f"the shard of group {group_id} is not loaded: {shard.name}")
         return shard
@@ -290,11 +290,11 @@ class GroupClient:
 
     def heartbeat(self, member_id: str, generation: int, instance_id: str | None = None) -> Error:
         request = HeartbeatRequest(self.group_id, generation, member_id, instance_id)
-        return Error(self.host.coordinator.heartbeat(request, self.host.now_ms).value.error_code)
+        return Error(self.host.coordinator.heartbeat(request, self.host.now_ms, node_id=None).value.error_code)
 
     def leave(self, *members: tuple[str, str | None]) -> Deferred[LeaveGroupResponse]:
         request = LeaveGroupRequest(self.group_id, "", [MemberIdentity(*member) for member in members])
-        return self.host.coordinator.leave_group(request, self.host.now_ms)
+        return self.host.coordinator.leave_group(request, self.host.now_ms, node_id=None)
 
     def stable(self, count: int, **options: Any) -> list[str]:
         """A group of ``count`` dynamic members that has finished its rebalance; the leader's id is first."""
@@ -376,7 +376,7 @@ class GroupClient:
     ) -> OffsetFetchResponseGroup:
         asked = None if topics is None else [OffsetFetchRequestTopics(t, ZERO_UUID, list(p)) for t, p in topics.items()]
         request = OffsetFetchRequestGroup(self.group_id, member_id, epoch, asked)
-        fetched = finished(self.host.coordinator.fetch_offsets(request, stable, self.host.now_ms))
+        fetched = finished(self.host.coordinator.fetch_offsets(request, stable, self.host.now_ms, node_id=None))
         return fetched.known(fetched.settled.value)
 
     def offset(self, topic: str = "t", partition: int = 0, *, stable: bool = False) -> int | Error:

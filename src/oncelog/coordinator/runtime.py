@@ -153,7 +153,7 @@ class CoordinatorRuntime(Generic[S]):
         """The partition that owns a transactional id or group id."""
         return TopicPartition(self.topic, java_hash_partition(key, self.partitions))
 
-    def shard_for(self, key: str, node_id: int | None = None) -> S | Error:
+    def shard_for(self, key: str, node_id: int | None) -> S | Error:
         """The shard that owns ``key``, or NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE if it cannot be read.
 
         Never COORDINATOR_LOAD_IN_PROGRESS: everything is loaded before any request is served.

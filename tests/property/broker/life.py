@@ -133,7 +133,9 @@ class Life:
     def init(self) -> ProducerIdAndEpoch:
         """A new epoch; a transaction that was left open is aborted first."""
         for _ in range(5):
-            result = self.answer(self.broker.transactions.init_producer_id(ID, 60_000, NO_PRODUCER, NOW_MS))
+            result = self.answer(
+                self.broker.transactions.init_producer_id(ID, 60_000, NO_PRODUCER, NOW_MS, node_id=None)
+            )
             if result.error is Error.NONE:
                 return result.producer
             assert result.error is Error.CONCURRENT_TRANSACTIONS
@@ -144,7 +146,9 @@ class Life:
         """A record of transaction ``number`` in each partition; a producer that commits waits for all answers."""
         implicit = self._rng.random() < 0.5
         if not implicit:
-            add = self.broker.transactions.add_partitions(ID, producer, PLACES, NOW_MS, transaction_version=2)
+            add = self.broker.transactions.add_partitions(
+                ID, producer, PLACES, NOW_MS, transaction_version=2, node_id=None
+            )
             assert self.answer(add) is Error.NONE
         for place in PLACES:
             partition = self.broker.partition(place)
@@ -162,7 +166,9 @@ class Life:
                 assert self.answer(partition.when_committed(result.last_offset + 1)) is Error.NONE
 
     def end_transaction(self, producer: ProducerIdAndEpoch, commit: bool) -> ProducerIdAndEpoch:
-        result = self.answer(self.broker.transactions.end_txn(ID, producer, commit, NOW_MS, transaction_version=2))
+        result = self.answer(
+            self.broker.transactions.end_txn(ID, producer, commit, NOW_MS, transaction_version=2, node_id=None)
+        )
         assert result.error is Error.NONE, result
         return result.producer
 

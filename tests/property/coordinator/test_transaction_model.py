@@ -165,7 +165,7 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.producers.append(ProducerIdAndEpoch(1000, LAST - 2))
 
     def compare_init(self, name: str, expected: ProducerIdAndEpoch) -> None:
-        answer = self.coordinator.init_producer_id(name, TIMEOUT_MS, expected, self.now).value
+        answer = self.coordinator.init_producer_id(name, TIMEOUT_MS, expected, self.now, node_id=None).value
         assert answer == (*self.model.init(name, expected), NO_PRODUCER)
         self.producers.append(answer.producer)
 
@@ -189,7 +189,7 @@ class AgainstTheModel(RuleBasedStateMachine):
     @rule(name=names, choice=choices, shift=shifts, partitions=some_partitions)
     def add(self, name: str, choice: int, shift: int, partitions: set[TopicPartition]) -> None:
         producer = self.producer(choice, shift)
-        error = self.coordinator.add_partitions(name, producer, partitions, self.now, 2).value
+        error = self.coordinator.add_partitions(name, producer, partitions, self.now, 2, node_id=None).value
         assert error is self.model.add(name, producer, partitions, self.now)
 
     @rule(name=names, choice=choices, shift=shifts, partitions=some_partitions)
@@ -201,18 +201,18 @@ class AgainstTheModel(RuleBasedStateMachine):
             partition: error if error is not Error.NONE or partition in known else Error.TRANSACTION_ABORTABLE
             for partition in partitions
         }
-        assert self.coordinator.verify_partitions(name, producer, partitions, self.now).value == expected
+        assert self.coordinator.verify_partitions(name, producer, partitions, self.now, node_id=None).value == expected
 
     @rule(name=names, choice=choices, shift=shifts, commit=st.booleans())
     def end_old(self, name: str, choice: int, shift: int, commit: bool) -> None:
         producer = self.producer(choice, shift)
-        answer = self.coordinator.end_txn(name, producer, commit, self.now, 0).value
+        answer = self.coordinator.end_txn(name, producer, commit, self.now, 0, node_id=None).value
         assert answer.error is self.model.end_old(name, producer, commit)
 
     @rule(name=names, choice=choices, shift=shifts, commit=st.booleans())
     def end_new(self, name: str, choice: int, shift: int, commit: bool) -> None:
         producer = self.producer(choice, shift)
-        answer = self.coordinator.end_txn(name, producer, commit, self.now, 2).value
+        answer = self.coordinator.end_txn(name, producer, commit, self.now, 2, node_id=None).value
         assert answer == (*self.model.end_new(name, producer, commit), NO_PRODUCER)
         self.producers.append(answer.producer)
 
@@ -239,7 +239,7 @@ class AgainstTheModel(RuleBasedStateMachine):
     @invariant()
     def partitions_are_those_of_the_model(self) -> None:
         for name, one in sorted(self.model.ids.items()):
-            description = self.coordinator.describe(name)
+            description = self.coordinator.describe(name, node_id=None)
             assert description.producer == (one.pid, one.epoch)
             assert set(description.partitions) == one.partitions
             assert (description.state is TransactionState.ONGOING) == one.open
@@ -301,7 +301,7 @@ class UnderChaos(RuleBasedStateMachine):
             self.producer = result.producer if result.error is Error.NONE else NO_PRODUCER
 
         expected = self.producer if again else NO_PRODUCER
-        self.coordinator.init_producer_id("id", TIMEOUT_MS, expected, self.now).then(done)
+        self.coordinator.init_producer_id("id", TIMEOUT_MS, expected, self.now, node_id=None).then(done)
 
     @precondition(started)
     @rule(partition=st.sampled_from(PARTITIONS))
@@ -315,7 +315,7 @@ class UnderChaos(RuleBasedStateMachine):
                 assert producer not in self.confirmed, "a partition was added to a transaction that has ended"
                 self.told.setdefault(producer, set()).add(partition)
 
-        self.coordinator.add_partitions("id", producer, [partition], self.now, 2).then(done)
+        self.coordinator.add_partitions("id", producer, [partition], self.now, 2, node_id=None).then(done)
 
     @precondition(started)
     @rule(commit=st.booleans())
@@ -332,7 +332,7 @@ class UnderChaos(RuleBasedStateMachine):
             elif result.error in (Error.PRODUCER_FENCED, Error.INVALID_TXN_STATE):
                 self.producer = NO_PRODUCER
 
-        self.coordinator.end_txn("id", producer, commit, self.now, 2).then(done)
+        self.coordinator.end_txn("id", producer, commit, self.now, 2, node_id=None).then(done)
 
     @rule(lost=st.integers(0, 3))
     def crash(self, lost: int) -> None:
@@ -367,7 +367,7 @@ class UnderChaos(RuleBasedStateMachine):
             self.host.answer_markers()
             self.now += 100_000
             self.host.timers.fire(self.now)
-        assert self.coordinator.describe("id").state not in {*PREPARED, TransactionState.ONGOING}
+        assert self.coordinator.describe("id", node_id=None).state not in {*PREPARED, TransactionState.ONGOING}
         self.outcomes_agree()
         marked = {(partition, marker.producer) for partition, marker in self.host.marked}
         for (producer_id, epoch), partitions in self.told.items():

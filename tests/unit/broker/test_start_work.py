@@ -38,7 +38,7 @@ def work_of_a_start(folder: Path, ids: int, end: Callable[[Broker], None]) -> in
     end(before.broker)
     started: list[Admin] = []
     calls = calls_of(lambda: started.append(Admin(path, disk, **SETTINGS)))
-    found = finished(started[0].broker.transactions.list(NOW_MS)).transactions
+    found = finished(started[0].broker.transactions.list(NOW_MS, node_id=None)).transactions
     started[0].broker.stop(NOW_MS)
     assert len(found) == ids
     return calls

@@ -53,8 +53,8 @@ def test_an_unreadable_record_costs_its_own_partition_its_coordinator(
     owners = {runtime.partition_for(key).partition: key for key in "abcdefgh"}
     runtime.load(0, 0, bad, 0)
     runtime.load(1, 0, log_of(b"a", b"b"), 0)
-    assert runtime.shard_for(owners[0]) is Error.COORDINATOR_NOT_AVAILABLE
-    served = runtime.shard_for(owners[1])
+    assert runtime.shard_for(owners[0], node_id=None) is Error.COORDINATOR_NOT_AVAILABLE
+    served = runtime.shard_for(owners[1], node_id=None)
     assert isinstance(served, Fold)
     assert (served.keys, served.began) == ([b"a", b"b"], True)
     assert runtime.unreadable == 1

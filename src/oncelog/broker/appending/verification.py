@@ -62,7 +62,9 @@ def _ask(
 ) -> Deferred[Error]:
     coordinator = ports.transactions
     if operation.supports_epoch_bump:
-        return coordinator.add_partitions(transactional_id, producer, [partition], now_ms, transaction_version=2)
-    return coordinator.verify_partitions(transactional_id, producer, [partition], now_ms).map(
+        return coordinator.add_partitions(
+            transactional_id, producer, [partition], now_ms, transaction_version=2, node_id=None
+        )
+    return coordinator.verify_partitions(transactional_id, producer, [partition], now_ms, node_id=None).map(
         lambda errors: errors[partition]
     )

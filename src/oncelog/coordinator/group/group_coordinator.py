@@ -160,12 +160,10 @@ class GroupCoordinator:
             return shard.classic_members.sync(group, request, now_ms)
         return shard.classic.sync(group, request, caller, now_ms)
 
-    def heartbeat(
-        self, request: HeartbeatRequest, now_ms: int, node_id: int | None = None
-    ) -> Deferred[HeartbeatResponse]:
+    def heartbeat(self, request: HeartbeatRequest, now_ms: int, node_id: int | None) -> Deferred[HeartbeatResponse]:
         return Deferred.of(HeartbeatResponse(error_code=self._heartbeat(request, now_ms, node_id)))
 
-    def _heartbeat(self, request: HeartbeatRequest, now_ms: int, node_id: int | None = None) -> Error:
+    def _heartbeat(self, request: HeartbeatRequest, now_ms: int, node_id: int | None) -> Error:
         if not request.group_id:
             return Error.INVALID_GROUP_ID
         shard = self.runtime.shard_for(request.group_id, node_id)
@@ -178,9 +176,7 @@ class GroupCoordinator:
             return shard.classic_members.heartbeat(group, request, now_ms)
         return shard.classic.heartbeat(group, request, now_ms)
 
-    def leave_group(
-        self, request: LeaveGroupRequest, now_ms: int, node_id: int | None = None
-    ) -> Deferred[LeaveGroupResponse]:
+    def leave_group(self, request: LeaveGroupRequest, now_ms: int, node_id: int | None) -> Deferred[LeaveGroupResponse]:
         """One outcome for each of ``request.members``; a request of an older version has a single member."""
 
         def refused(error: Error) -> Deferred[LeaveGroupResponse]:
@@ -252,13 +248,13 @@ class GroupCoordinator:
         return self._offsets.commit_in_transaction(request, caller, now_ms)
 
     def fetch_offsets(
-        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None = None
+        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
     ) -> Chunks[FetchedOffsets]:
         """One group of an OffsetFetch; None as topics means all topics."""
         return self._offsets.fetch(request, require_stable, now_ms, node_id)
 
     def delete_offsets(
-        self, request: OffsetDeleteRequest, now_ms: int, node_id: int | None = None
+        self, request: OffsetDeleteRequest, now_ms: int, node_id: int | None
     ) -> Deferred[OffsetDeleteResponse]:
         return self._offsets.delete(request, now_ms, node_id)
 
@@ -277,7 +273,7 @@ class GroupCoordinator:
         return gather([one(group_id) for group_id in group_ids])
 
     def consumer_group_describe(
-        self, group_ids: Sequence[str], now_ms: int, node_id: int | None = None
+        self, group_ids: Sequence[str], now_ms: int, node_id: int | None
     ) -> Deferred[list[DescribedConsumerGroup]]:
         def one(group_id: str) -> Deferred[DescribedConsumerGroup]:
             def refused(error: Error) -> DescribedConsumerGroup:
@@ -295,13 +291,11 @@ class GroupCoordinator:
 
         return gather([one(group_id) for group_id in group_ids])
 
-    def count(self, node_id: int | None = None) -> int:
+    def count(self, node_id: int | None) -> int:
         """How many groups :meth:`list_groups` examines."""
         return sum(len(shard.groups) for shard in self.runtime.shards_of(node_id))
 
-    def list_groups(
-        self, request: ListGroupsRequest, node_id: int | None = None
-    ) -> Generator[None, None, list[ListedGroup]]:
+    def list_groups(self, request: ListGroupsRequest, node_id: int | None) -> Generator[None, None, list[ListedGroup]]:
         """All groups here. With pauses, because there may be many."""
         states = {state.strip().lower() for state in request.states_filter}
         types = {group_type.lower() for group_type in request.types_filter}
@@ -321,7 +315,7 @@ class GroupCoordinator:
         return listed
 
     def delete_groups(
-        self, group_ids: Sequence[str], now_ms: int, node_id: int | None = None
+        self, group_ids: Sequence[str], now_ms: int, node_id: int | None
     ) -> Deferred[list[DeletableGroupResult]]:
         """Delete empty groups with all their offsets; others stay, with NON_EMPTY_GROUP."""
 

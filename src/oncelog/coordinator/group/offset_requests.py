@@ -331,7 +331,7 @@ class OffsetRequests:
     # --- looks
 
     def fetch(
-        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None = None
+        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
     ) -> Chunks[FetchedOffsets]:
         """The committed offsets; with ``require_stable`` a pending offset hides that of its partition.
 
@@ -378,9 +378,7 @@ class OffsetRequests:
 
     # --- deletion
 
-    def delete(
-        self, request: OffsetDeleteRequest, now_ms: int, node_id: int | None = None
-    ) -> Deferred[OffsetDeleteResponse]:
+    def delete(self, request: OffsetDeleteRequest, now_ms: int, node_id: int | None) -> Deferred[OffsetDeleteResponse]:
         """Delete offsets of topics that no member reads (KIP-496)."""
 
         def refused(error: Error) -> OffsetDeleteResponse:

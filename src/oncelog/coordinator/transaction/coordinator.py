@@ -154,7 +154,7 @@ class TransactionCoordinator:
         *,
         two_phase: bool = False,
         keep_prepared: bool = False,
-        node_id: int | None = None,
+        node_id: int | None,
     ) -> Deferred[ProducerResult]:
         """A producer id and epoch; with a transactional id the former producer is fenced and its transaction aborted.
 
@@ -193,7 +193,7 @@ class TransactionCoordinator:
         partitions: Iterable[TopicPartition],
         now_ms: int,
         transaction_version: int,
-        node_id: int | None = None,
+        node_id: int | None,
     ) -> Deferred[Error]:
         """Add partitions to the producer's transaction, which begins with the first of them.
 
@@ -210,7 +210,7 @@ class TransactionCoordinator:
         producer: ProducerIdAndEpoch,
         partitions: Iterable[TopicPartition],
         now_ms: int,
-        node_id: int | None = None,
+        node_id: int | None,
     ) -> Deferred[dict[TopicPartition, Error]]:
         """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE if not."""
         asked = frozenset(partitions)
@@ -230,7 +230,7 @@ class TransactionCoordinator:
         commit: bool,
         now_ms: int,
         transaction_version: int,
-        node_id: int | None = None,
+        node_id: int | None,
     ) -> Deferred[ProducerResult]:
         """Commit or abort. Answered once the decision is committed; the markers follow later.
 
@@ -244,7 +244,7 @@ class TransactionCoordinator:
         return self._submit(transactional_id, event, now_ms, node_id).map(_producer_result)
 
     def _submit(
-        self, transactional_id: str, event: Event, now_ms: int, node_id: int | None = None
+        self, transactional_id: str, event: Event, now_ms: int, node_id: int | None
     ) -> Deferred[DecisionOutcome]:
         if not transactional_id:
             return Deferred.of(DecisionOutcome(Error.INVALID_REQUEST))
@@ -275,7 +275,7 @@ class TransactionCoordinator:
         logger.warning(
             "%r gets a new producer id: what its coordinator knows is older than what it wrote", transactional_id
         )
-        self._submit(transactional_id, Disown(), now_ms)
+        self._submit(transactional_id, Disown(), now_ms, node_id=None)
 
     def expire(self, transactional_id: str, now_ms: int) -> bool:
         """Let an open transaction time out at once, for tests; False if none with a timeout is open."""
@@ -288,7 +288,7 @@ class TransactionCoordinator:
 
     # --- operators
 
-    def describe(self, transactional_id: str, node_id: int | None = None) -> DescribedTransaction:
+    def describe(self, transactional_id: str, node_id: int | None) -> DescribedTransaction:
         """The state of one id, or TRANSACTIONAL_ID_NOT_FOUND."""
         if not transactional_id:
             return DescribedTransaction(Error.INVALID_REQUEST, transactional_id)
@@ -309,7 +309,7 @@ class TransactionCoordinator:
             tuple(sorted(entry.unmarked if txn.state in PREPARED else txn.partitions)),
         )
 
-    def count(self, node_id: int | None = None) -> int:
+    def count(self, node_id: int | None) -> int:
         """How many transactional ids :meth:`list` examines."""
         return sum(shard.count for shard in self.runtime.shards_of(node_id))
 
@@ -321,7 +321,7 @@ class TransactionCoordinator:
         producer_ids: Collection[int] = (),
         duration_ms: int = -1,
         pattern: str | None = None,
-        node_id: int | None = None,
+        node_id: int | None,
     ) -> Generator[None, None, TransactionList]:
         """The ids that pass every filter; an empty filter passes all. With pauses, because there may be many.
 

@@ -101,7 +101,7 @@ def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordi
         assert outcome.error is Error.TOPIC_ALREADY_EXISTS
     runtime = broker.groups.runtime if topic == CONSUMER_OFFSETS_TOPIC else broker.transactions.runtime
     assert runtime.partitions == (3 if client_first else 50)
-    assert not isinstance(runtime.shard_for("anybody"), Error)
+    assert not isinstance(runtime.shard_for("anybody", node_id=None), Error)
     assert not caplog.records
     broker.stop(NOW_MS)
 

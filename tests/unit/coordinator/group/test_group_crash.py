@@ -179,7 +179,7 @@ def test_what_is_loaded_is_what_was(operations: list[tuple[str, int]]) -> None:
             case "grow":
                 host.create_topic("t", (host.topic_partitions("t") or 0) + 1)
             case "delete":
-                host.coordinator.delete_groups(["classic", "consumer"], host.now_ms)
+                host.coordinator.delete_groups(["classic", "consumer"], host.now_ms, node_id=None)
             case _:
                 pass
     before = state(host)

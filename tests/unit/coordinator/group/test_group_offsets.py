@@ -124,7 +124,7 @@ def test_a_commit_is_answered_and_told_only_when_it_is_durable(g: GroupClient) -
     answer = g.commit(7)
     assert not answer.done
     waiting = finished(
-        g.host.coordinator.fetch_offsets(OffsetFetchRequestGroup("g", topics=None), False, g.host.now_ms)
+        g.host.coordinator.fetch_offsets(OffsetFetchRequestGroup("g", topics=None), False, g.host.now_ms, node_id=None)
     )
     assert not waiting.settled.done
     g.host.sync()
@@ -390,11 +390,11 @@ def test_an_empty_group_without_offsets_is_forgotten(g: GroupClient) -> None:
 
 def delete_offsets(g: GroupClient, topic: str, *partitions: int) -> OffsetDeleteResponse:
     asked = [OffsetDeleteRequestTopic(topic, [OffsetDeleteRequestPartition(p) for p in partitions])]
-    return g.host.coordinator.delete_offsets(OffsetDeleteRequest(g.group_id, asked), g.host.now_ms).value
+    return g.host.coordinator.delete_offsets(OffsetDeleteRequest(g.group_id, asked), g.host.now_ms, node_id=None).value
 
 
 def delete_groups(g: GroupClient, *group_ids: str) -> list[DeletableGroupResult]:
-    return g.host.coordinator.delete_groups(group_ids, g.host.now_ms).value
+    return g.host.coordinator.delete_groups(group_ids, g.host.now_ms, node_id=None).value
 
 
 def test_offsets_of_a_topic_that_is_read_are_not_deleted(g: GroupClient) -> None:

@@ -41,7 +41,7 @@ def coordinator(host: MemoryTransactionHost) -> TransactionCoordinator:
 def init(
     coordinator: TransactionCoordinator, expected: ProducerIdAndEpoch = NO_PRODUCER, now_ms: int = NOW
 ) -> Deferred[ProducerResult]:
-    return coordinator.init_producer_id("id", 60_000, expected, now_ms)
+    return coordinator.init_producer_id("id", 60_000, expected, now_ms, node_id=None)
 
 
 def add(
@@ -51,7 +51,7 @@ def add(
     now_ms: int = NOW,
     version: int = 2,
 ) -> Deferred[Error]:
-    return coordinator.add_partitions("id", producer, partitions, now_ms, version)
+    return coordinator.add_partitions("id", producer, partitions, now_ms, version, node_id=None)
 
 
 def end(
@@ -61,11 +61,11 @@ def end(
     now_ms: int = NOW,
     version: int = 2,
 ) -> Deferred[ProducerResult]:
-    return coordinator.end_txn("id", producer, commit, now_ms, version)
+    return coordinator.end_txn("id", producer, commit, now_ms, version, node_id=None)
 
 
 def state(coordinator: TransactionCoordinator) -> TransactionState | None:
-    return coordinator.describe("id").state
+    return coordinator.describe("id", node_id=None).state
 
 
 def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> ProducerIdAndEpoch:
@@ -80,28 +80,28 @@ def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> P
 
 @pytest.mark.parametrize("timeout_ms", [-1, 0, 900_001])
 def test_timeout_out_of_range_is_refused(coordinator: TransactionCoordinator, timeout_ms: int) -> None:
-    result = coordinator.init_producer_id("id", timeout_ms, NO_PRODUCER, NOW).value
+    result = coordinator.init_producer_id("id", timeout_ms, NO_PRODUCER, NOW, node_id=None).value
     assert result == ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT)
 
 
 def test_largest_timeout_is_accepted(coordinator: TransactionCoordinator) -> None:
-    assert coordinator.init_producer_id("id", 900_000, NO_PRODUCER, NOW).value.error is Error.NONE
+    assert coordinator.init_producer_id("id", 900_000, NO_PRODUCER, NOW, node_id=None).value.error is Error.NONE
 
 
 def test_empty_id_is_refused_before_its_timeout(coordinator: TransactionCoordinator) -> None:
     producer = ProducerIdAndEpoch(1, 0)
-    assert coordinator.init_producer_id("", 0, NO_PRODUCER, NOW).value.error is Error.INVALID_REQUEST
-    assert coordinator.add_partitions("", producer, [P0], NOW, 0).value is Error.INVALID_REQUEST
-    assert coordinator.verify_partitions("", producer, [P0], NOW).value == {P0: Error.INVALID_REQUEST}
-    assert coordinator.end_txn("", producer, True, NOW, 0).value.error is Error.INVALID_REQUEST
-    assert coordinator.describe("").error is Error.INVALID_REQUEST
+    assert coordinator.init_producer_id("", 0, NO_PRODUCER, NOW, node_id=None).value.error is Error.INVALID_REQUEST
+    assert coordinator.add_partitions("", producer, [P0], NOW, 0, node_id=None).value is Error.INVALID_REQUEST
+    assert coordinator.verify_partitions("", producer, [P0], NOW, node_id=None).value == {P0: Error.INVALID_REQUEST}
+    assert coordinator.end_txn("", producer, True, NOW, 0, node_id=None).value.error is Error.INVALID_REQUEST
+    assert coordinator.describe("", node_id=None).error is Error.INVALID_REQUEST
 
 
 def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
-    first = coordinator.init_producer_id(None, -5, NO_PRODUCER, NOW).value
-    second = coordinator.init_producer_id(None, -5, ProducerIdAndEpoch(5, 5), NOW).value
+    first = coordinator.init_producer_id(None, -5, NO_PRODUCER, NOW, node_id=None).value
+    second = coordinator.init_producer_id(None, -5, ProducerIdAndEpoch(5, 5), NOW, node_id=None).value
     assert (first, second) == (
         ProducerResult(Error.NONE, ProducerIdAndEpoch(1000, 0)),
         ProducerResult(Error.NONE, ProducerIdAndEpoch(1001, 0)),
@@ -112,7 +112,7 @@ def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
 def test_partition_that_is_not_led_here_is_not_coordinated(host: MemoryTransactionHost) -> None:
     coordinator = TransactionCoordinator(host, BrokerConfig)
     assert init(coordinator).value.error is Error.NOT_COORDINATOR
-    assert coordinator.describe("id").error is Error.NOT_COORDINATOR
+    assert coordinator.describe("id", node_id=None).error is Error.NOT_COORDINATOR
 
 
 def test_id_with_the_smallest_hash_is_in_partition_zero(coordinator: TransactionCoordinator) -> None:
@@ -161,7 +161,7 @@ def test_repeated_add_waits_for_the_first_one(coordinator: TransactionCoordinato
     producer = init(coordinator).value.producer
     host.sync_at_once = False
     first, again = add(coordinator, producer), add(coordinator, producer)
-    verified = coordinator.verify_partitions("id", producer, [P0], NOW)
+    verified = coordinator.verify_partitions("id", producer, [P0], NOW, node_id=None)
     assert not first.done
     assert not again.done
     assert not verified.done
@@ -190,10 +190,10 @@ def test_add_of_a_partition_that_is_in_it_writes_nothing(
 
 def test_verification_tells_present_from_absent(coordinator: TransactionCoordinator) -> None:
     producer = begun(coordinator, P0)
-    verdicts = coordinator.verify_partitions("id", producer, [P1, P0], NOW).value
+    verdicts = coordinator.verify_partitions("id", producer, [P1, P0], NOW, node_id=None).value
     assert verdicts == {P0: Error.NONE, P1: Error.TRANSACTION_ABORTABLE}
     zombie = ProducerIdAndEpoch(producer.producer_id, 7)
-    assert coordinator.verify_partitions("id", zombie, [P0], NOW).value == {P0: Error.PRODUCER_FENCED}
+    assert coordinator.verify_partitions("id", zombie, [P0], NOW, node_id=None).value == {P0: Error.PRODUCER_FENCED}
 
 
 # --- ending a transaction
@@ -358,7 +358,7 @@ def test_failed_markers_are_sent_again_to_those_partitions_alone(
 ) -> None:
     host.marker_errors = {P1: error}
     end(coordinator, begun(coordinator, P0, P1))
-    description = coordinator.describe("id")
+    description = coordinator.describe("id", node_id=None)
     assert (description.state, description.partitions) == (S.PREPARE_COMMIT, (P1,))
     host.timers.fire(NOW + RETRY_MS)
     host.marker_errors = {}
@@ -414,11 +414,11 @@ def test_failed_append_is_told_and_changes_nothing(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error, told: Error
 ) -> None:
     producer = begun(coordinator)
-    before = coordinator.describe("id")
+    before = coordinator.describe("id", node_id=None)
     host.append_error = error
     assert end(coordinator, producer).value == ProducerResult(told)
     assert init(coordinator).value.error is told
-    assert coordinator.describe("id") == before
+    assert coordinator.describe("id", node_id=None) == before
     host.append_error = Error.NONE
     assert end(coordinator, producer).value.error is Error.NONE
 
@@ -575,7 +575,7 @@ def test_producer_id_asked_for_under_the_former_leadership_is_not_used(
     assert current.value.producer == (51, 0)
     host.producer_ids_held[0].resolve(50)
     assert former.value.error is Error.NOT_COORDINATOR
-    assert coordinator.describe("id").producer == (51, 0)
+    assert coordinator.describe("id", node_id=None).producer == (51, 0)
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -686,7 +686,7 @@ def test_producer_id_that_comes_late_is_used_on_the_state_of_then(
 
 def test_no_producer_id_to_be_had_is_told(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
     host.producer_ids_held = []
-    waiting = [init(coordinator), coordinator.init_producer_id(None, 1, NO_PRODUCER, NOW)]
+    waiting = [init(coordinator), coordinator.init_producer_id(None, 1, NO_PRODUCER, NOW, node_id=None)]
     for held in host.producer_ids_held:
         held.resolve(-1)
     assert [one.value.error for one in waiting] == [Error.COORDINATOR_LOAD_IN_PROGRESS] * 2
@@ -726,10 +726,10 @@ def test_idle_id_is_forgotten_and_starts_afresh(host: MemoryTransactionHost) -> 
     coordinator = host.coordinator(config)
     producer = init(coordinator).value.producer
     host.timers.fire(3_600_000)
-    assert coordinator.describe("id").error is Error.TRANSACTIONAL_ID_NOT_FOUND
+    assert coordinator.describe("id", node_id=None).error is Error.TRANSACTIONAL_ID_NOT_FOUND
     assert end(coordinator, producer, version=0).value.error is Error.INVALID_PRODUCER_ID_MAPPING
     assert host.log[-1][1].value is None
-    assert host.after_crash().coordinator().describe("id").error is Error.TRANSACTIONAL_ID_NOT_FOUND
+    assert host.after_crash().coordinator().describe("id", node_id=None).error is Error.TRANSACTIONAL_ID_NOT_FOUND
     assert init(coordinator, producer).value.producer == (1001, 0)
 
 
@@ -753,9 +753,9 @@ def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTrans
     )
     coordinator = host.coordinator(config)
     for number in range(20):
-        coordinator.init_producer_id(f"{number:02}" + "x" * 2_000, 1_000, NO_PRODUCER, NOW)
+        coordinator.init_producer_id(f"{number:02}" + "x" * 2_000, 1_000, NO_PRODUCER, NOW, node_id=None)
     host.timers.fire(3_600_000)
-    assert finished(coordinator.list(0)).transactions == ()
+    assert finished(coordinator.list(0, node_id=None)).transactions == ()
     assert len(host.log) == 40
 
 
@@ -764,45 +764,45 @@ def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTrans
 
 def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator) -> None:
     producer = begun(coordinator, P1, P0)
-    assert coordinator.describe("id") == DescribedTransaction(
+    assert coordinator.describe("id", node_id=None) == DescribedTransaction(
         Error.NONE, "id", producer, S.ONGOING, 60_000, NOW, (P0, P1)
     )
-    assert coordinator.describe("nobody").error is Error.TRANSACTIONAL_ID_NOT_FOUND
+    assert coordinator.describe("nobody", node_id=None).error is Error.TRANSACTIONAL_ID_NOT_FOUND
 
 
 def test_list_filters(coordinator: TransactionCoordinator) -> None:
     begun(coordinator)
-    coordinator.init_producer_id("idle", 1_000, NO_PRODUCER, NOW)
+    coordinator.init_producer_id("idle", 1_000, NO_PRODUCER, NOW, node_id=None)
     both = {ListedTransaction("id", 1000, S.ONGOING), ListedTransaction("idle", 1001, S.EMPTY)}
 
     def ids(**filters: object) -> set[str]:
-        found = finished(coordinator.list(NOW + 500, **filters))  # type: ignore[arg-type]
+        found = finished(coordinator.list(NOW + 500, **filters, node_id=None))  # type: ignore[arg-type]
         return {listing.transactional_id for listing in found.transactions}
 
-    assert set(finished(coordinator.list(NOW)).transactions) == both
+    assert set(finished(coordinator.list(NOW, node_id=None)).transactions) == both
     assert ids(states=["Ongoing"]) == {"id"}
     assert ids(states=["Ongoing", "Gone"]) == {"id"}
-    assert finished(coordinator.list(NOW, states=["Ongoing", "Gone"])).unknown_states == ("Gone",)
+    assert finished(coordinator.list(NOW, states=["Ongoing", "Gone"], node_id=None)).unknown_states == ("Gone",)
     assert ids(states=["Gone"]) == set()
     assert ids(producer_ids=[1001]) == {"idle"}
     assert ids(duration_ms=499) == {"id", "idle"}
     assert ids(duration_ms=500) == {"idle"}  # one that never began counts from the epoch's start, as in Kafka
     assert ids(pattern="id") == {"id"}
     assert ids(pattern="id.*") == {"id", "idle"}
-    assert finished(coordinator.list(NOW, pattern="(")).error is Error.INVALID_REGULAR_EXPRESSION
+    assert finished(coordinator.list(NOW, pattern="(", node_id=None)).error is Error.INVALID_REGULAR_EXPRESSION
 
 
 def test_many_producer_ids_to_list_by_are_not_gone_through_for_each_transaction(host: MemoryTransactionHost) -> None:
     """A request can contain 60,000 ids: searching them for each of 100,000 transactions would take minutes."""
     coordinator = host.coordinator()
     for number in range(50):
-        coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW)
+        coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW, node_id=None)
 
     class Ids(list[int]):
         def __contains__(self, _: object) -> bool:
             raise AssertionError("each look goes through all of them")
 
-    found = finished(coordinator.list(NOW, producer_ids=Ids(range(1010, 70_000))))
+    found = finished(coordinator.list(NOW, producer_ids=Ids(range(1010, 70_000)), node_id=None))
     assert len(found.transactions) == 40
 
 
@@ -810,11 +810,15 @@ def test_transactions_that_time_out_together_are_aborted_in_chunks(host: MemoryT
     """With other callbacks in between; each is aborted once."""
     coordinator = host.coordinator()
     for number in range(100):
-        given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
-        coordinator.add_partitions(f"id-{number}", given.producer, (P0,), NOW, 2)
+        given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW, node_id=None).value
+        coordinator.add_partitions(f"id-{number}", given.producer, (P0,), NOW, 2, node_id=None)
     aborted: list[int] = []
     host.between = lambda: aborted.append(
-        sum(1 for listing in finished(coordinator.list(NOW)).transactions if listing.state is not S.ONGOING)
+        sum(
+            1
+            for listing in finished(coordinator.list(NOW, node_id=None)).transactions
+            if listing.state is not S.ONGOING
+        )
     )
     host.timers.fire(NOW + 20_000)
     steps = [after - before for before, after in zip([0, *aborted], aborted, strict=False)]
@@ -826,8 +830,8 @@ def test_an_abort_in_chunks_ends_where_the_shard_is_unloaded(host: MemoryTransac
     """The next write would overwrite what another shard of the partition knows by then."""
     coordinator = host.coordinator(parse(BrokerConfig, {"transaction.state.log.num.partitions": "1"}))
     for number in range(20):
-        given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
-        coordinator.add_partitions(f"id-{number}", given.producer, (P0,), NOW, 2)
+        given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW, node_id=None).value
+        coordinator.add_partitions(f"id-{number}", given.producer, (P0,), NOW, 2, node_id=None)
     written: list[int] = []
 
     def moved() -> None:
@@ -840,4 +844,6 @@ def test_an_abort_in_chunks_ends_where_the_shard_is_unloaded(host: MemoryTransac
     host.timers.fire(NOW + 10_000)
     assert len(host.log) == written[0]
     host.timers.fire(NOW + 20_000)
-    assert {listing.state for listing in finished(coordinator.list(NOW)).transactions} == {S.COMPLETE_ABORT}
+    assert {listing.state for listing in finished(coordinator.list(NOW, node_id=None)).transactions} == {
+        S.COMPLETE_ABORT
+    }

@@ -54,7 +54,7 @@ class Life:
             assert result.error is Error.NONE
             self.producer = result.producer
 
-        self.coordinator.init_producer_id("id", 60_000, NO_PRODUCER, 0).then(started)
+        self.coordinator.init_producer_id("id", 60_000, NO_PRODUCER, 0, node_id=None).then(started)
 
     def add(self, partition: TopicPartition) -> None:
         producer = self.producer
@@ -63,7 +63,7 @@ class Life:
             assert error is Error.NONE
             self.begun[producer] = self.begun.get(producer, frozenset()) | {partition}
 
-        self.coordinator.add_partitions("id", producer, [partition], 0, self.version).then(added)
+        self.coordinator.add_partitions("id", producer, [partition], 0, self.version, node_id=None).then(added)
 
     def end(self) -> None:
         producer = self.producer
@@ -72,7 +72,9 @@ class Life:
             assert result.error is Error.NONE
             self.confirmed[producer] = self.commit
 
-        answer: Deferred[ProducerResult] = self.coordinator.end_txn("id", producer, self.commit, 0, self.version)
+        answer: Deferred[ProducerResult] = self.coordinator.end_txn(
+            "id", producer, self.commit, 0, self.version, node_id=None
+        )
         answer.then(ended)
 
 
@@ -103,10 +105,10 @@ def test_loss_of_power_at_any_point_leaves_one_outcome_everywhere(commit: bool, 
         count += 1
         after = life.host.after_crash(kept)
         coordinator = after.coordinator(epoch=1, now_ms=0)
-        state = coordinator.describe("id").state
+        state = coordinator.describe("id", node_id=None).state
         assert state not in PREPARED
         after.timers.fire(100_000)  # whoever was left open times out
-        assert coordinator.describe("id").state in {None, S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT}
+        assert coordinator.describe("id", node_id=None).state in {None, S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT}
         check(life, after)
     assert count > sum(1 for _ in Life(commit, version).steps())
 

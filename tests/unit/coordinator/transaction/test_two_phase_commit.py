@@ -250,14 +250,14 @@ def test_disowned_it_is_aborted_and_nobody_owns_it() -> None:
 
 def start(coordinator: TransactionCoordinator, now_ms: int = 1_000, **changes: bool) -> ProducerResult:
     return coordinator.init_producer_id(
-        "id", 60_000, NO_PRODUCER, now_ms, **{"two_phase": True, "keep_prepared": True, **changes}
+        "id", 60_000, NO_PRODUCER, now_ms, node_id=None, **{"two_phase": True, "keep_prepared": True, **changes}
     ).value
 
 
 def opened(host: MemoryTransactionHost) -> tuple[TransactionCoordinator, ProducerIdAndEpoch]:
     coordinator = host.coordinator(ENABLED)
     producer = start(coordinator).producer
-    assert coordinator.add_partitions("id", producer, [P0], 1_000, 2).value is Error.NONE
+    assert coordinator.add_partitions("id", producer, [P0], 1_000, 2, node_id=None).value is Error.NONE
     return coordinator, producer
 
 
@@ -279,7 +279,7 @@ def test_the_broker_s_greatest_timeout_does_not_bind_two_phase_commit(
     timeout_ms: int, two_phase: bool, error: Error
 ) -> None:
     coordinator = MemoryTransactionHost({"t": 2}).coordinator(ENABLED)
-    result = coordinator.init_producer_id("id", timeout_ms, NO_PRODUCER, 1_000, two_phase=two_phase).value
+    result = coordinator.init_producer_id("id", timeout_ms, NO_PRODUCER, 1_000, two_phase=two_phase, node_id=None).value
     assert result.error is error
 
 
@@ -295,10 +295,10 @@ def test_a_prepared_transaction_outlives_restarts_and_its_time_limit() -> None:
     assert host.markers == []
     host = host.after_crash()
     coordinator = host.coordinator(ENABLED, epoch=9, now_ms=10**10)
-    ended = coordinator.end_txn("id", ProducerIdAndEpoch(token.producer_id, 3), True, 10**10, 2).value
+    ended = coordinator.end_txn("id", ProducerIdAndEpoch(token.producer_id, 3), True, 10**10, 2, node_id=None).value
     assert (ended.error, ended.producer) == (Error.NONE, (token.producer_id, 4))
     assert [(marker.producer, marker.commit) for marker in host.markers] == [((token.producer_id, 1), True)]
-    described = coordinator.describe("id")
+    described = coordinator.describe("id", node_id=None)
     assert (described.state, described.producer) == (S.COMPLETE_COMMIT, (token.producer_id, 4))
 
 
@@ -309,18 +309,18 @@ def test_killed_after_each_record_the_end_is_the_one_that_was_asked_for(kept_rec
     _, token = opened(host)
     coordinator = host.coordinator(ENABLED, epoch=1)
     owner = start(coordinator).producer
-    coordinator.end_txn("id", owner, True, 2_000, 2)
+    coordinator.end_txn("id", owner, True, 2_000, 2, node_id=None)
     assert len(host.log) == 5
     host = host.after_crash(kept_records)
     coordinator = host.coordinator(ENABLED, epoch=2)
     found = start(coordinator)
     if kept_records < 4:
         assert found.ongoing == token
-        coordinator.end_txn("id", found.producer, True, 3_000, 2)
+        coordinator.end_txn("id", found.producer, True, 3_000, 2, node_id=None)
     else:
         assert found.ongoing == NO_PRODUCER
     assert {marker.commit for marker in host.markers} <= {True}
-    state = coordinator.describe("id").state
+    state = coordinator.describe("id", node_id=None).state
     assert state is (S.COMPLETE_COMMIT if kept_records < 4 else S.EMPTY)
     assert (P0, True) in [(partition, marker.commit) for partition, marker in host.marked]
 

@@ -493,7 +493,7 @@ def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupCli
 
     def error(member_id: str | None, epoch: int) -> int:
         request = OffsetFetchRequestGroup("g", member_id, epoch, None)
-        return finished(g.host.coordinator.fetch_offsets(request, False, g.host.now_ms)).answer.error_code
+        return finished(g.host.coordinator.fetch_offsets(request, False, g.host.now_ms, node_id=None)).answer.error_code
 
     assert error(None, -1) == Error.NONE
     assert error("a", 3) == Error.NONE
@@ -507,7 +507,7 @@ def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupCli
 def test_a_described_group_tells_what_members_have_and_are_to_have(g: GroupClient) -> None:
     g.beat("a", 0)
     g.beat("b", 0)
-    (described,) = g.host.coordinator.consumer_group_describe(["g"], g.host.now_ms).value
+    (described,) = g.host.coordinator.consumer_group_describe(["g"], g.host.now_ms, node_id=None).value
     assert (described.group_state, described.group_epoch, described.assignment_epoch) == ("Reconciling", 3, 3)
     assert described.assignor_name == "uniform"
     a, b = described.members
@@ -518,7 +518,7 @@ def test_a_described_group_tells_what_members_have_and_are_to_have(g: GroupClien
     assert a.assignment.topic_partitions[0].partitions == [0, 1, 2, 3]
     assert a.target_assignment.topic_partitions[0].partitions == [0, 1]
     g.commit(1, topic="t", member_id="a", generation=2)
-    absent, empty = g.host.coordinator.consumer_group_describe(["absent", ""], g.host.now_ms).value
+    absent, empty = g.host.coordinator.consumer_group_describe(["absent", ""], g.host.now_ms, node_id=None).value
     assert (absent.error_code, absent.error_message) == (Error.GROUP_ID_NOT_FOUND, "Group absent not found.")
     assert empty.error_code == Error.INVALID_GROUP_ID
 

@@ -328,7 +328,7 @@ class MetadataStore:
         replicas = {topic: tuple(map(tuple, json.loads(nodes))) for topic, nodes in execute("SELECT * FROM replicas")}
         for name, topic_id, partitions, origins, created_ms in execute("SELECT * FROM topics ORDER BY name"):
             overrides = self._configs.get((ResourceType.TOPIC, name), {})
-            self._remember(
+            self._set_topic(
                 TopicInfo(
                     name=name,
                     topic_id=topic_id,
@@ -473,7 +473,7 @@ class MetadataStore:
                     raise MetadataError(f"cannot take over the topic {topic.name}: {error}") from error
                 origins = ((0, topic.first_leader_epoch - self._starts),)
                 self._execute("UPDATE topics SET epoch_origins = ? WHERE name = ?", json.dumps(origins), topic.name)
-                self._remember(info._replace(epoch_origins=origins))
+                self._set_topic(info._replace(epoch_origins=origins))
         self.adopted = True
 
     def delete_topic(self, name: str) -> None:
@@ -520,13 +520,13 @@ class MetadataStore:
         self._execute(
             "UPDATE topics SET partitions = ?, epoch_origins = ? WHERE name = ?", partitions, json.dumps(origins), name
         )
-        return self._remember(info._replace(partitions=partitions, epoch_origins=origins))
+        return self._set_topic(info._replace(partitions=partitions, epoch_origins=origins))
 
     def set_replicas(self, name: str, replicas: Sequence[Sequence[int]]) -> TopicInfo:
         """Store which nodes hold each partition of a topic."""
         info = self._existing(name)
         self._execute("INSERT OR REPLACE INTO replicas VALUES (?, ?)", name, json.dumps([list(r) for r in replicas]))
-        return self._remember(info._replace(replicas=tuple(map(tuple, replicas))))
+        return self._set_topic(info._replace(replicas=tuple(map(tuple, replicas))))
 
     def set_topic_config(self, name: str, overrides: Mapping[str, str]) -> TopicInfo:
         """Replace all overrides of a topic; they must be valid."""
@@ -534,7 +534,7 @@ class MetadataStore:
         config = self._effective(overrides)
         with self.batch():
             self._write_configs(ResourceType.TOPIC, name, overrides)
-        return self._remember(info._replace(config=config, overrides=dict(overrides)))
+        return self._set_topic(info._replace(config=config, overrides=dict(overrides)))
 
     @property
     def topic_defaults(self) -> TopicConfig:
@@ -545,7 +545,7 @@ class MetadataStore:
         if defaults != self._topic_defaults:
             self._topic_defaults = defaults
             for info in list(self._topics.values()):
-                self._remember(info._replace(config=self._effective(info.overrides)))
+                self._set_topic(info._replace(config=self._effective(info.overrides)))
 
     def _effective(self, overrides: Mapping[str, str]) -> TopicConfig:
         return parse(TopicConfig, overrides, self._topic_defaults) if overrides else self._topic_defaults
@@ -569,9 +569,9 @@ class MetadataStore:
             self._write_configs(ResourceType.TOPIC, info.name, info.overrides)
             if info.topic_id in self._deleted:  # taken over again from another broker
                 self._forget_deleted([info.topic_id])
-        self._remember(info)
+        self._set_topic(info)
 
-    def _remember(self, info: TopicInfo) -> TopicInfo:
+    def _set_topic(self, info: TopicInfo) -> TopicInfo:
         self._topics[info.name] = info
         self._by_id[info.topic_id] = info.name
         self._sorted = None

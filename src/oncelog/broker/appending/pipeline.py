@@ -2,7 +2,7 @@
 
 Called by ``apis/data/produce`` for each partition of a request, and by ``produce_runs`` for a transaction's first
 batch, which that has validated. Each step is a method below, in this order; a step that has to wait yields
-(``parking``).
+(``parking``). What calls it enters :meth:`AppendPipeline.from_start`, or later, from its verification or its commit on.
 
 Invariants
 - Batches of a connection do not overtake each other: it is parked until the batch is in the log.
@@ -85,22 +85,22 @@ class AppendPipeline:
         self._validation = validation
         self._large_writes = large_writes
 
-    def append(
+    def from_start(
         self, context: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
     ) -> Deferred[PartitionProduceResponse]:
         """Take one partition's part of a request all the way; the answer waits for the commit unless ``acks`` is 0."""
         batch = self._locate(context, request, topic, data)
         if isinstance(batch, PartitionProduceResponse):
             return Deferred.of(batch)
-        return carry_out(self._all_steps(batch))
+        return carry_out(self._from_validation(batch))
 
-    def append_verified(
+    def from_verification(
         self, batch: PendingBatch, verified: Deferred[Verification]
     ) -> Deferred[PartitionProduceResponse]:
         """Take a validated batch of a transaction the rest of the way."""
-        return carry_out(self._verified_steps(batch, verified))
+        return carry_out(self._once_verified(batch, verified))
 
-    def answer(self, batch: PendingBatch, result: AppendResult) -> Deferred[PartitionProduceResponse]:
+    def from_commit(self, batch: PendingBatch, result: AppendResult) -> Deferred[PartitionProduceResponse]:
         """The answer to a batch that was appended with ``result``, once it is committed."""
         return carry_out(self._commit(batch, result))
 
@@ -158,15 +158,15 @@ class AppendPipeline:
             return Error.TOPIC_AUTHORIZATION_FAILED
         return Error.UNKNOWN_TOPIC_OR_PARTITION if name is None else name
 
-    def _all_steps(self, batch: PendingBatch) -> Work[PartitionProduceResponse]:
+    def _from_validation(self, batch: PendingBatch) -> Work[PartitionProduceResponse]:
         error = yield from self._validate(batch)
         if error is not Error.NONE:
             return _refused_batch(batch, error)
         if batch.header.is_transactional:
-            return (yield from self._verified_steps(batch, self.verify(batch)))
+            return (yield from self._once_verified(batch, self.verify(batch)))
         return (yield from self._commit(batch, (yield from self._append(batch))))
 
-    def _verified_steps(self, batch: PendingBatch, verified: Deferred[Verification]) -> Work[PartitionProduceResponse]:
+    def _once_verified(self, batch: PendingBatch, verified: Deferred[Verification]) -> Work[PartitionProduceResponse]:
         verification: Verification = verified.value if verified.succeeded else (yield verified)
         error, batch.guard = verification
         if error is not Error.NONE:

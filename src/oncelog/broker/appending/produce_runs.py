@@ -282,9 +282,9 @@ class ProduceRuns:
                 channel.reply(slot, [_encoded(pattern.version, request, correlation_id, part)])
 
         if result is not None:
-            answered = ports.appends.answer(batch, result)
+            answered = ports.appends.from_commit(batch, result)
         else:
-            answered = ports.appends.append_verified(batch, verified)
+            answered = ports.appends.from_verification(batch, verified)
         if requests is not None:
             context.local_ns = requests.clock() - begun_ns
             requests.handled(ApiKey.PRODUCE, pattern.version, context.local_ns)

@@ -109,7 +109,7 @@ class OsFile:
         self._lost: StorageError | None = None
         """Why written data could not be synced when the descriptor had to be closed; raised by the next sync."""
         with disk._lock:
-            disk._remember(self)
+            disk._track(self)
 
     def _hold(self) -> _Descriptor:
         """The descriptor, opened if it is not."""
@@ -300,7 +300,7 @@ class OsDisk:
                     self._opened[id(file)] = file
                     return held
 
-    def _remember(self, file: OsFile) -> None:
+    def _track(self, file: OsFile) -> None:
         folder = file.path.rpartition("/")[0]
         files = self._files.get(folder)
         if files is None:
@@ -390,7 +390,7 @@ class OsDisk:
                 moved = [file for file in self._files.get(old.rpartition("/")[0], ()) if file.path == old]
             for file in moved:
                 file.path = new + file.path[len(old) :]
-                self._remember(file)
+                self._track(file)
 
     def remove(self, path: str) -> None:
         full = self._full(path)

@@ -52,7 +52,7 @@ def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest
     if whole_error is not Error.NONE:
         appended = gather([Deferred.of(refused(data.index, whole_error)) for _, data in pairs])
     else:
-        answers = [ports.appends.append(context, request, topic, data) for topic, data in pairs]
+        answers = [ports.appends.from_start(context, request, topic, data) for topic, data in pairs]
         if len(answers) == 1 and request.acks != 0:
             return answers[0].map(lambda part: respond(version, request, [part]))
         appended = gather(answers)
@@ -75,7 +75,7 @@ def _append_each(
     for part in in_parts(_pairs(request), PARTITIONS_AT_ONCE):
         yield from capacity_to_park(context)
         chunk = [
-            ports.appends.append(context, request, topic, data)
+            ports.appends.from_start(context, request, topic, data)
             if whole_error is Error.NONE
             else Deferred.of(refused(data.index, whole_error))
             for topic, data in part

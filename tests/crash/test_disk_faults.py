@@ -137,7 +137,7 @@ def test_a_full_disk_refuses_until_there_is_room_and_then_takes_the_records_once
     assert with_sizes.produce("other", batch(b"goes on")).error == 0
     assert committed_values(servers, "other") == [b"goes on"]
     assert (
-        "full-0 takes no records until there is room: cannot append to full-0/00000000000000000000.log"
+        "full-0 refuses records until the disk has free space: cannot append to full-0/00000000000000000000.log"
         in node.log_tail(100_000)
     )
     make_room(node)

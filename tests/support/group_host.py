@@ -175,7 +175,7 @@ class MemoryGroupHost:
     def group_settings(self, group_id: str) -> Mapping[str, str]:
         return self.settings_of.get(group_id, {})
 
-    def in_pieces(self, work: Generator[None, None, None]) -> None:
+    def in_chunks(self, work: Generator[None, None, None]) -> None:
         for _ in work:
             pass
 

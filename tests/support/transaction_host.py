@@ -70,7 +70,7 @@ class MemoryTransactionHost:
 
     # --- TransactionHost
 
-    def in_pieces(self, work: Generator[None, None, None]) -> None:
+    def in_chunks(self, work: Generator[None, None, None]) -> None:
         for _ in work:
             self.between()
 

@@ -1,4 +1,5 @@
-"""Regular expressions of clients: RE2's. Apache Kafka's RE2/J has the same syntax, and matches in linear time too.
+"""Clients' regular expressions, in RE2's syntax. Apache Kafka's RE2/J has the same syntax, and matches in linear time
+too.
 
 A SubscribedTopicRegex and the filter of ListTransactions are matched on the thread that serves all clients, so the
 size of an expression and all the work that it may cause are limited. A name matches as a whole. Called by
@@ -18,15 +19,15 @@ MAX_TEXT: Final = 6_000
 MAX_BYTES: Final = 256 * 1024
 """Memory of an expression; its program gets two thirds, 10,000 instructions or so."""
 MAX_WORK: Final = 50_000_000
-"""Instructions times characters, for all names together. Each takes 4 ns at worst, when there are too many states to
-keep; usually a character takes a few nanoseconds however long the expression is."""
+"""Instructions times characters, for all names together. One such step takes 4 ns at worst, if there are too many
+states to cache; usually a character takes a few nanoseconds, however long the expression is."""
 WORK_IN_A_CHUNK: Final = 500_000
 
 __all__ = ["InvalidRegex", "LinearRegex"]
 
 
 class InvalidRegex(ValueError):
-    """The expression is not RE2's, is too large, or takes too much work; the text says so to its client."""
+    """The expression is invalid in RE2, too large, or too much work; the text is the message to the client."""
 
 
 class LinearRegex:
@@ -34,7 +35,7 @@ class LinearRegex:
 
     def __init__(self, text: str) -> None:
         try:
-            import re2  # which a start does not need
+            import re2  # not needed to start
         except ImportError:
             raise InvalidRegex(
                 f"`{_short(text)}` cannot be matched by this broker: install google-re2 there (pip install "

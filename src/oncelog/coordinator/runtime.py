@@ -103,8 +103,9 @@ class CoordinatorHost(Protocol):
         """
         ...
 
-    def in_pieces(self, work: Generator[None, None, None]) -> None:
-        """Do work that grows with the amount of state: now if it is little, else with other callbacks at its pauses."""
+    def in_chunks(self, work: Generator[None, None, None]) -> None:
+        """Do work that grows with the amount of state: at once if it is little, else in chunks, with other callbacks in
+        between."""
         ...
 
 
@@ -118,11 +119,11 @@ class Shard(Protocol):
     def replay_marker(self, marker: LoggedMarker) -> None: ...
 
     def loaded(self, now_ms: int) -> None:
-        """The whole log was replayed and this broker coordinates: start timers, finish what is unfinished."""
+        """The whole log has been replayed and this broker coordinates: start timers, finish what is unfinished."""
         ...
 
     def unloaded(self) -> None:
-        """Another broker coordinates now: cancel timers, answer all waiting requests with NOT_COORDINATOR."""
+        """This broker no longer coordinates: cancel timers, answer all waiting requests with NOT_COORDINATOR."""
         ...
 
 
@@ -156,7 +157,7 @@ class CoordinatorRuntime(Generic[S]):
     def shard_for(self, key: str, node_id: int | None) -> S | Error:
         """The shard that owns ``key``, or NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE if it cannot be read.
 
-        Never COORDINATOR_LOAD_IN_PROGRESS: everything is loaded before any request is served.
+        It never returns COORDINATOR_LOAD_IN_PROGRESS: everything is loaded before any request is served.
 
         :param node_id: the node that was asked; None: the cluster acts on its own, and any node may coordinate.
         """
@@ -209,7 +210,7 @@ class CoordinatorRuntime(Generic[S]):
                     shard.replay_marker(entry)
                 else:
                     shard.replay(entry)
-        except Exception:  # whatever a damaged record causes in its reader
+        except Exception:  # whatever a damaged record makes its decoder raise
             logger.exception(
                 "%s cannot be read at or after offset %d: its groups or transactional ids have no coordinator until "
                 "the broker is started again with its folder restored from a copy (dump-log shows what is whole)",

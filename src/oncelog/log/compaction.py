@@ -43,7 +43,7 @@ _KEY_OVERHEAD_BYTES = 120
 
 
 class LastOfProducer(NamedTuple):
-    """What must stay of a producer: its newest batch, or if it has none, the marker of its epoch."""
+    """What must be kept of a producer: its newest batch or, if it has none, the marker of its epoch."""
 
     last_offset: int
     producer_epoch: int
@@ -90,7 +90,7 @@ def plan(
 
 
 def _overdue(dirty: Sequence[Segment], config: TopicConfig, now_ms: int) -> bool:
-    """Whether a record has waited longer than ``max.compaction.lag.ms``, as far as the segments' first ones show."""
+    """Whether a record has waited longer than ``max.compaction.lag.ms``, judged by each segment's first batch."""
     before_ms = now_ms - config.max_compaction_lag_ms
     return before_ms > 0 and any(0 < segment.earliest_ms() < before_ms for segment in dirty)
 
@@ -162,7 +162,7 @@ class Compaction:
             raise CorruptLogError(f"{self._folder} cannot be compacted: {error}") from error
 
     def finish(self, log: PartitionLog, now_ms: int) -> int:
-        """Replace the old segments by the new ones; returns the new first dirty offset.
+        """Replace the old segments with the new ones; returns the new first dirty offset.
 
         If a segment was dropped meanwhile (retention, truncation), everything stays as it was.
 
@@ -336,7 +336,7 @@ class TransactionFate:
         self._needed: list[AbortedTxn] = []
 
     def take_needed(self) -> list[AbortedTxn]:
-        """The aborted transactions that ended since the last call and whose records existed until now.
+        """The aborted transactions that ended since the last call and still had records.
 
         A reader may have seen those records but not the marker yet: marker and index entry stay for one more round.
         """

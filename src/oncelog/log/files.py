@@ -17,7 +17,7 @@ from oncelog.ports import File
 
 
 class LogFiles:
-    """What of a log's files is not yet synced, and what is to be removed."""
+    """Which of a log's files still have to be synced, and which have to be removed."""
 
     def __init__(self, log: LogState, unsynced: Sequence[File]) -> None:
         self._log = log
@@ -142,7 +142,7 @@ class LogFiles:
         return refused
 
     def drop(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
-        """Replace ``segments`` by ``instead``; the old files and snapshots are removed later."""
+        """Replace ``segments`` with ``instead``; the old files and snapshots are removed later."""
         log = self._log
         paths = []
         for segment in segments:
@@ -163,7 +163,7 @@ class LogFiles:
         return self.begin_flush()
 
     def closed(self) -> None:
-        """The log was closed cleanly: nothing of it is examined when it is opened again."""
+        """The log was closed cleanly: the next opening need not examine it."""
         self._closed = True
 
     def folder_changed(self) -> None:
@@ -171,5 +171,5 @@ class LogFiles:
         self._folder_unsynced = True
 
     def remove_at(self, at_ms: int, paths: list[str]) -> None:
-        """Have :meth:`remove_deleted_files` remove them then."""
+        """Have :meth:`remove_deleted_files` remove ``paths`` from ``at_ms`` on."""
         self._removals.append((at_ms, paths))

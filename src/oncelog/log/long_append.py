@@ -1,11 +1,10 @@
-"""An append of so many bytes that another thread writes them, while the log can be read as it was before.
+"""An append so large that a worker thread writes it; until it is done, readers see the log as it was before.
 
 Made by ``LogWriter.begin_append``. Invariants
-- The log takes the batch in only when its bytes are in the file: nothing that reads offsets, the state of producers or
-  the size of a segment can meet it before.
-- One at a time for each log, and nothing else changes the log meanwhile: ``PartitionLog`` hands out what can
-  (``writer()``, ``trimmer()``) only after ``settle``, which waits for the other thread, or writes
-  what it has not begun to write.
+- The batch becomes part of the log only when its bytes are in the file: until then neither offsets nor the state of
+  producers nor the size of a segment include it.
+- One at a time for each log, and nothing else changes the log meanwhile: ``PartitionLog`` returns ``writer()`` and
+  ``trimmer()`` only after ``settle``, which waits for the worker thread, or does the write itself if it has not begun.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ class LongAppend:
         self.refused: StorageError | None = None
         """Why the bytes are not in the file."""
         self.result: AppendResult | None = None
-        """Set when the log has taken the batch in, or the disk has refused it."""
+        """Set when the batch is part of the log, or the disk has refused it."""
         self._buffers: Sequence[Buffer] | None = buffers
         self._file = segment.file
         self.alone: AbstractContextManager[object] = nullcontext()
-        """Entered to write; a lock if it is handed to another thread."""
+        """Held while writing; a real lock only if a worker thread writes."""
 
     def write(self) -> None:
         """Return when the bytes are in the file, or have been refused; on any thread, and more than once."""

@@ -1,9 +1,9 @@
 """One partition's log: reads, searches and opens it, and hands out what changes it.
 
-Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder. What changes
-the log is not here: :meth:`PartitionLog.writer` appends, :meth:`PartitionLog.trimmer` removes, ``files`` says what to
-sync. The first two are handed out only when no append is under way in another thread.
-Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
+Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder. Changes are
+made by other objects: :meth:`PartitionLog.writer` appends, :meth:`PartitionLog.trimmer` removes, ``files`` says what to
+sync. The first two are returned only when no append is under way in a worker thread. Source: Kafka's ``UnifiedLog`` and
+``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """
 
 from __future__ import annotations
@@ -197,18 +197,18 @@ class PartitionLog(LogState):
         return self.segment_list.active.base_offset
 
     def writer(self) -> LogWriter:
-        """What appends; before it is returned, an append under way is ended. Call this for each change."""
+        """The object that appends, once any append under way has ended. Call this for each change."""
         if self._writer.under_way is not None:
             self._writer.settle()
         return self._writer
 
     def trimmer(self) -> LogTrimmer:
-        """What removes records; before it is returned, an append under way is ended."""
+        """The object that removes records, once any append under way has ended."""
         self.settle()
         return self._trimmer
 
     def settle(self) -> None:
-        """Take in what another thread was to write, as soon as it is in the file."""
+        """Wait until an append under way in a worker thread is in the file, and make it part of the log."""
         self._writer.settle()
 
     def begin_close(self) -> FlushTicket | None:

@@ -9,7 +9,7 @@ from oncelog.ports import Disk, File
 
 
 class AppendResult(NamedTuple):
-    """Outcome of an append. With an error other than NONE nothing was written, and ``message`` says why.
+    """Outcome of an append. If the error is not NONE, nothing was written, and ``message`` says why.
 
     ``log_append_time_ms`` is -1 unless the topic uses LogAppendTime. ``duplicate``: the batch was
     in the log already, at these offsets and with this largest timestamp; nothing was written. ``record_errors``: pairs

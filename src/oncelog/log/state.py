@@ -53,7 +53,7 @@ class LogState:
         self.flushed_offset = loaded.recovery_point
         self.failed: str | None = None
         self.written_ms = now_ms
-        """When something was last appended, or when the log was opened."""
+        """Time of the last append, or of the opening."""
         self.activity = Activity(loaded.log_end_offset)
         self.update_config(config)
 
@@ -68,7 +68,7 @@ class LogState:
         return self.compression is None and self.timestamp_type is TimestampType.CREATE_TIME
 
     def update_config(self, config: TopicConfig) -> None:
-        """Apply new topic settings to everything appended from now on."""
+        """Apply new topic settings to appends from now on."""
         self.config = config
         codec = config.compression_type
         level = {

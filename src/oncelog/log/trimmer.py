@@ -1,6 +1,6 @@
-"""What takes records out of one partition's log: retention, DeleteRecords, truncation, compaction's new segments.
+"""Removes records from one partition's log: retention, DeleteRecords, truncation, compaction's new segments.
 
-:meth:`PartitionLog.trimmer` hands it out when no append is under way. Keeps ``log_start_offset <= high_watermark <=
+:meth:`PartitionLog.trimmer` returns it when no append is under way. Keeps ``log_start_offset <= high_watermark <=
 log_end_offset``. Source: Kafka's ``UnifiedLog`` (KIP-101, KIP-107).
 """
 
@@ -29,16 +29,16 @@ class LogTrimmer:
     def apply_retention(self, now_ms: int) -> int:
         """Drop the oldest segments that the topic's settings no longer retain; returns how many.
 
-        Also removes files dropped at least ``file.delete.delay.ms`` ago, and lets reads try again what the disk failed
-        to read.
+        Also removes files dropped at least ``file.delete.delay.ms`` ago, and lets reads retry what the disk failed to
+        read.
 
-        :raises StorageError: a part could not be done, and will be tried again the next time.
+        :raises StorageError: a part could not be done; the next call tries it again.
         """
         log = self._log
         log.segment_list.forgive()
         refused = self._files.remove_deleted_files(now_ms)
         if now_ms - log.segment_list.active.last_append_ms >= RESTING_MS:
-            log.segment_list.active.give_room_back()
+            log.segment_list.active.release_reserved_space()
         count = retention.segments_to_drop(list(log.segment_list), log.config, self._log, now_ms)
         if count == len(log.segment_list):
             self._files.roll(log.log_end_offset, now_ms)
@@ -50,7 +50,7 @@ class LogTrimmer:
         return count
 
     def replace_segments(self, old: Sequence[Segment], new: Segment, now_ms: int) -> None:
-        """Put a compacted segment, whose files have the suffix ``.cleaned``, in place of the neighbours ``old``.
+        """Replace the neighbours ``old`` with a compacted segment, whose files have the suffix ``.cleaned``.
 
         After a crash before the first rename the old ones remain; after a crash later the next start completes the
         replacement. Snapshots below the end of ``old`` are removed first: they may contain an open transaction whose
@@ -91,7 +91,7 @@ class LogTrimmer:
         log.producers.replicated_to(offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop everything from the batch that holds ``offset`` on (a follower that had more than its leader)."""
+        """Drop everything from the batch that holds ``offset`` on (for a follower that had more than its leader)."""
         log = self._log
         if offset >= log.log_end_offset:
             log.leader_epoch_cache.truncate_from_end(log.log_end_offset)

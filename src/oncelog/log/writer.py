@@ -1,4 +1,4 @@
-"""Appends to one partition's log. :meth:`PartitionLog.writer` hands it out; nobody else appends.
+"""Appends to one partition's log. :meth:`PartitionLog.writer` returns it; nothing else appends.
 
 Invariants: offsets appended here rise without gaps; nothing in memory changes before its bytes are written; no other
 append is under way when one begins, for ``PartitionLog.writer`` ends it first. After a failed write every append is
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
 MIN_PAIR_BYTES = 12
-"""The least size of a coordinator's record in its batch."""
+"""Minimum size of a coordinator's record in its batch."""
 
 
 class LogWriter:
@@ -52,9 +52,9 @@ class LogWriter:
         self._log = log
         self._files = files
         self.under_way: LongAppend | None = None
-        """What another thread is writing; no method but :meth:`settle` may be called before it is in the log."""
+        """The append that a worker thread is writing; until it is in the log, only :meth:`settle` may be called."""
         self._found_full_at = -1
-        """The log's end when the disk was last said to be full."""
+        """The log end offset when a full disk was last logged."""
 
     def append_client(
         self,
@@ -84,9 +84,10 @@ class LogWriter:
         guard: VerificationGuard | None = None,
         checked: Checked | None = None,
     ) -> LongAppend | AppendResult:
-        """The same for a batch that another thread is to write: it is in the log after the next :meth:`settle`.
+        """Like :meth:`append_client`, but a worker thread may write the batch: it is in the log after the next
+        :meth:`settle`.
 
-        Returns the result at once if nothing is to be written. The caller keeps ``batch`` as it is until then.
+        Returns the result at once if nothing is to be written. The caller must not change ``batch`` until then.
         """
         admitted = self._admit(batch, now_ms, guard, checked)
         if isinstance(admitted, AppendResult):
@@ -102,7 +103,7 @@ class LogWriter:
         return self.under_way
 
     def settle(self) -> None:
-        """Take in what another thread was to write, as soon as it is in the file; nothing may be changed before."""
+        """Wait until an append under way in a worker thread is in the file, and make it part of the log."""
         log = self._log
         append = self.under_way
         if append is None:
@@ -151,9 +152,9 @@ class LogWriter:
     ) -> list[int]:
         """Append batches from one producer's connection with one write; returns the base offsets of those appended.
 
-        Each must be writable, and one that ``validate_append`` leaves unchanged under this topic's settings. The run
-        ends before the first batch that needs more: information about its producer, or a new segment. That one is for
-        :meth:`append_client`, which decides about it from scratch.
+        Each must be writable, and ``validate_append`` must leave it unchanged under this topic's settings. The run ends
+        before the first batch that needs a check of its producer or a new segment; pass that one to
+        :meth:`append_client`.
         """
         log = self._log
         if log.failed is not None:
@@ -174,7 +175,7 @@ class LogWriter:
             self._append_failed(error)
         if not written:
             for batch, header in zip(run, headers, strict=True):
-                _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)  # as the producer made it
+                _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)  # as the producer sent it
             return []
         self._wrote(count, size_bytes, base_offset, end, leader_epoch, now_ms)
         offsets = [base_offset, *next_offsets[:-1]]
@@ -223,7 +224,7 @@ class LogWriter:
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
         """Append keys and values of a coordinator of this broker as one batch, as part of a transaction if a producer
-        is given, of which only epoch and verification are checked."""
+        is given, whose epoch and verification alone are checked."""
         log = self._log
         if log.failed is not None:
             return self._storage_error(log.failed)
@@ -338,7 +339,7 @@ class LogWriter:
         """The last segment, a new one if it is due. :raises StorageError: nothing changed."""
         log = self._log
         config, active = log.config, log.segment_list.active
-        if active.surely_has_room(size_bytes, max_timestamp, last_offset, config) or not active.should_roll(
+        if active.fits_without_roll(size_bytes, max_timestamp, last_offset, config) or not active.should_roll(
             size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
         ):
             return active
@@ -379,7 +380,7 @@ class LogWriter:
 
     def _duplicate(self, batch: BatchMetadata) -> AppendResult:
         self._log.activity.duplicates += 1
-        # Kafka returns the timestamp it remembers of the batch, whichever timestamp type the topic has.
+        # Kafka returns the timestamp cached for the batch, whatever the topic's timestamp type.
         return AppendResult(
             NONE, batch.first_offset, batch.last_offset, batch.timestamp, self._log.log_start_offset, duplicate=True
         )
@@ -388,16 +389,17 @@ class LogWriter:
         return self._refused(Error.KAFKA_STORAGE_ERROR, reason)
 
     def _append_failed(self, error: StorageError) -> AppendResult:
-        """The disk fails: as in Apache Kafka, the partition is offline until a restart recovers it.
+        """The disk failed: as in Apache Kafka, the partition is offline until a restart recovers it.
 
-        Unlike there, not if room or a descriptor is lacking: nothing was written, and the next append is tried.
+        Unlike there, it stays online if only disk space or a descriptor is lacking: nothing was written, and the next
+        append is tried.
         """
         log = self._log
         if not isinstance(error, RefusedForNow):
             log.fail(str(error))
         elif isinstance(error, NoSpace) and self._found_full_at != log.log_end_offset:
-            self._found_full_at = log.log_end_offset  # one line until something is appended: it needs room too
-            logger.error("%s takes no records until there is room: %s", log.topic_partition, error)
+            self._found_full_at = log.log_end_offset  # logged once per end: the line needs disk space too
+            logger.error("%s refuses records until the disk has free space: %s", log.topic_partition, error)
         return self._storage_error(str(error))
 
     def begin_verification(
@@ -422,7 +424,7 @@ class LogWriter:
         return self._log.producers.forget(producer_id)
 
     def forget_verifications(self) -> None:
-        """Another leader takes over: appends being verified with the old one must be verified again."""
+        """Another leader has taken over: appends being verified with the old one must be verified again."""
         self._log.producers.forget_verifications()
 
 

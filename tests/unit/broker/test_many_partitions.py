@@ -266,7 +266,7 @@ def test_a_sweep_that_fails_is_told_to_the_log(broker: Broker, caplog: pytest.Lo
             yield
         raise RuntimeError("nobody foresaw this")
 
-    broker.transactions.runtime.host.in_pieces(sweep())
+    broker.transactions.runtime.host.in_chunks(sweep())
     finish(broker)
     assert [str(line.exc_info[1]) for line in caplog.records if line.exc_info] == ["nobody foresaw this"]
 

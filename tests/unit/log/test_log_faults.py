@@ -28,7 +28,7 @@ def test_a_full_disk_changes_nothing_and_the_log_goes_on_when_there_is_room(
     assert marker(log, 1).error is Error.KAFKA_STORAGE_ERROR
     assert (log.log_end_offset, log.size_bytes, repr(log.active_producers()), log.last_stable_offset) == before
     assert [record.getMessage() for record in caplog.records] == [
-        "t-0 takes no records until there is room: cannot append to t-0/00000000000000000000.log: "
+        "t-0 refuses records until the disk has free space: cannot append to t-0/00000000000000000000.log: "
         "No space left on device"
     ]
     disk.free_bytes = None
@@ -59,7 +59,7 @@ def test_each_time_that_the_disk_is_full_is_said_once(disk: FaultyDisk, caplog: 
         assert fill_refused == [Error.KAFKA_STORAGE_ERROR] * 3
         disk.free_bytes = None
         assert append(log, batch()).error is Error.NONE
-    assert sum("takes no records until there is room" in record.getMessage() for record in caplog.records) == 2
+    assert sum("refuses records until the disk has free space" in record.getMessage() for record in caplog.records) == 2
 
 
 def test_a_write_that_could_not_be_undone_stops_the_log_until_it_is_recovered(disk: FaultyDisk) -> None:

@@ -317,7 +317,7 @@ class Coordinators:
             return _not_appended(result.error)
         return new_tuple(Appended, (NONE, result.base_offset, target.when_committed(result.last_offset + 1)))
 
-    def in_pieces(self, work: Work[None]) -> None:
+    def in_chunks(self, work: Work[None]) -> None:
         self._ports.tasks.begin(work).then(lambda _: None, _broken_off)
 
     # --- TransactionHost

@@ -17,7 +17,8 @@ from oncelog.protocol.generated.describe_groups_response import DescribedGroup, 
 from oncelog.protocol.generated.list_groups_response import ListedGroup
 
 GROUP_ID_NOT_FOUND_FROM = 6
-"""From this version of DescribeGroups on: earlier ones return a dead group without an error (KIP-1043)."""
+"""The first version of DescribeGroups that returns an error for a missing group: earlier ones return a dead group
+(KIP-1043)."""
 
 CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
 

@@ -83,7 +83,7 @@ class Caller(NamedTuple):
 
 
 TimerName = tuple[str, str, str]
-"""Kind, group id, member id; the last two are empty if they mean nothing."""
+"""Kind, group id, member id; the last two are empty if the timer has none."""
 
 
 class NamedTimers:

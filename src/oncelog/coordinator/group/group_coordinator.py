@@ -52,8 +52,8 @@ R = TypeVar("R")
 
 GROUPS_IN_A_CHUNK = 200
 MAX_MEMBERS_BYTES = 256 * 1024 * 1024
-"""What the members of all classic groups may take. They are kept from the moment they join, before anything is stored,
-and until their sessions end."""
+"""Limit on the memory of all classic groups' members, which are kept from the moment they join, before anything is
+stored, until their sessions end."""
 COUNTED_AGAIN_MS = 1000
 
 
@@ -76,7 +76,7 @@ class GroupCoordinator:
         )
         self._offsets = OffsetRequests(host, settings, self.runtime)
         self._members_bytes = 0
-        """What they take at most: as counted last, and all that came since."""
+        """Upper bound on their memory: the last count, plus all that joined since."""
         self._members_counted_ms = 0
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> GroupShard:
@@ -85,7 +85,8 @@ class GroupCoordinator:
     # --- topics
 
     def on_metadata_change(self) -> None:
-        """Topics came or grew, or permissions changed: consumer groups check again at their next heartbeat."""
+        """Topics were created or extended, or permissions changed: consumer groups check again at their next
+        heartbeat."""
         for shard in self.runtime.shards():
             shard.consumer.metadata_changed()
 
@@ -129,13 +130,14 @@ class GroupCoordinator:
         return shard.classic.join(request, caller, now_ms)
 
     def _has_room(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> bool:
-        """Whether there is memory for a member; what there is of them is counted only if it may be too much."""
+        """Whether there is memory for a member; the existing ones are counted again only if the limit may be
+        reached."""
         more = MEMBER_BYTES + 2 * len(caller.client_id)
         more += sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)
         is_old = not 0 <= now_ms - self._members_counted_ms < COUNTED_AGAIN_MS
         if self._members_bytes + more > MAX_MEMBERS_BYTES and is_old:
             groups = (group for shard in self.runtime.shards() for group in shard.groups.values())
-            self._members_bytes = sum(group.held_bytes for group in groups if isinstance(group, ClassicGroup))
+            self._members_bytes = sum(group.memory_bytes for group in groups if isinstance(group, ClassicGroup))
             self._members_counted_ms = now_ms
         if self._members_bytes + more > MAX_MEMBERS_BYTES:
             return False
@@ -198,7 +200,7 @@ class GroupCoordinator:
         if isinstance(left, Error):
             return refused(left)
         answer = LeaveGroupResponse(members=left)
-        # The last member's departure is written; after the answer it must not come back.
+        # The last member's departure is written, so that a restart after the answer does not bring it back.
         return shard.write([], now_ms).map(
             lambda error: answer if error is Error.NONE else LeaveGroupResponse(error_code=client_error(error))
         )
@@ -238,7 +240,7 @@ class GroupCoordinator:
         return self._offsets.one(request, caller)
 
     def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
-        """Repeat a commit with another offset; False: it must take the general path, and nothing was done."""
+        """Repeat a commit with another offset; False if it must take the general path: then nothing was done."""
         return self._offsets.commit_again(commit, offset, leader_epoch, now_ms)
 
     def commit_transactional_offsets(

@@ -60,7 +60,8 @@ from oncelog.protocol.wire import ZERO_UUID, Chunks
 from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
 
 GROUP_ID_NOT_FOUND_FROM = 9
-"""From this version of OffsetCommit on: earlier ones return ILLEGAL_GENERATION if the group does not exist."""
+"""The first version of OffsetCommit that returns GROUP_ID_NOT_FOUND: earlier ones return ILLEGAL_GENERATION if the
+group does not exist."""
 GENERIC_ERROR_FROM = 4
 ADD_PARTITION_FROM = 5
 """Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
@@ -159,7 +160,7 @@ class OffsetRequests:
         if refused is not NONE:
             return Deferred.of(_all_refused(answer, refused))
         apply = None
-        if retention_ms == -1:  # else the record has an older version, which cannot hold the whole value
+        if retention_ms == -1:  # otherwise the record has an older version, which cannot hold the whole value
             apply = partial(shard.offsets_committed, decided.committed, NO_PRODUCER_ID)
         written = shard.write(decided.written, now_ms, apply=apply)
         return written.map(lambda error: _all_refused(answer, client_error(error)))
@@ -174,8 +175,7 @@ class OffsetRequests:
         return check if isinstance(check, Error) else (shard, check)
 
     def _refused(self, decided: _Decided, topics: Sequence[_Commits], check: CommitCheck) -> Error:
-        """The error that refuses a whole commit: a partition that the member may not commit, or a topic that is
-        gone."""
+        """The error that refuses a whole commit, because the member may not commit a partition or a topic is gone."""
         if check is not consumer_rules.any_partition:
             ids = {topic.topic: topic.topic_id for topic in topics}
             for (_, topic, index), _ in decided.committed:
@@ -328,7 +328,7 @@ class OffsetRequests:
                 decided.committed.append(((group_id, topic.topic, partition.partition_index), committed))
         return decided
 
-    # --- looks
+    # --- reads
 
     def fetch(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
@@ -456,7 +456,7 @@ def _tell(
     topics: Sequence[_Commits],
     outcomes: Outcomes,
     add: Callable[[_Commits], list[Told]],
-    partition_told: Callable[[int, Error], Told],
+    partition_outcome: Callable[[int, Error], Told],
 ) -> Chunks[None]:
     """Report each partition's outcome, in the list that ``add`` makes for its topic."""
     looked_at = 0
@@ -464,7 +464,7 @@ def _tell(
         errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
         told = add(topic)
         for partition, error in zip(topic.partitions, errors, strict=False):
-            told.append(partition_told(partition.partition_index, error))
+            told.append(partition_outcome(partition.partition_index, error))
             looked_at += 1
             if not looked_at % PARTITIONS_IN_A_CHUNK:
                 yield
@@ -474,7 +474,7 @@ Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)
 
 
 def _all_refused(answer: Answer, error: Error) -> Answer:
-    """The answer if nothing is to be written, or nothing could be."""
+    """The answer if nothing was written."""
     if error is not NONE:
         for topic in answer.topics:
             for partition in topic.partitions:

@@ -124,7 +124,7 @@ class OffsetStore:
             if not partitions:
                 del self._open[group_id]
 
-    # --- looks
+    # --- reads
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         return self._committed.get(group_id, {}).get(topic, {}).get(partition)

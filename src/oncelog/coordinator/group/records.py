@@ -313,7 +313,7 @@ def _topic_partitions(owned: OwnedPartitions) -> list[current_assignment.TopicPa
 
 
 def _owned_from(topics: list[current_assignment.TopicPartitions], member_epoch: int) -> OwnedPartitions:
-    """Versions before 4.3 do not store when a partition was assigned: then the member's epoch counts."""
+    """Versions before 4.3 do not store the epoch of a partition's assignment: the member's epoch stands in for it."""
     owned: dict[bytes, Mapping[int, int]] = {}
     for topic in topics:
         epochs = topic.assignment_epochs

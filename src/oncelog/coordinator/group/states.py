@@ -76,7 +76,7 @@ class MemberState(IntEnum):
 
 MEMBER_STATES: Mapping[MemberState, str] = {
     MemberState.STABLE: "the member has what the target of its epoch gives it",
-    MemberState.UNREVOKED_PARTITIONS: "the member was told to give partitions up and has not confirmed it",
+    MemberState.UNREVOKED_PARTITIONS: "the member must give partitions up and has not confirmed it",
     MemberState.UNRELEASED_PARTITIONS: "the member waits for partitions that other members still own",
     MemberState.UNKNOWN: "a state that a newer version wrote",
 }

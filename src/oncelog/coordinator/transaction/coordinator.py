@@ -56,8 +56,8 @@ __all__ = [
 
 
 class ProducerResult(NamedTuple):
-    """``producer`` is the producer's from now on; ``NO_PRODUCER`` with an error. ``ongoing`` is the producer id and
-    epoch of a transaction that was kept for the producer to end."""
+    """``producer`` is the id and epoch to use from now on, ``NO_PRODUCER`` with an error; ``ongoing`` those of an open
+    transaction that was kept for the producer to end."""
 
     error: Error
     producer: ProducerIdAndEpoch = NO_PRODUCER
@@ -135,7 +135,7 @@ class TransactionCoordinator:
         self, interval_ms: Callable[[], int], now_ms: int, sweep: Callable[[TransactionShard, int], Iterator[None]]
     ) -> None:
         def sweep_all(at_ms: int) -> None:
-            self._host.in_pieces(swept(at_ms))
+            self._host.in_chunks(swept(at_ms))
 
         def swept(at_ms: int) -> Generator[None, None, None]:
             for shard in list(self.runtime.shards()):
@@ -176,7 +176,7 @@ class TransactionCoordinator:
         if timeout_ms <= 0 or (timeout_ms > self._settings().transaction_max_timeout_ms and not two_phase):
             return Deferred.of(ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT))
         if (two_phase or keep_prepared) and self._host.transaction_version < EPOCH_BUMP_VERSION:
-            return Deferred.of(ProducerResult(Error.UNSUPPORTED_VERSION))  # transactions would share an epoch
+            return Deferred.of(ProducerResult(Error.UNSUPPORTED_VERSION))  # else transactions would share an epoch
         event = InitProducerId(
             transactional_id,
             NO_TIME_LIMIT if two_phase else timeout_ms,
@@ -212,7 +212,7 @@ class TransactionCoordinator:
         now_ms: int,
         node_id: int | None,
     ) -> Deferred[dict[TopicPartition, Error]]:
-        """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE if not."""
+        """Whether each partition is in the producer's transaction; if not, its error is TRANSACTION_ABORTABLE."""
         asked = frozenset(partitions)
 
         def verdicts(outcome: DecisionOutcome) -> dict[TopicPartition, Error]:
@@ -271,9 +271,10 @@ class TransactionCoordinator:
         return orphans.transactional_ids
 
     def disown(self, transactional_id: str, now_ms: int) -> None:
-        """Fence the producer that is ahead of what is known of an id; the next producer gets a new producer id."""
+        """Fence a producer that wrote more than is known of its transactional id; the next producer gets a new producer
+        id."""
         logger.warning(
-            "%r gets a new producer id: what its coordinator knows is older than what it wrote", transactional_id
+            "%r gets a new producer id: its coordinator's state is older than what the producer wrote", transactional_id
         )
         self._submit(transactional_id, Disown(), now_ms, node_id=None)
 

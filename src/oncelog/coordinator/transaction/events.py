@@ -1,4 +1,4 @@
-"""Events for a transactional id: requests, and what the coordinator itself notices.
+"""Events for a transactional id: requests, and the coordinator's own events.
 
 Created by ``coordinator`` and ``shard``, handled by ``rules``. Source: KIP-98, KIP-360, KIP-890, KIP-939.
 """
@@ -66,7 +66,7 @@ class EndTxnAndBump:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """The sweep for transactions past their timeout reached the id."""
+    """The sweep for transactions past their timeout has reached the id."""
 
     transaction_version: int = EPOCH_BUMP_VERSION
     fresh_producer_id: int = NO_PRODUCER_ID
@@ -79,14 +79,15 @@ class MarkersWritten:
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """The sweep for idle ids reached the id."""
+    """The sweep for idle ids has reached the id."""
 
     idle_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Disown:
-    """Partitions hold more of the producer than the coordinator knows: a power failure lost its last records."""
+    """Partitions hold more of the producer than the coordinator knows: a power failure lost the coordinator's last
+    records."""
 
 
 Event = (

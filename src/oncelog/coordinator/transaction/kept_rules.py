@@ -1,7 +1,7 @@
 """Rules of an open transaction that a later producer keeps, to end it as a database has decided (KIP-939).
 
 Source: the KIP and its pull request, because no release of Kafka contains it. Called only by ``rules``, whose tables
-are those of released Kafka; an event that has no row here means the same for a transaction that is kept.
+are those of released Kafka; an event without a row here is handled as for any other open transaction.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ S = TransactionState
 
 
 def is_two_phase(txn: Txn, event: Event) -> bool:
-    """Whether the open transaction is kept already, or is to be kept now."""
+    """Whether the open transaction has been kept, or is to be kept by this event."""
     return txn.kept or (isinstance(event, InitProducerId) and event.keep_prepared)
 
 
@@ -57,8 +57,8 @@ def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     """The open transaction keeps its producer id and epoch, which a database may have stored; its producer gets the
     next one.
 
-    If more data were added, epochs could not tell it apart, so the transaction can only be ended. Two-phase commit
-    removes the time limit; without it the transaction keeps the limit with which it began.
+    The transaction can only be ended: epochs could not distinguish data that is added later. Two-phase commit removes
+    its timeout; otherwise the transaction keeps the timeout with which it began.
     """
     owner = txn.owner
     if event.expected not in (NO_PRODUCER, owner):
@@ -105,7 +105,7 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
 
 
 def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, now_ms: int) -> Decision:
-    """Markers have the epoch after the transaction's own, and the producer that ends it gets the one after its own."""
+    """Markers have the transaction's epoch plus one, and the producer that ends it gets its own epoch plus one."""
     if txn.epochs_exhausted and fresh_producer_id == NO_PRODUCER_ID:
         return NEEDS_PRODUCER_ID
     return prepare_and_bump(txn, commit, _next_owner(txn, fresh_producer_id), txn.start_ms, now_ms)
@@ -131,4 +131,4 @@ KEPT: Final[Mapping[type[Event], Rule[Any]]] = {
     EndTxnAndBump: first_or_retry(Rule("prepare; answer; markers", _end_open), refuse(Error.PRODUCER_FENCED)),
     Timeout: Rule("past start + timeout, if it has one: fence and abort", _timeout),
 }
-"""What an event means for an open transaction that is kept, or is to be kept."""
+"""How an event is handled for an open transaction that is kept, or is to be kept."""

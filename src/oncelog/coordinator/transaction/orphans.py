@@ -2,10 +2,10 @@
 
 Called by the coordinator at a start after an unclean stop. Without ``oncelog.flush.policy=commit`` a power failure
 loses the unsynced end of each file separately, so data may survive the record with which its transaction began.
-Such a transaction would hold readers back forever, or join the producer's next one and be committed with it.
-Apache Kafka leaves it to an operator (KIP-664); here all partitions and the only coordinator are at hand, so it can be
-detected with certainty. For producers before KIP-890 part 2, whose transactions share an epoch, one case cannot be
-detected: a marker repeated for a decided transaction may end a later one in the same partition.
+Such a transaction would block ``read_committed`` readers forever, or become part of the producer's next one and be
+committed with it. Apache Kafka leaves it to an operator (KIP-664); here all partitions and the only coordinator are at
+hand, so it can be detected with certainty. For producers before KIP-890 part 2, whose transactions share an epoch, one
+case cannot be detected: a marker repeated for a decided transaction may end a later one in the same partition.
 """
 
 from __future__ import annotations

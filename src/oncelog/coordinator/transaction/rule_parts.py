@@ -93,9 +93,9 @@ Stamped = TypeVar("Stamped", AddPartitions, VerifyPartitions, EndTxn)
 
 
 def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
-    """The rule for the producer that owns the id; another producer id gets 49, another epoch 90.
+    """Apply the rule for the producer that owns the id; refuse another producer id with 49, another epoch with 90.
 
-    A producer whose transaction was kept by a later one gets 90.
+    A producer whose transaction was kept by a later producer gets 90.
     """
 
     def run(txn: Txn, event: Stamped, now_ms: int) -> Decision:
@@ -110,10 +110,9 @@ def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
 
 
 def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Rule[EndTxnAndBump]:
-    """With bumped epochs, producer id and epoch distinguish a new EndTxn from a repeated one, which has the
-    previous epoch.
+    """Where each end bumps the epoch, a repeated EndTxn is recognized by the previous epoch.
 
-    If the end used up the producer id's epochs, the repeated one has the previous producer id and its last epoch.
+    If the end used up the producer id's epochs, it is recognized by the previous producer id and its last epoch.
     """
 
     def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:

@@ -1,11 +1,11 @@
-"""The whole transaction protocol without I/O: what every event means in every state.
+"""The whole transaction protocol without I/O: how every event is handled in every state.
 
-``decide`` looks up one rule in ``RULES`` and changes nothing. When 51, 90, 48, 49 or 120 is returned can be read from
-the tables at the end of this file, or in ``docs/reference/transaction-states.md``, drawn from them.
+``decide`` looks up one rule in ``RULES`` and changes nothing. The tables at the end of this file show when 51, 90, 48,
+49 or 120 is returned; ``docs/reference/transaction-states.md`` is drawn from them.
 
 Called only by ``shard``, which writes the value, applies it, answers, and continues with the markers.
-Invariants: a rule never sees a stranger's or a zombie's event unless its row says so (``owned``); a value always
-follows the previous state in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "retry once
+Invariants: events from another producer, or from a zombie, reach a rule only if its row says so (``owned``); a value
+always follows the previous state in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "retry once
 the markers are written".
 
 The checks are ordered as in Kafka 4.3: InitProducerId, AddPartitions and EndTxn 5 first check for a pending end of the
@@ -163,7 +163,7 @@ INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
 def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
     ongoing = txn.state is S.ONGOING
     if not txn.timed and event.transaction_version < EPOCH_BUMP_VERSION:
-        return INVALID_STATE  # transactions would share an epoch, and thus the token that a database decides by
+        return INVALID_STATE  # else transactions would share an epoch, and thus the token by which a database decides
     if ongoing and event.partitions <= txn.partitions:
         return NOTHING
     value = follow(
@@ -216,7 +216,7 @@ VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
 
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
     if not txn.timed:
-        return INVALID_STATE  # without an epoch of its own the next one would have the same token
+        return INVALID_STATE  # else the next transaction would have the same epoch, and thus the same token
     value = follow(
         txn,
         S.PREPARE_COMMIT if event.commit else S.PREPARE_ABORT,
@@ -349,7 +349,8 @@ def _disown(txn: Txn, event: Disown, now_ms: int) -> Decision:
 
 
 def _disown_prepared(txn: Txn, event: Disown, now_ms: int) -> Decision:
-    """A partition that refuses the marker as too old has had it: nothing newer could have been written there before."""
+    """A partition that refuses the marker as too old already has it: without it, nothing newer could have been written
+    there."""
     value = complete(txn, now_ms)
     used_up = value.producer_id == txn.producer_id
     return Decision(value=value._replace(producer_epoch=MAX_EPOCH) if used_up else value)

@@ -54,19 +54,19 @@ from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, Topic
 logger = logging.getLogger(__name__)
 
 PARK_LIMIT_MS: Final = 250
-"""How long a request waits for the markers of the previous transaction before it gets CONCURRENT_TRANSACTIONS."""
+"""How long a request waits for the previous transaction's markers before it is answered CONCURRENT_TRANSACTIONS."""
 RETRY_MS: Final = 100
 """Pause before markers or a record are tried again."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """Bytes of keys in one batch of tombstones (Kafka's first buffer size for it)."""
 IDS_IN_A_CHUNK: Final = 200
 ABORTED_IN_A_CHUNK: Final = 5
-"""Transactional ids that are checked, and transactions that are aborted, between two pauses."""
+"""Transactional ids checked, and transactions aborted, in one chunk."""
 
 MARKER_DONE: Final = frozenset({NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
-"""Results after which the partition needs no marker any more; without markers it cannot hold transactional records."""
+"""Outcomes after which a partition needs no marker: it has one, or cannot hold transactional records."""
 MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
-"""Another coordinator, or another producer, took over: this one stops. Every other error is retried."""
+"""Another coordinator or another producer has taken over: this one gives up. Every other error is retried."""
 
 
 class DecisionOutcome(NamedTuple):
@@ -102,8 +102,8 @@ class TransactionEntry:
     unmarked: frozenset[TopicPartition] = frozenset()
     parked: list[_Request] = field(default_factory=list)
     last_write: Deferred[Error] = _SETTLED
-    held_up: Txn | None = None
-    """The prepared transaction whose completion the log has been said to wait for a disk."""
+    delay_logged_for: Txn | None = None
+    """The prepared transaction for which a completion delayed by the disk has been logged."""
 
 
 class TransactionShard:
@@ -117,7 +117,7 @@ class TransactionShard:
         coordinator_epoch: int,
         on_loaded: Callable[[int], None],
     ) -> None:
-        """:param on_loaded: called with the time once the log is replayed, before anything else is done."""
+        """:param on_loaded: called with the time once the log has been replayed, before anything else happens."""
         self._on_loaded = on_loaded
         self._host = host
         self._runtime = runtime
@@ -149,7 +149,8 @@ class TransactionShard:
             entry.txn = txn
 
     def replay_marker(self, marker: LoggedMarker) -> None:
-        """Does nothing: the coordinator writes outside transactions. A stray WriteTxnMarkers may have put it here."""
+        """Ignore it: the coordinator writes outside transactions, so only a stray WriteTxnMarkers can have written
+        it."""
 
     def loaded(self, now_ms: int) -> None:
         """Finish every prepared transaction; open ones continue until their producer or their timeout ends them."""
@@ -223,12 +224,12 @@ class TransactionShard:
                 if size >= TOMBSTONE_BATCH_BYTES:
                     self._runtime.write(self._partition, batch, now_ms)
                     batch, size = [], 0
-            self._runtime.write(self._partition, batch, now_ms)  # before the pause: an id may be used during it
+            self._runtime.write(self._partition, batch, now_ms)  # before the pause: meanwhile an id may be used again
             batch, size = [], 0
             yield
 
     def _in_parts(self, size: int) -> Iterator[list[Txn]]:
-        """All current transactional ids, each part as it is when its turn comes; none once unloaded."""
+        """All current transactional ids in parts, each read when it is reached; none once unloaded."""
         entries = list(self._entries.values())
         for start in range(0, len(entries), size):
             if self._leading:
@@ -381,7 +382,7 @@ class TransactionShard:
     # --- completing a prepared transaction
 
     def _send_markers(self, txn: Txn, partitions: Iterable[TopicPartition], now_ms: int) -> None:
-        """Send markers to those of ``partitions`` that still exist; if none is left, the transaction is complete."""
+        """Send markers to those of ``partitions`` that still exist; if none does, the transaction is complete."""
         entry = self._entries[txn.transactional_id]
         unmarked = tuple(sorted([partition for partition in partitions if self._exists(partition)]))
         entry.unmarked = frozenset(unmarked)
@@ -416,13 +417,13 @@ class TransactionShard:
         if entry.unmarked:
             refusing = [partition for partition, error in errors.items() if error is Error.KAFKA_STORAGE_ERROR]
             if refusing:
-                self._held_up_by(refusing, entry, txn)
+                self._log_delay(refusing, entry, txn)
             self._retry_later(txn, now_ms, lambda at_ms: self._send_markers(txn, entry.unmarked, at_ms))
         else:
             self._complete(txn, now_ms)
 
     def _complete(self, txn: Txn, now_ms: int) -> None:
-        """Write Complete* and admit waiting requests: what they write is logged after it."""
+        """Write Complete* and admit waiting requests, whose records follow it in the log."""
         value = decide(txn, _MARKERS_WRITTEN, now_ms).value
         if value is None:
             raise InvariantError(f"no value completes state {txn.state.label} of {txn.transactional_id!r}")
@@ -433,7 +434,7 @@ class TransactionShard:
             if not self._is_current(txn):
                 return
             if error is Error.KAFKA_STORAGE_ERROR:
-                self._held_up_by([self._partition], self._entries[txn.transactional_id], txn)
+                self._log_delay([self._partition], self._entries[txn.transactional_id], txn)
             elif client_error(error) is not Error.COORDINATOR_NOT_AVAILABLE:
                 return
             self._retry_later(txn, since(), lambda at_ms: self._complete(txn, at_ms))
@@ -443,27 +444,27 @@ class TransactionShard:
             self._decide_parked(self._entries[txn.transactional_id])
 
     @staticmethod
-    def _held_up_by(refusing: Sequence[TopicPartition], entry: TransactionEntry, txn: Txn) -> None:
-        """Say once for each transaction what keeps it open, because its producer only gets CONCURRENT_TRANSACTIONS."""
-        if entry.held_up is txn:
+    def _log_delay(refusing: Sequence[TopicPartition], entry: TransactionEntry, txn: Txn) -> None:
+        """Log once for each transaction what keeps it open: its producer only gets CONCURRENT_TRANSACTIONS."""
+        if entry.delay_logged_for is txn:
             return
-        entry.held_up = txn
+        entry.delay_logged_for = txn
         logger.error(
-            "the transaction of %r cannot be completed while the disk refuses writes to %s: it is tried again until "
-            "there is room; a partition that is offline needs a restart of the broker",
+            "the transaction of %r cannot be completed while the disk refuses writes to %s: it is retried until the "
+            "disk has free space; a partition that is offline needs a restart of the broker",
             txn.transactional_id,
             ", ".join(map(str, refusing)),
         )
 
 
 def _beyond_feature(event: Event) -> bool:
-    """Whether a client writes what values of version 0, used at transaction.version 0, cannot hold.
+    """Whether an event needs fields that values of version 0, used at transaction.version 0, lack.
 
-    An answer that needs no write is given nevertheless. After such a refusal Apache Kafka returns
+    An event that needs no write is answered nevertheless. After such a refusal Apache Kafka returns
     CONCURRENT_TRANSACTIONS for the id until its next start; here the id stays usable.
     """
     return isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
 
 
 def _ignore(error: Error) -> None:
-    """The requester was answered at the first attempt."""
+    """Do nothing: the requester was answered after the first attempt."""

@@ -115,14 +115,14 @@ class Txn(NamedTuple):
 
     @property
     def owner(self) -> ProducerIdAndEpoch:
-        """The current producer: anything with another producer id and epoch is a stranger or a zombie."""
+        """The current producer; any other producer id or epoch belongs to another producer or to a zombie."""
         if self.next_producer_epoch != NO_PRODUCER_EPOCH:  # kept
             return ProducerIdAndEpoch(self.next_producer_id, self.next_producer_epoch)
         return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))
 
     @property
     def timed(self) -> bool:
-        """Whether its transactions may be open only for ``timeout_ms``."""
+        """Whether its transactions time out after ``timeout_ms``."""
         return self.timeout_ms != NO_TIME_LIMIT
 
     @property

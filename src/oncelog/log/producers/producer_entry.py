@@ -14,14 +14,14 @@ from oncelog.records.record import decrement_sequence
 from oncelog.types import NO_SEQUENCE
 
 BATCHES_KEPT = 5
-"""How many batches of a producer are recognised when repeated: as many as it may have in flight."""
+"""How many batches of a producer are cached to recognise duplicates: as many as it may have in flight."""
 
 NONE_OPEN = -1
 """``current_txn_first_offset`` of a producer without an open transaction."""
 
 
 class BatchMetadata(NamedTuple):
-    """An appended batch, as much as is needed to recognise a repeat; ``timestamp`` is its largest, in ms."""
+    """What is kept of an appended batch to recognise a duplicate; ``timestamp`` is its largest, in ms."""
 
     last_sequence: int
     last_offset: int
@@ -86,7 +86,7 @@ class ProducerStateEntry:
         return self.batches[-1].last_offset if self.batches else -1
 
     def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
-        """The remembered batch with exactly the sequences of ``header``, if the epochs are equal."""
+        """The cached batch with exactly the sequences of ``header``, if the epochs are equal."""
         if header.producer_epoch == self.producer_epoch:
             last_sequence, delta = header.last_sequence, header.last_offset_delta
             for batch in self.batches:

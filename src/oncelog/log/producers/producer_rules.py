@@ -113,20 +113,22 @@ _PLAIN = ProducerRule(
 )
 
 CLIENT_RULES: Final = (
-    # A batch with exactly the sequences of a remembered one has already been answered as a duplicate.
-    _EPOCH,  # first, for the other one is fatal to a client whose transaction has only timed out (KAFKA-19690)
+    # A batch with exactly the sequences of a cached one has already been answered as a duplicate.
+    _EPOCH,  # first: the next rule's error is fatal to a client whose transaction merely timed out (KAFKA-19690)
     _VERIFIED,
     ProducerRule(
-        "sequence not from 0 if no sequence is known (transaction version 2)",
+        "sequence does not start at 0 although none is known (transaction version 2)",
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         _not_first_of_lost_state,
     ),
     ProducerRule(
-        "sequence after one that still waits for its verification",
+        "sequence after one whose verification is still pending",
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         _overtakes_verification,
     ),
-    ProducerRule("sequence of a new epoch not from 0", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _new_epoch_not_from_zero),
+    ProducerRule(
+        "sequence of a new epoch does not start at 0", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _new_epoch_not_from_zero
+    ),
     ProducerRule("sequence does not follow the last one", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _out_of_sequence),
     # An unknown producer may start with any sequence (KIP-360).
     _PLAIN,
@@ -167,12 +169,12 @@ MARKER_RULES: Final = (
 
 
 def refused_unasked(producer_epoch: int, entry: ProducerStateEntry | None) -> Error | None:
-    """Why the transaction coordinator need not be asked about a first append: its epoch is too old."""
+    """The error if a first append is refused without asking the transaction coordinator: its epoch is too old."""
     return _EPOCH.error if _is_older(producer_epoch, entry) else None
 
 
 def refused_by_coordinator(error: Error, operation: TransactionSupportedOperation) -> Error:
-    """Translates the transaction coordinator's error to that of a partition leader, for the request's version."""
+    """Translate the transaction coordinator's error into a partition leader's, for the request's version."""
     match error:
         case Error.PRODUCER_FENCED:
             return _EPOCH.error

@@ -1,9 +1,8 @@
 """A partition's state of all its producers.
 
-Called by ``log.partition_log`` (checks, live appends) and ``log.recovery`` (replay). ``producer_rules`` says when
-whether an append is refused because of its producer. ``apply_data`` and ``apply_marker`` are the only mutations, both
-live and during replay, which never refuses.
-Source: KIP-98, KIP-360, KIP-890; Kafka's ``ProducerStateManager``.
+Called by ``log.partition_log`` (checks, live appends) and ``log.recovery`` (replay). ``producer_rules`` decides whether
+an append is refused because of its producer. ``apply_data`` and ``apply_marker`` are the only mutations, both live and
+during replay, which never refuses. Source: KIP-98, KIP-360, KIP-890; Kafka's ``ProducerStateManager``.
 """
 
 from __future__ import annotations
@@ -70,7 +69,8 @@ class ProducerStateManager:
     def check_client(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
     ) -> BatchMetadata | Refusal | None:
-        """Whether a producer's batch may be appended: None, the remembered batch that it repeats, or a refusal."""
+        """Whether a producer's batch may be appended: None, the cached batch of which it is a duplicate, or a
+        refusal."""
         entry = self.entries.get(header.producer_id)
         if entry is not None:
             duplicate = entry.duplicate_of(header)
@@ -79,13 +79,13 @@ class ProducerStateManager:
         return self._check(CLIENT_RULES, header, guard, log_end_offset)
 
     def admits_at_once(self, header: BatchHeader, before: BatchHeader | None) -> bool:
-        """Whether a client's batch is admitted without guard, verification or message.
+        """Whether a client's batch is admitted without a guard, a verification or an evaluation of the rules.
 
-        :param before: this producer's last batch that was admitted but is not in the state yet.
+        :param before: this producer's last batch that was admitted but not yet applied.
 
-        False decides nothing: :meth:`check_client` and :meth:`begin_verification` do. True is what both would decide,
-        found without the rules: the batch continues exactly where the producer's last one ended, in its epoch
-        and, if there is one, in its open transaction. A property test compares them.
+        True: :meth:`check_client` and :meth:`begin_verification` would both admit it, because the batch continues
+        exactly where the producer's last one ended, in its epoch and, if there is one, in its open transaction. False
+        decides nothing: call those two. A property test compares them.
         """
         producer_id = header.producer_id
         entry = self.entries.get(producer_id)
@@ -169,7 +169,7 @@ class ProducerStateManager:
         return forgotten
 
     def forget_verifications(self) -> None:
-        """Consider no append under way verified any more."""
+        """Discard all verifications: appends under way must be verified again."""
         self._verifications.clear()
 
     def begin_verification(
@@ -177,8 +177,8 @@ class ProducerStateManager:
     ) -> VerificationGuard | Error | None:
         """The guard that the append must carry, or why it is refused; None if there is nothing to verify.
 
-        There is nothing while a transaction of this epoch is open, or if verification is switched off and the producer
-        has added the partition itself.
+        Nothing is verified while a transaction of this epoch is open, nor if verification is switched off and the
+        producer has added the partition itself.
         """
         if not (self.verify_transactions or supports_epoch_bump):
             return None
@@ -234,12 +234,12 @@ class ProducerStateManager:
     ) -> CompletedTxn | None:
         """A marker is in the log at ``offset``; returns the transaction that it ended, if one was open.
 
-        What is verified stays so if it is of a later transaction: a marker of transaction version 2 has the epoch of the
-        next one (KAFKA-18654; Apache Kafka keeps only what is of the next one).
+        The verification of a later transaction is kept: a marker of transaction version 2 has the epoch of the next
+        transaction (KAFKA-18654; Apache Kafka keeps only the verification of that next one).
         """
         self.map_end_offset = offset + 1
         verification = self._verifications.get(producer_id)
-        if verification is not None and not verification.is_of_a_later_one(producer_epoch):
+        if verification is not None and not verification.is_of_later_transaction(producer_epoch):
             del self._verifications[producer_id]
         entry = self.entries.get(producer_id)
         if entry is None:
@@ -263,7 +263,7 @@ class ProducerStateManager:
         """The log continues at ``offset``, without batches of any producer in between."""
         self.map_end_offset = max(self.map_end_offset, offset)
 
-    # --- what holds readers back
+    # --- what limits readers
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -293,7 +293,8 @@ class ProducerStateManager:
     # --- expiry, loading
 
     def expire(self, now_ms: int) -> None:
-        """Forget producers idle for the expiration time unless a transaction of theirs is open; also verifications."""
+        """Forget producers, and verifications, idle for the expiration time, unless the producer has an open
+        transaction."""
         for producer_id in [p for p, entry in self.entries.items() if self._expired(entry, now_ms)]:
             del self.entries[producer_id]
         cutoff = now_ms - self.expiration_ms
@@ -304,7 +305,7 @@ class ProducerStateManager:
         return entry.current_txn_first_offset == NONE_OPEN and now_ms - entry.last_timestamp >= self.expiration_ms
 
     def clear(self, map_end_offset: int) -> None:
-        """Forget everything except verifications, which do not concern what is in the log."""
+        """Forget everything except verifications, which do not depend on the log's contents."""
         self.entries.clear()
         self._ongoing.clear()
         self._unstable.clear()

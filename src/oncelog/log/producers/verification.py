@@ -1,4 +1,5 @@
-"""Verification of an append by the transaction coordinator (KIP-890): the state while it is asked, and the proof.
+"""Verification of an append by the transaction coordinator (KIP-890): the state while the answer is pending, and the
+proof.
 
 ``producer_state`` hands out the guard before the coordinator is asked; ``broker.verification`` asks; the append
 carries the guard, and the rules in ``producer_rules`` check it.
@@ -46,20 +47,20 @@ class VerificationEntry:
         self.guard = VerificationGuard()
 
     def seen(self, epoch: int, first_sequence: int) -> None:
-        """Another append asks for verification: note a lower sequence, or start again for a newer epoch."""
+        """Another append needs verification: record a lower sequence, or start again for a newer epoch."""
         if epoch > self.epoch or (epoch == self.epoch and first_sequence < self.lowest_sequence):
             self.epoch = epoch
             self.lowest_sequence = first_sequence
 
-    def is_of_a_later_one(self, marker_epoch: int) -> bool:
-        """Whether it is of a later transaction than the one that a marker of this epoch ends."""
+    def is_of_later_transaction(self, marker_epoch: int) -> bool:
+        """Whether it belongs to a later transaction than the one that a marker of this epoch ends."""
         return self.supports_epoch_bump and self.epoch >= marker_epoch
 
 
 class Verification(NamedTuple):
     """Result of a verification: ``error`` as for a partition leader, and the guard for the append.
 
-    Neither error nor guard: there was nothing to verify.
+    With neither an error nor a guard, there was nothing to verify.
     """
 
     error: Error

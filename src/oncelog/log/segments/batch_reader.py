@@ -1,4 +1,4 @@
-"""Reads every batch of a range of a ``.log`` file in large pieces, one by one or through a scanner.
+"""Reads every batch in a range of a ``.log`` file, with large reads, one by one or through a scanner.
 
 Called by ``segment_list`` (when coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``; for
 files that nobody writes by ``metadata.adoption`` and ``promote.unfinished_transactions``.
@@ -31,7 +31,7 @@ _SCAN_BYTES = 1 << 20
 def read_batches(
     file: File, position: int, end: int, *, check_crc: bool = False
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Position, header and bytes of the batches in ``[position, end)``; reads large pieces.
+    """Position, header and bytes of the batches in ``[position, end)``, with large reads.
 
     :raises CorruptBatch: at the first bytes that are not a complete batch, or whose CRC differs.
     """
@@ -62,9 +62,11 @@ def read_batches(
 
 
 def scan_batches(file: File, scanner: BatchScanner, end: int) -> Iterator[tuple[int, Scanned]]:
-    """Feed the batches in ``[0, end)`` to ``scanner``; yields what it finds piece by piece, and where each piece ends.
+    """Feed the batches in ``[0, end)`` to ``scanner``; yields what it finds after each read, and where the batches read
+    end.
 
-    :raises CorruptBatch: at the first bytes that the scanner refuses or that are incomplete; all before was yielded.
+    :raises CorruptBatch: at the first bytes that the scanner refuses or that are incomplete; everything before them was
+        yielded.
     """
     position, size = 0, _SCAN_BYTES
     while position < end:

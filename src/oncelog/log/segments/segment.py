@@ -3,7 +3,7 @@
 Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. The indexes live in
 memory and are loaded at first use; :meth:`Segment.write_indexes` writes what is new to their files (when rolling,
 closing, or whenever the owner wants). Positions are bytes in the ``.log`` file, always starts of batches. This is a
-single long file, because appends, searches and truncations work on the same few positions in memory.
+single long file, because appends, searches and truncations all use the same few positions in memory.
 Source: Kafka's ``LogSegment``.
 """
 
@@ -65,11 +65,11 @@ class Segment:
         "_bytes_since_index_entry",
         "_disk",
         "_file",
+        "_fit_config",
+        "_fit_size_bytes",
+        "_fit_timestamp",
         "_folder",
         "_offset_index",
-        "_room_bytes",
-        "_room_for",
-        "_room_timestamp",
         "_tail_low",
         "_tail_next",
         "_tail_positions",
@@ -107,9 +107,9 @@ class Segment:
         self._written: list[int | None] = [0, 0, 0]
         self._bytes_since_index_entry = 0
         # With these settings no batch up to this size and timestamp needs a new segment.
-        self._room_for: TopicConfig | None = None
-        self._room_bytes = 0
-        self._room_timestamp = 0
+        self._fit_config: TopicConfig | None = None
+        self._fit_size_bytes = 0
+        self._fit_timestamp = 0
         # For the newest batches: position, and the offset after the batch. All batches from _tail_low on are here.
         self._tail_positions = array("q")
         self._tail_next = array("q")
@@ -262,7 +262,7 @@ class Segment:
         :param final: the segment takes no more batches: add an entry for its largest timestamp.
         """
         if final:
-            self.give_room_back()
+            self.release_reserved_space()
         if final and self.load_max_timestamp() >= 0:
             self.time_index.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
         changed = []
@@ -286,8 +286,8 @@ class Segment:
             self._written[which] = len(index)
         return changed
 
-    def give_room_back(self) -> None:
-        """Nothing is being appended for now: release the disk space reserved for it."""
+    def release_reserved_space(self) -> None:
+        """Release the disk space reserved for appends, because none are expected for now."""
         if self._file is not None:
             self._file.complete()
 
@@ -296,13 +296,12 @@ class Segment:
 
     # --- appending
 
-    def surely_has_room(self, size_bytes: int, max_timestamp: int, last_offset: int, config: TopicConfig) -> bool:
-        """Whether :meth:`should_roll` would certainly say no, as far as known without a search; True for most
-        batches."""
+    def fits_without_roll(self, size_bytes: int, max_timestamp: int, last_offset: int, config: TopicConfig) -> bool:
+        """A cheap check that is True for most batches: :meth:`should_roll` would certainly return False."""
         return (
-            config is self._room_for
-            and self.size_bytes + size_bytes <= self._room_bytes
-            and max_timestamp <= self._room_timestamp
+            config is self._fit_config
+            and self.size_bytes + size_bytes <= self._fit_size_bytes
+            and max_timestamp <= self._fit_timestamp
             and last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
         )
 
@@ -325,15 +324,15 @@ class Segment:
         if waited_ms > config.longest_segment_ms - jitter_ms:
             return True
         if first >= 0:
-            self._note_room(config, first + config.longest_segment_ms - jitter_ms)
+            self._update_fit_limits(config, first + config.longest_segment_ms - jitter_ms)
         return False
 
-    def _note_room(self, config: TopicConfig, timestamp: int) -> None:
-        """Note up to which size no index can be full: each batch, at least as large as its header, adds one entry."""
+    def _update_fit_limits(self, config: TopicConfig, timestamp: int) -> None:
+        """Record up to which size no index can be full: each batch, at least as large as its header, adds one entry."""
         used = max(len(self.offset_index), len(self.time_index))
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1 - used
-        self._room_for, self._room_timestamp = config, timestamp
-        self._room_bytes = min(config.segment_bytes, self.size_bytes + entries * HEADER_SIZE_BYTES)
+        self._fit_config, self._fit_timestamp = config, timestamp
+        self._fit_size_bytes = min(config.segment_bytes, self.size_bytes + entries * HEADER_SIZE_BYTES)
 
     def takes_run(
         self,
@@ -351,7 +350,7 @@ class Segment:
         """
         if not self.size_bytes:
             return False
-        if self.surely_has_room(size_bytes, max_timestamp, last_offset, config):
+        if self.fits_without_roll(size_bytes, max_timestamp, last_offset, config):
             return True
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1
         return (
@@ -383,7 +382,7 @@ class Segment:
     def take_in(
         self, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int, index_interval_bytes: int
     ) -> None:
-        """Count a batch as part of the segment that has just been appended to the file."""
+        """Count a batch that has just been appended to the file as part of the segment."""
         position = self.size_bytes
         if not position:
             self.first_timestamp = max_timestamp
@@ -433,7 +432,7 @@ class Segment:
         del self._tail_positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
 
     def start_tail(self, next_offset: int) -> None:
-        """Start with no remembered batches; ``next_offset`` is the lowest that the next batch may have."""
+        """Start without cached positions; ``next_offset`` is the lowest that the next batch may have."""
         del self._tail_positions[:], self._tail_next[:]
         self._tail_low = next_offset
 
@@ -611,7 +610,7 @@ class Segment:
         """Drop the batches from the one that holds ``offset`` on."""
         position = self.position_of(offset)
         self.forgive()  # the bytes after this point are gone and will be replaced
-        self._room_for = None
+        self._fit_config = None
         self.load_max_timestamp()
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
@@ -655,4 +654,4 @@ class Segment:
 
 
 MAX_OFFSET = 2**63 - 1
-"""No offset of a log reaches this: as the low end of the tail it means that no batch is remembered."""
+"""No offset of a log reaches this: as the low end of the tail it means that no position is cached."""

@@ -1,7 +1,7 @@
 """The segments of one partition in offset order, and searches across them.
 
-Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. There is always a last one,
-the active segment, the only one appended to. Source: Kafka's ``LogSegments`` and ``LocalLog``.
+Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. The last one is the active
+segment, the only one appended to; it always exists. Source: Kafka's ``LogSegments`` and ``LocalLog``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class SegmentList:
         self._forget_read()
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Replace the neighbours ``old`` by ``new``; at least one segment remains."""
+        """Replace the neighbours ``old`` with ``new``; at least one segment remains."""
         number = self._segments.index(old[0]) if old else len(self._segments)
         self._segments[number : number + len(old)] = new
         self._index()
@@ -111,7 +111,7 @@ class SegmentList:
     ) -> LogRead:
         """See ``PartitionLog.read``; ``offset`` is below ``upper``, which is the start of a batch or the log's end.
 
-        If a read repeats the previous one, as with many consumers at the tail, it returns the same object.
+        A read that repeats the previous one, as with many consumers at the tail, returns the same object.
         """
         asked = (offset, max_bytes, upper, log_end_offset, at_least_one_batch)
         if asked != self._last_asked:

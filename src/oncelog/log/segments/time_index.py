@@ -1,4 +1,4 @@
-"""Sparse index of one segment: from which offset on records may have a given timestamp.
+"""Sparse index of one segment: the offset from which on records may have a given timestamp.
 
 Called by ``segment``. An entry is the largest timestamp so far and the last offset of the batch that contains it;
 timestamps rise strictly. Held in memory and written like :mod:`oncelog.log.segments.offset_index`.

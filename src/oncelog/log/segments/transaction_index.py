@@ -46,8 +46,9 @@ class TransactionIndex:
     """Entries of one segment, in the order of their markers.
 
     For every 16, 256, 4,096 and 65,536 entries it keeps the lowest first offset and the highest last stable offset, so
-    that a search can skip blocks that contain neither results nor its end: if one transaction is open below thousands
-    of aborted ones, these all have its first offset as their last stable offset, and none of them ends a search.
+    that a search can skip blocks that contain neither results nor its end: while one transaction stays open below
+    thousands of aborted ones, all of these have its first offset as their last stable offset, and none of them ends a
+    search.
     """
 
     __slots__ = ("_lowest", "_stable", "entries")
@@ -96,8 +97,7 @@ class TransactionIndex:
             lowest, stable = self._lowest[level], self._stable[level]
 
     def _pass_over(self, index: int, upper_bound_offset: int) -> int:
-        """The index to continue at from ``index``, where a block begins: after the largest blocks that do not
-        matter."""
+        """The index after the blocks from ``index`` on that a search can skip; a block must begin at ``index``."""
         while True:
             for bits, lowest, stable in zip(
                 reversed(_BITS), reversed(self._lowest), reversed(self._stable), strict=True

@@ -462,8 +462,8 @@ def test_what_a_disk_keeps_open_is_said_once_and_ends_when_there_is_room(
     assert state(coordinator) is S.PREPARE_COMMIT
     (told,) = [record.getMessage() for record in caplog.records]
     assert told == (
-        "the transaction of 'id' cannot be completed while the disk refuses writes to t-0: it is tried again until "
-        "there is room; a partition that is offline needs a restart of the broker"
+        "the transaction of 'id' cannot be completed while the disk refuses writes to t-0: it is retried until the "
+        "disk has free space; a partition that is offline needs a restart of the broker"
     )
     host.marker_errors = {}
     host.timers.fire(NOW + 4 * RETRY_MS)

@@ -16,10 +16,10 @@ from oncelog.coordinator.group.subscription import PROTOCOL_TYPE, subscribed_top
 from oncelog.errors import InvariantError
 
 MAX_METADATA_BYTES = 16 * 1024 * 1024
-"""What the metadata of a group's members may take, for all of their protocols. That for the chosen one has to fit into
-a record (``max.message.bytes``): with more than this no rebalance would ever be completed."""
+"""Limit on the metadata of a group's members, for all of their protocols. The metadata for the chosen protocol has to
+fit into a record (``max.message.bytes``), or no rebalance would ever complete."""
 MEMBER_BYTES = 1000
-"""About how much a member takes besides its metadata and its ids; also one that only has its id yet."""
+"""Estimated memory of a member besides its metadata and its ids, even if it has only got its id so far."""
 Protocols = Mapping[str, bytes]
 """Protocols that a member supports, by name in its order of preference, with its metadata for each."""
 
@@ -40,7 +40,7 @@ class ClassicMember:
     awaiting_join: bool = False
     awaiting_sync: bool = False
     is_new: bool = False
-    """It has joined and not been answered: it cannot send heartbeats, because it does not know its id."""
+    """It has joined but has not been answered: it cannot send heartbeats, because it does not know its id."""
 
     @property
     def waits(self) -> bool:
@@ -83,7 +83,7 @@ class ClassicGroup:
     subscribed_topics: frozenset[str] | None = None
     """Topics that the members read; None if unknown to the coordinator."""
     metadata_bytes: int = 0
-    """What its members' metadata takes, for all of their protocols."""
+    """Size of its members' metadata, for all of their protocols."""
     _protocol_counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -160,7 +160,7 @@ class ClassicGroup:
     def update(
         self, member: ClassicMember, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int
     ) -> None:
-        """Update what a member states about itself when it joins again."""
+        """Update a member from the request with which it joins again."""
         self._count(member.protocols, -1)
         self._count(protocols, 1)
         member.protocols = protocols
@@ -168,7 +168,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def supports(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Whether a member with these protocols fits into the group: all its members support one of them."""
+        """Whether a member with these protocols may join the group: all its members support one of them."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and any(True for _ in protocols)
         return protocol_type == self.protocol_type and any(
@@ -220,14 +220,14 @@ class ClassicGroup:
         return frozenset(topics)
 
     @property
-    def held_bytes(self) -> int:
-        """About how much memory its members take, and ids handed out."""
+    def memory_bytes(self) -> int:
+        """Estimated memory of its members, and of ids handed out."""
         ids = sum(len(member.member_id) + len(member.client_id) for member in self.members.values())
         expected = sum(map(len, self.pending_joins))
         return self.metadata_bytes + ids + expected + MEMBER_BYTES * (len(self.members) + len(self.pending_joins))
 
     def has_room(self, member_id: str, protocols: Protocols) -> bool:
-        """Whether a member may have these protocols, new or instead of those it has."""
+        """Whether these protocols, new or instead of the member's current ones, keep the group within its limit."""
         known = self.members.get(member_id)
         more = size_of(protocols) - (0 if known is None else size_of(known.protocols))
         return more <= 0 or self.metadata_bytes + more <= MAX_METADATA_BYTES
@@ -243,5 +243,5 @@ class ClassicGroup:
 
 
 def size_of(protocols: Protocols) -> int:
-    """What they take in bytes."""
+    """The size of names and metadata."""
     return sum(map(len, protocols)) + sum(map(len, protocols.values()))

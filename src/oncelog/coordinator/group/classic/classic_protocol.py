@@ -34,18 +34,18 @@ from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long to wait for a member that has not been answered yet: it cannot send heartbeats."""
 MIN_JOIN_WAIT_MS = 1000
-"""Shortest renewed wait of a group none of whose members joined: with a rebalance timeout of 0 it would wait again in
-the same iteration, without end."""
+"""Minimum duration of another wait if no member of a group has joined: with a rebalance timeout of 0 the iteration would
+never end."""
 MIN_SYNC_WAIT_MS = 1000
-"""Shortest time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a
-member would be removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.
+"""Minimum time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a member would be
+removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.
 """
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
 
 MAX_PARKED = 10
-"""How many requests of one member wait at a time: those that it repeated, perhaps on other connections."""
+"""How many requests of one member may wait at a time: it may have repeated them, perhaps on other connections."""
 
 R = TypeVar("R")
 Parked = dict[tuple[str, str], list[Deferred[R]]]
@@ -335,7 +335,7 @@ class ClassicProtocol:
             self._schedule_join_timeout(group, now_ms)
 
     def _delay_initial(self, group_id: str, delay_ms: int, remaining_ms: int, now_ms: int) -> None:
-        """Wait for more members; each round in which one joins starts another, as long as time remains."""
+        """Wait for more members; if one joins during the wait, wait again, as long as time remains."""
 
         def timed_out(now_ms: int) -> None:
             group = self._env.groups.get(group_id)
@@ -481,7 +481,8 @@ class ClassicProtocol:
 
 
 def _park(table: Parked[R], key: tuple[str, str], too_many: R) -> Deferred[R]:
-    """Park a request; those that the same member parked before get the same answer, the oldest ones ``too_many``."""
+    """Park a request behind the member's earlier ones, which will get the same answer; if there are too many, the
+    oldest gets ``too_many``."""
     answer: Deferred[R] = Deferred()
     waiting = table.setdefault(key, [])
     waiting.append(answer)

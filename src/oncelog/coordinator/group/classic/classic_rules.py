@@ -24,7 +24,7 @@ class JoinStep(Enum):
     REFUSE = "answer the error"
     ASSIGN_ID = "hand out a member id and ask to join with it"
     ADD = "add the member and rebalance"
-    REPLACE = "give the static member's place to the new process"
+    REPLACE = "let the new process replace the static member's former one"
     REJOIN = "take the member's new subscription and rebalance"
     CURRENT = "answer the current generation"
     PARK = "wait for the leader's assignment"

@@ -86,7 +86,8 @@ def _subscribed(members: Members) -> set[TopicId]:
 
 
 def _kept(members: Members, counts: PartitionCounts) -> dict[str, Owned]:
-    """What each member has and may keep: still subscribed, still existing, and not claimed by an earlier member."""
+    """The partitions that each member has and may keep: still subscribed, still existing, and not kept by an earlier
+    member."""
     taken: set[tuple[TopicId, int]] = set()
     kept: dict[str, Owned] = {}
     for member_id in sorted(members):

@@ -1,8 +1,9 @@
 """Members that use the classic protocol in a group of the consumer protocol, during a migration (KIP-848).
 
 Called by ``coordinator`` through :class:`ClassicMembers` if JoinGroup, SyncGroup, Heartbeat or LeaveGroup name a
-consumer group. Such a member's epoch is its generation; the coordinator assigns for it, so it never leads. It learns of
-a new assignment by REBALANCE_IN_PROGRESS, and joins again to get it. Source: Kafka's ``GroupMetadataManager`` (4.3.1).
+consumer group. Such a member's epoch is its generation; the coordinator assigns for it, so it never leads.
+REBALANCE_IN_PROGRESS announces a new assignment, and the member joins again to get it. Source: Kafka's
+``GroupMetadataManager`` (4.3.1).
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ class ClassicMembers:
         return Error.NONE
 
     def _expect_join(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        """From the first time it is told to join again, the member has its rebalance timeout to do so."""
+        """The member has its rebalance timeout to join again, counted from the first time that it is asked to."""
         if ("join", group_id, member.member_id) not in self._env.timers:
             self._consumer.fence_at("join", group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
 

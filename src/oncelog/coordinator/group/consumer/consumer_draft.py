@@ -32,11 +32,11 @@ from oncelog.coordinator.runtime import CoordinatorRecord
 logger = logging.getLogger(__name__)
 
 MAX_EPOCH: Final = 2**31 - 1
-"""The epoch behind it is 1, as with the generations of classic groups."""
+"""Its successor is epoch 1, as with the generations of classic groups."""
 
 
 class Draft:
-    """The group as it is going to be. ``written`` are the records, in the order in which they apply.
+    """The group as it will be. ``written`` are the records, in the order in which they apply.
 
     ``regex_waits``: an expression was left for the next heartbeat. ``may_describe``: which topics may match.
     """
@@ -81,7 +81,7 @@ class Draft:
         """Match the members' expressions against the topics, forget unused ones; True if a set of topics changed.
 
         :param look_again: also match expressions that were matched before, because topics came or went.
-        :param not_yet: an expression to leave for later, unless it was matched before.
+        :param not_yet: an expression to match later, unless it was matched before.
         """
         group, changed = self.group, False
         used = group.used_regexes

@@ -39,7 +39,8 @@ class ClassicMembership:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMember:
-    """One member. It may read ``assigned``; ``revoking`` it was told to give up and has not confirmed yet."""
+    """One member. It may read ``assigned``; ``revoking`` are partitions that it must give up and has not yet
+    confirmed."""
 
     member_id: str
     epoch: int = 0
@@ -145,8 +146,7 @@ class ConsumerGroup:
         return set(self._topics).union(*resolved)
 
     def preferred_assignor(self, members: Iterable[ConsumerMember]) -> str | None:
-        """The assignor that most of ``members`` ask for, None if none asks; of equally many, the one that Kafka
-        picks."""
+        """The assignor that most of ``members`` ask for, None if none asks; a tie is decided as in Kafka."""
         votes = Counter(member.assignor for member in members if member.assignor is not None)
         return max(sorted(votes, reverse=True), key=votes.__getitem__) if votes else None
 

@@ -93,7 +93,7 @@ class ConsumerProtocol:
         return written.map(lambda error: answer if error is Error.NONE else _error_answer(client_error(error), None))
 
     def _settled(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember | None:
-        """The member, if it reports nothing new and nothing is pending for it: nearly every heartbeat."""
+        """The member, if it reports nothing new and nothing is pending for it, as in nearly every heartbeat."""
         group = self._env.groups.get(request.group_id)
         if not isinstance(group, ConsumerGroup) or group.metadata_stale or group.epoch != group.assignment_epoch:
             return None
@@ -248,7 +248,7 @@ class ConsumerProtocol:
         ]
 
         def replace_group(_: int) -> None:
-            """The classic group's members are in memory, and know more than the record does."""
+            """Keep the classic group in memory: it holds more about its members than the record does."""
             self._env.groups[group_id] = converted
 
         written = self._env.write(written_records, now_ms, apply=replace_group)
@@ -297,7 +297,7 @@ class ConsumerProtocol:
         self._env.timers.schedule((kind, group_id, member_id), at_ms, timed_out)
 
     def _others_due(self, kind: str, group: ConsumerGroup, now_ms: int) -> list[ConsumerMember]:
-        """Other members that are due as well: copying the group and a new epoch for each of thousands would take
+        """Other members that are due as well: for thousands, a copy of the group and a new epoch each would take
         long."""
         found: list[ConsumerMember] = []
         size = len(group.group_id)
@@ -324,14 +324,14 @@ class ConsumerProtocol:
             self._env.timers.cancel((kind, group_id, member_id))
 
     def _converted(self, classic: ClassicGroup, group: ConsumerGroup, now_ms: int) -> None:
-        """A classic group became this one: waiting members join again, and all members get sessions here."""
+        """A classic group was converted: waiting members join again, and all members get sessions here."""
         self._classic.release(classic, Error.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
             self.start_session(group.group_id, member, now_ms)
 
 
 def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember:
-    """The member as updated by the request; fields left out stay."""
+    """The member as updated by the request; fields left out keep their values."""
     return replace(
         member,
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,

@@ -1,7 +1,7 @@
-"""What is allowed in a group of the consumer protocol: heartbeats, commits and fetches (KIP-848).
+"""Which heartbeats, commits and fetches a group of the consumer protocol allows (KIP-848).
 
-Pure decisions, called by ``consumer_protocol`` and ``offset_requests``. Two things decide about a heartbeat: what the
-member claims with its epoch, and its standing in the group; :data:`HEARTBEAT_RULES` has the verdict for each pair.
+Pure decisions, called by ``consumer_protocol`` and ``offset_requests``. The verdict on a heartbeat depends on what the
+member claims with its epoch and on its standing in the group; :data:`HEARTBEAT_RULES` has the verdict for each pair.
 Source: Kafka's ``GroupCoordinatorService``, ``GroupMetadataManager`` and ``ConsumerGroup`` (4.3.1); KIP-1251 (commits
 with an older epoch).
 """
@@ -63,7 +63,7 @@ class MemberVerdict(Enum):
     """What to do with a heartbeat."""
 
     ADD = "add it"
-    REPLACE = "give it the instance's place"
+    REPLACE = "let it replace the instance's former process"
     STAY = "keep it"
     UNKNOWN = Error.UNKNOWN_MEMBER_ID
     FENCED_EPOCH = Error.FENCED_MEMBER_EPOCH
@@ -93,7 +93,7 @@ HEARTBEAT_RULES: Mapping[Standing, Mapping[Claim, MemberVerdict]] = {
 
 
 def standing(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Standing, ConsumerMember | None]:
-    """The sender's standing, and the member whose place it has or asks for."""
+    """The sender's standing, and the member that it is or wants to replace."""
     if instance_id is None:
         member = group.members.get(member_id)
         return (Standing.UNKNOWN if member is None else Standing.MEMBER), member

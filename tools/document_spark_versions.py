@@ -22,12 +22,14 @@ HEAD = """# Which PySpark
 <!-- Made by tools/document_spark_versions.py from tests/spark_versions/results.json: run make spark-versions. -->
 
 What the tests of each row showed in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
-`make test` runs two of the environments, without pipelines and kills; `make soak` runs all of them, with kills.
+`make test` runs two of the environments, with one kill of each way to write; `make soak` runs all of them, with
+pipelines and all kills.
 
 - **yes**, and the seconds that it took on two cores, starts of Spark among them;
 - **refused by name**: an error says what to do instead;
 - **-**: does not concern that PySpark;
-- **not run**: no result is kept here, for it or for all of its steps.
+- **1 of 7 steps**: of the steps at which it can be killed, so many were tried;
+- **not run**: no result is kept here.
 
 """
 TAIL = """
@@ -44,7 +46,9 @@ TAIL = """
   `spark.sql.streaming.triggerAvailableNowWrapper.enabled` for it; in a session of your own, set it yourself. Without it
   Spark runs a single batch, which after a crash is only the repeated one; the source then logs a warning.
 - **Progress reports of PySpark 4.0 and 4.1** do not hold the end of the log, so no lag can be computed from them.
-- **Spark Connect** has been tested on PySpark 4.3 only.
+- **Spark Connect** begins with PySpark 4.0 for this sink: on 3.5 there are no data sources, and `write` and
+  `for_each_batch` refuse a session of Spark Connect by name.
+- **Declarative pipelines** (`spark-pipelines`) begin with PySpark 4.1.
 - Python 3.9 and 3.10 are not taken: oncelog needs 3.11.
 """
 
@@ -86,7 +90,11 @@ def cell(results: list[dict[str, Any]], is_outside: bool) -> str:
     if any(result["outcome"] != "passed" for result in results):
         return "**no**"
     holds = results[0]["holds"]
-    return holds if holds != "yes" else f"yes, {sum(result['seconds'] for result in results):.0f} s"
+    if holds != "yes":
+        return str(holds)
+    steps = results[0].get("steps", 1)
+    part = f", {len(results)} of {steps} steps" if len(results) < steps else ""
+    return f"yes{part}, {sum(result['seconds'] for result in results):.0f} s"
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.java_gateway import launch_gateway
 
-from tests.spark.crash_query import worker_was_late
+from tests.support.patient_queries import worker_was_late
 
 HERE = Path(__file__).parent
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Callable
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.spark.session import session
 from tests.class_archive import QUICK_START
+from tests.support.patient_queries import run_to_the_end
 from tests.support.pausing_source import PausingDataSource
 
 
@@ -32,25 +29,6 @@ def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataF
         .load()
         .select("key", "value")
     )
-
-
-def run_to_the_end(start: Callable[[], StreamingQuery]) -> StreamingQuery:
-    """Await the query, restarted if the machine was too busy for Spark, which gives a Python worker ten seconds to
-    start.
-    """
-    while True:
-        try:
-            query = start()
-            query.awaitTermination()
-            return query
-        except PySparkException as error:
-            if not worker_was_late(error):
-                raise
-
-
-def worker_was_late(said: object) -> bool:
-    """Whether Spark gave up on a Python worker that had not called back, for the query itself or for a reader."""
-    return re.search("Python worker (failed )?to connect back", str(said)) is not None
 
 
 def main() -> None:

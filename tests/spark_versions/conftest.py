@@ -1,7 +1,8 @@
 """Each test here runs in an environment with one PySpark; ``make test`` has two of them, ``make soak`` the others.
 
-With ``ONCELOG_SPARK_VERSIONS_RESULTS`` the results of all tests that have the marker ``case`` are written to that file,
-from which ``tools.document_spark_versions`` makes the table of the documentation.
+With ``ONCELOG_SPARK_VERSIONS_RESULTS`` the results of all tests that have the marker ``case`` are kept in that file,
+from which ``tools.document_spark_versions`` makes the table of the documentation; those of the same case in the same
+environment are replaced.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ def releases_of(case: pytest.Mark | None) -> tuple[tuple[int, int], tuple[int, i
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "environment" not in metafunc.fixturenames:
         return
-    least, below = releases_of(metafunc.definition.get_closest_marker("case"))
+    case = metafunc.definition.get_closest_marker("case")
+    least, below = releases_of(case)
     chosen = [one for one in ENVIRONMENTS.values() if least <= one.release < below]
-    rows = [pytest.param(one, id=one.name, marks=[] if one.name in SHORT else [pytest.mark.soak]) for one in chosen]
+    short = case.kwargs.get("short", SHORT) if case else SHORT
+    rows = [pytest.param(one, id=one.name, marks=[] if one.name in short else [pytest.mark.soak]) for one in chosen]
     metafunc.parametrize("environment", rows)
 
 
@@ -52,8 +55,15 @@ def pytest_runtest_makereport(
         environment: Environment = item.callspec.params["environment"]  # type: ignore[attr-defined]
         result: dict[str, Any] = {"case": case.args[0], "environment": environment.name, "outcome": report.outcome}
         least, below = releases_of(case)
-        result |= {"least": least, "below": below}
+        result |= {"least": least, "below": below, "steps": case.kwargs.get("steps", 1)}
         _found.append(result | {"seconds": round(report.duration, 1), "holds": case.kwargs.get("holds", "yes")})
         if RESULTS in os.environ:
-            Path(os.environ[RESULTS]).write_text(json.dumps(_found, indent=1) + "\n")
+            _keep(Path(os.environ[RESULTS]))
     return report
+
+
+def _keep(file: Path) -> None:
+    kept = json.loads(file.read_text()) if file.exists() else []
+    again = {(result["case"], result["environment"]) for result in _found}
+    others = [result for result in kept if (result["case"], result["environment"]) not in again]
+    file.write_text(json.dumps([*others, *_found], indent=1) + "\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,20 @@ def numbers(spark: SparkSession, first: int, end: int) -> DataFrame:
 
 
 def source(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
-    """The keys and values of a topic as a stream, by our source, or by Spark's own where there is none."""
-    reader = spark.readStream.format("oncelog" if HAS_DATA_SOURCES else "kafka")
-    options = at(task) | {"subscribe": task["source"], "startingOffsets": task.get("starting", "earliest")}
-    options |= {"maxOffsetsPerTrigger": str(task["rows"])}
-    return reader.options(**options).load().select("key", "value")
+    """The keys and values of a topic as a stream, by our source, or by Spark's own where there is none.
+
+    With ``named``, of several topics, each by a source with a name.
+    """
+
+    def read(topic: str, name: str = "") -> DataFrame:
+        reader = spark.readStream.format("oncelog" if HAS_DATA_SOURCES else "kafka")
+        options = at(task) | {"subscribe": topic, "startingOffsets": task.get("starting", "earliest")}
+        options |= {"maxOffsetsPerTrigger": str(task["rows"])}
+        reader = reader.options(**options)
+        return (reader.name(name) if name else reader).load().select("key", "value")
+
+    named = [read(topic, name) for name, topic in task.get("named", {}).items()]
+    return reduce(DataFrame.union, named) if named else read(task["source"])
 
 
 def run_write(spark: SparkSession, task: dict[str, Any]) -> None:

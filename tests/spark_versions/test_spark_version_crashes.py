@@ -1,4 +1,7 @@
-"""The crash matrix of the sink on each PySpark: driver, executor and broker killed; every record is there once."""
+"""The crash matrix of the sink on each PySpark: driver, executor and broker killed; every record is there once.
+
+``make test`` has one kill of each way to write, on the two PySparks whose environments it needs anyway.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from oncelog.spark.sink.engine import BatchStep
+from tests.spark.kafka_records import create_topic, eventually, produce
 from tests.spark.sink.test_sink_crashes import OncelogProcess
 from tests.spark_versions.environments import Environment
 from tests.spark_versions.running import driver, said
-from tests.spark_versions.test_spark_versions import Copy
+from tests.spark_versions.test_spark_versions import Copy, numbers_in
 from tests.support.spark_cluster import SparkCluster
 from tests.support.spark_faults import Fault, PausePoint
 
-pytestmark = [pytest.mark.soak, pytest.mark.crash, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.crash, pytest.mark.timeout(1800)]
 case = pytest.mark.case
 DECISIVE = BatchStep.MARKER_ADDED
 """Everything is in the log, and nobody knows yet whether it will be committed."""
@@ -51,19 +55,19 @@ def kill_driver_at(environment: Environment, copy: Copy, by: str, step: BatchSte
     copy.check()
 
 
-@case('driver killed, `format("oncelog")` as sink', least=(4, 0))
+@case('driver killed, `format("oncelog")` as sink', least=(4, 0), short=("4.1",), steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
 def test_killed_driver_of_format(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "format", step)
 
 
-@case("driver killed, `for_each_batch` by the driver")
+@case("driver killed, `for_each_batch` by the driver", short=("3.5",), steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(BatchStep.COMMITTED, list(BatchStep)))
 def test_killed_driver_that_writes(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "0", step)
 
 
-@case("driver killed, `for_each_batch` by the executors")
+@case("driver killed, `for_each_batch` by the executors", short=("3.5",), steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
 def test_killed_driver_whose_executors_write(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "2", step)
@@ -85,7 +89,8 @@ def test_killed_broker(environment: Environment, copy: Copy, own_broker: Oncelog
     copy.check()
 
 
-@case("executor killed while it writes")
+@case("executor killed while it writes", steps=2)
+@pytest.mark.soak
 @pytest.mark.parametrize("step", soak_but(BatchStep.PRODUCED, [BatchStep.HALF_PRODUCED, BatchStep.PRODUCED]))
 def test_killed_executor(environment: Environment, copy: Copy, step: BatchStep) -> None:
     copy.add(400)
@@ -106,3 +111,26 @@ def test_killed_executor(environment: Environment, copy: Copy, step: BatchStep) 
     assert ["executors", 0, 400] in found
     assert (copy.folder / f"{Fault.KILL_EXECUTOR.value}-{step.value}-0").exists()
     copy.check()
+
+
+@case("named sources: one more source after a kill", least=(4, 2), steps=2)
+@pytest.mark.parametrize("step", [DECISIVE, BatchStep.COMMITTED], ids=lambda step: step.value)
+@pytest.mark.soak
+def test_named_query_takes_one_more_source_after_a_kill(environment: Environment, copy: Copy, step: BatchStep) -> None:
+    more = f"{copy.source}-more"
+    create_topic(copy.address, more, 1)
+    produce(copy.address, more, [b"%d" % n for n in range(1000, 1050)])
+    settings = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
+    copy.add(100)
+    with PausePoint() as point:
+        options = point.options(step, 1)
+        task = copy.task("format", options=options, settings=settings, named={"one": copy.source})
+        with driver(environment, task, copy.folder / "driver.log") as process:
+            point.wait(process.alive)
+            process.kill()
+    copy.add(30)
+    # Spark repeats the batch with the sources that it was planned with
+    for named in ({"two": more, "one": copy.source}, {"two": more}, {"one": copy.source, "two": more}):
+        said(environment, copy.task("format", settings=settings, named=named))
+    assert '\none:{"' in (copy.checkpoint / "offsets" / "0").read_text()
+    eventually(lambda: numbers_in(copy.address, copy.sink), [*range(130), *range(1000, 1050)])

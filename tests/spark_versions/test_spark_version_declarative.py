@@ -21,7 +21,7 @@ def project(environment: Environment, oncelog_broker: RunningBroker, unique_name
     return Project(tmp_path, oncelog_broker.bootstrap_servers, unique_name, python, home)
 
 
-@case("`spark-pipelines`: flows killed, run again and refreshed in full", least=(4, 1))
+@case("`spark-pipelines`: flows killed, run again and refreshed in full", least=(4, 1), steps=3)
 @pytest.mark.parametrize(
     "step", [BatchStep.FENCED, BatchStep.MARKER_ADDED, BatchStep.COMMITTED], ids=lambda step: step.value
 )

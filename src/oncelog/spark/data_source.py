@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 
 from oncelog.errors import ConfigError
 from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
-from oncelog.spark.versions import HAS_READ_LIMITS
+from oncelog.spark.versions import HAS_READ_LIMITS, check_pyspark
 
 if TYPE_CHECKING:
     from oncelog.spark.options import SinkOptions
@@ -55,6 +55,10 @@ HEADERS_SCHEMA = StructType([*SCHEMA.fields, StructField("headers", ArrayType(_H
 
 class OncelogDataSource(DataSource):
     """Kafka topics as Spark tables and streams, read and written exactly once."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        check_pyspark()
+        super().__init__(dict(options))
 
     @classmethod
     def name(cls) -> str:

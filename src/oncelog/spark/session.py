@@ -14,7 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
-from oncelog.spark.versions import HAS_READ_LIMITS, PYSPARK_MISSING, check_pyspark, pyspark_problem, refuse_format
+from oncelog.spark.versions import (
+    HAS_READ_LIMITS,
+    PYSPARK_MISSING,
+    check_connect,
+    check_pyspark,
+    pyspark_problem,
+    refuse_format,
+)
 
 try:
     from pyspark.sql import DataFrame, SparkSession
@@ -115,6 +122,8 @@ def for_each_batch(
     for taken in ("batchId", "microBatch", "sinkName"):
         if taken.lower() in lowered:
             raise ConfigError(f"Option {taken} is set by for_each_batch: leave it out")
+    if is_remote():
+        check_connect()
     parsed = parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
     identity = (parsed.transactional_id_prefix, parsed.topic)
     started_in = StartSession()
@@ -149,6 +158,7 @@ def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Obser
     takes effect once, however often it is repeated. Raises OncelogError or PySparkException if the rows may not be in.
     """
     if is_remote():
+        check_connect()
         raise ConfigError(
             "oncelog.spark.session.write needs a driver of its own, and this session is one of Spark Connect: use "
             'rows.write.format("oncelog").options(...).mode("append").save(), which writes through the server\'s driver'

@@ -3,6 +3,7 @@
 | PySpark | lacks | what takes its place |
 |---|---|---|
 | below 4.0 | Python data sources | Spark's own Kafka source; ``write`` and ``for_each_batch`` of ``session`` |
+| below 4.0 | Spark Connect for our sink, which is a data source there | nothing: :func:`check_connect` |
 | below 4.1 | stream writers that take Arrow batches | a batch writer that does: Spark looks only at that class |
 | below 4.2 | limits and AvailableNow of Python streaming sources | :mod:`oncelog.spark.source.unlimited` |
 | below 4.2 | names of streaming sources | their order in the query |
@@ -62,6 +63,8 @@ def check_pyspark() -> None:
 
 _BEGINS = (
     ((4, 0), 'format("oncelog")'),
+    ((4, 0), "Spark Connect"),
+    ((4, 1), "declarative pipelines"),
     ((4, 2), "limits in the first batch of a streaming read"),
     ((4, 2), "names of streaming sources"),
 )
@@ -107,6 +110,15 @@ def _refusing(format_of: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]
         return format_of(self, source)
 
     return checked
+
+
+def check_connect() -> None:
+    """Raises ConfigError if this PySpark cannot write through Spark Connect; call it in a session of Spark Connect."""
+    if not HAS_DATA_SOURCES:
+        raise ConfigError(
+            f"PySpark {PYSPARK} has no Python data sources, so nothing writes through Spark Connect there: use a "
+            "driver of your own, or PySpark 4.0 or later on client and server"
+        )
 
 
 def stream_arrow_writer() -> type:

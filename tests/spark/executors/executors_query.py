@@ -28,7 +28,8 @@ from oncelog.spark.executors.barrier import Writer
 from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink.engine import BatchStep
 from tests.class_archive import QUICK_START, executors_options
-from tests.spark.crash_query import run_to_the_end, source_of
+from tests.spark.crash_query import source_of
+from tests.support.patient_queries import run_to_the_end
 from tests.support.spark_faults import Fault, FaultOnce, Faults, PauseAt
 
 CLUSTER = {

@@ -26,8 +26,9 @@ from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink.engine import BatchStep, Observer, SinkRefused, ignore
 from tests.conformance.features import node_of_transaction_version
 from tests.conformance.nodes import Node
-from tests.spark.crash_query import run_to_the_end, source_of
+from tests.spark.crash_query import source_of
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, wait_until_settled
+from tests.support.patient_queries import run_to_the_end
 from tests.support.spark_faults import FaultOnce, PauseAt, PausePoint
 
 

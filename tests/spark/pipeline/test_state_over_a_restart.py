@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 from tests.spark.pipeline.stateful_query import SETTINGS, start
 from tests.spark.pipeline.test_stateful import expected, made
+from tests.support.patient_queries import run_to_the_end
 
 EVENTS = 80
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"

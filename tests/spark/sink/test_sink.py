@@ -21,8 +21,8 @@ from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.writers import begin_stream
-from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, markers, produce, values, wait_until_settled
+from tests.support.patient_queries import run_to_the_end
 
 
 class RunningBroker(Protocol):

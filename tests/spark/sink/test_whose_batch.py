@@ -18,9 +18,9 @@ from pyspark.sql.streaming import StreamingQuery
 from oncelog import Broker
 from oncelog.errors import ConfigError
 from oncelog.spark.session import for_each_batch
-from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, produce, values, wait_until_settled
 from tests.spark.sink.test_marker import Job, RunningBroker
+from tests.support.patient_queries import run_to_the_end
 
 Sink = Callable[[DataFrame, int], None]
 

@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from oncelog.spark.maven import spark_connector_jars
-from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, produce_transaction, values
+from tests.support.patient_queries import run_to_the_end
 
 
 class RunningBroker(Protocol):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pyspark.sql.types import IntegerType, StructField, StructType, TimestampType
 
 from oncelog.errors import ConfigError
+from oncelog.spark import versions
 from oncelog.spark.data_source import OncelogDataSource
-from oncelog.spark.session import write
+from oncelog.spark.session import for_each_batch, write
+from oncelog.spark.sink.writers import TaskSide
+from oncelog.spark.source.batch import BatchReader
+from oncelog.spark.source.stream import StreamReader
+from oncelog.spark.versions import SameInTasks
 
 
 @pytest.mark.parametrize("reader", ["reader", "streamReader"])
@@ -32,3 +38,26 @@ def test_write_over_spark_connect_is_refused_with_what_works_there(monkeypatch: 
     rows: Any = None
     with pytest.raises(ConfigError, match=r"session is one of Spark Connect: use rows\.write\.format"):
         write(rows, {})
+
+
+@pytest.mark.parametrize("use", [lambda: write(None, {}), lambda: for_each_batch({})])  # type: ignore[arg-type]
+def test_spark_connect_is_refused_by_name_where_there_are_no_data_sources(
+    use: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    monkeypatch.setattr(versions, "HAS_DATA_SOURCES", False)
+    with pytest.raises(ConfigError, match=r"nothing writes through Spark Connect there: use a driver of your own"):
+        use()
+
+
+def test_data_source_is_refused_by_a_pyspark_that_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = versions.pyspark_problem("5.0.0")
+    monkeypatch.setattr(versions, "pyspark_problem", lambda: problem)
+    with pytest.raises(ConfigError, match=r"PySpark 5\.0\.0 is installed, and oncelog works with 3\.5 to 4\.x"):
+        OncelogDataSource({})
+
+
+@pytest.mark.parametrize("kind", [BatchReader, StreamReader, TaskSide])
+def test_what_travels_to_tasks_is_compared_there(kind: type) -> None:
+    assert issubclass(kind, SameInTasks)
+    assert "__reduce__" not in vars(kind)

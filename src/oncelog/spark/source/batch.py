@@ -21,11 +21,12 @@ from oncelog.spark.source.reader import (
     read_partition,
     subscribed_partitions,
 )
+from oncelog.spark.versions import SameInTasks
 
 logger = logging.getLogger(__name__)
 
 
-class BatchReader(DataSourceReader):
+class BatchReader(SameInTasks, DataSourceReader):
     """Reads a range of each partition that is fixed when the plan is made."""
 
     def __init__(self, options: SourceOptions) -> None:

@@ -1,4 +1,4 @@
-"""A Spark Connect server as its own process, and what a client of it does. Run as a program by ``test_connect``.
+"""A Spark Connect server as its own process, and what a client of it does. Run as a program by ``connect_server``.
 
 A process cannot have both a classic session and one of Spark Connect, so the client is a process too.
 """
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.spark.session import for_each_batch
-from tests.spark.crash_query import run_to_the_end, worker_was_late
+from tests.support.patient_queries import run_to_the_end, worker_was_late
 
 
 def main() -> None:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from oncelog.broker.coordination.commit_order import CommitOrder
-from oncelog.broker.limits.answer_memory import AnswerMemory
-from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.broker.registry import handler_for
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.session import Session
-from oncelog.broker.requests.tasks import Tasks
-from oncelog.broker.security.security_log import SecurityLog
-from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata import features
 from oncelog.protocol.api_keys import ApiKey
@@ -45,21 +39,18 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID, Message
+from oncelog.protocol.wire import ZERO_UUID
 from tests.support.group_host import GroupClient, MemoryGroupHost
+from tests.support.handler_ports import HandlerPorts
 
 
-class FakeBroker:
+class FakeBroker(HandlerPorts):
     """As much of a broker as the handlers need."""
 
     def __init__(self) -> None:
-        self.tasks = Tasks()
-        self.answer_memory = AnswerMemory(RequestMemory(0, 0))
-        self.authorizer = None
-        self.security_log = SecurityLog()
-        self.cluster = None
-        self.commit_order = CommitOrder(self)
         self.host = MemoryGroupHost({"t": 2})
+        super().__init__(self.host.now_ms)
+        self.commit_order = CommitOrder(self)
         self.metadata = SimpleNamespace(
             topic=self.topic, topic_by_id=self.topic_by_id, finalized_features=features.HIGHEST
         )
@@ -80,15 +71,6 @@ class FakeBroker:
     def topic_by_id(self, topic_id: bytes) -> object:
         name = self.host.topic_name(topic_id)
         return None if name is None else self.topic(name)
-
-    def ask(self, request: Message, version: int) -> Any:
-        """The answer, encoded and decoded in that version."""
-        key = ApiKey(request.API_KEY)
-        channel: Any = SimpleNamespace(client_host="127.0.0.1", connection_id=1, session=Session())
-        context = RequestContext(channel, 0, key, version, 1, "c", self.host.now_ms)
-        result = handler_for(key)(self, context, type(request).decode(request.encode(version), version))
-        answer = result.value if isinstance(result, Deferred) else result
-        return type(answer).decode(answer.encode(version), version)
 
 
 @pytest.fixture

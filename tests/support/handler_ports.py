@@ -1,0 +1,50 @@
+"""What a handler of an API needs in a unit test: its ports without a broker, and a way to ask it.
+
+A test adds the ports of its kind of API (``broker/apis/ports.py``) as attributes or in a subclass.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from oncelog.broker.limits.answer_memory import AnswerMemory
+from oncelog.broker.limits.request_memory import RequestMemory
+from oncelog.broker.registry import handler_for
+from oncelog.broker.requests.context import RequestContext
+from oncelog.broker.requests.session import Session
+from oncelog.broker.requests.tasks import Tasks
+from oncelog.broker.security.security_log import SecurityLog
+from oncelog.deferred import Deferred
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.wire import Message
+
+
+class HandlerPorts:
+    """The ports that all kinds have in common. Everybody may do everything."""
+
+    def __init__(self, now_ms: int, **ports: object) -> None:
+        self._now_ms = now_ms
+        self.tasks = Tasks()
+        self.answer_memory = AnswerMemory(RequestMemory(0, 0))
+        self.authorizer = None
+        self.security_log = SecurityLog()
+        self.throttle = None
+        self.cluster = None
+        for name, port in ports.items():
+            setattr(self, name, port)
+
+    @property
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def ask(self, request: Message, version: int) -> Any:
+        """The answer; both are encoded and decoded in that version."""
+        key = ApiKey(request.API_KEY)
+        channel: Any = SimpleNamespace(client_host="127.0.0.1", connection_id=1, session=Session())
+        context = RequestContext(channel, 0, key, version, 1, "c", self.now_ms)
+        ports: Any = self
+        result = handler_for(key)(ports, context, type(request).decode(request.encode(version), version))
+        self.tasks.finish()
+        answer: Any = result.value if isinstance(result, Deferred) else result
+        return type(answer).decode(answer.encode(version), version)

@@ -34,8 +34,8 @@ from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long to wait for a member that has not been answered yet: it cannot send heartbeats."""
 MIN_JOIN_WAIT_MS = 1000
-"""Minimum duration of another wait if no member of a group has joined: with a rebalance timeout of 0 the iteration would
-never end."""
+"""Minimum duration of another wait if no member of a group has joined: with a rebalance timeout of 0 the iteration
+would never end."""
 MIN_SYNC_WAIT_MS = 1000
 """Minimum time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a member would be
 removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.

@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
 
+from tests.cli.conftest import run
 from tests.pipeline.conftest import PipelineCommand
 from tests.spark.kafka_records import committed, create_topic
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
@@ -128,18 +129,35 @@ def test_topic_and_tables_of_one_pipeline_have_each_row_once(
     file = pipeline.write("orders.toml", text)
     everywhere = Everywhere(pipeline.folder, url, address, unique_name)
 
-    def run() -> None:
+    def process() -> None:
         ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
         assert ended.returncode == 0, ended.stderr
 
     produce(address, unique_name, range(20))
-    run()
+    process()
     everywhere.check(20)
     forget_the_end(pipeline.folder, "orders")
     produce(address, unique_name, range(20, 30))
-    run()
+    process()
     everywhere.check(30)
     assert [record.value for record in committed(address, f"{unique_name}-dead")] == [b"no json"] * 2
+    check_doctor(pipeline, file, address, url)
+
+
+def check_doctor(pipeline: PipelineCommand, file: Path, address: str, url: str) -> None:
+    """It knows all tables, and finds the columns of one that somebody has changed."""
+    words = ["pipeline", "doctor", "oncelog-checkpoints/orders", "--pipeline", file, "-b", address, "--json"]
+    told = run(*words, cwd=pipeline.folder).done().json
+    tables = [one for one in told if "table" in one]
+    assert [one["table"].split()[0] for one in tables] == ["delta", "iceberg", "postgresql", "sqlite"]
+    assert [(one["next"]["verdict"], one["columns"], one["missingRights"]) for one in tables] == [
+        ("write", None, [])
+    ] * 4
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE orders ALTER COLUMN item TYPE varchar(10)")
+    refused = run(*words[:-1], cwd=pipeline.folder)
+    assert refused.code == 1, refused.err
+    assert "Column item of postgresql table orders is character varying(10), while the rows need text" in refused.out
 
 
 ONE = """

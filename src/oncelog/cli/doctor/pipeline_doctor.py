@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oncelog.cli.doctor.pipeline_tables import pipeline_of, table_diagnoses
 from oncelog.cli.shared.options import Cluster, cluster_options
 from oncelog.cli.shared.output import remark, show_json
 from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
+    from oncelog.spark.pipeline import Pipeline
     from oncelog.spark.sink.checkpoint import Checkpoint
     from oncelog.spark.sink.doctor import Diagnosis, SinkLogState
+    from oncelog.spark.tables.doctor import TableDiagnosis
 
 END = -1
 
@@ -31,18 +34,30 @@ END = -1
     show_default=True,
     help="The value of the query's option onMissingMarker.",
 )
+@click.option(
+    "--pipeline", "file", type=click.Path(path_type=Path), metavar="FILE",
+    help="The pipeline's file: its tables are examined too.",
+)  # fmt: skip
 @cluster_options
-def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster) -> None:
+def doctor(checkpoint: str, group: str, on_missing_marker: str, file: Path | None, cluster: Cluster) -> None:
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
-    It changes nothing. The status is 1 if the query would be refused.
+    It changes nothing. The status is 1 if the query would be refused. With --pipeline, also what its tables hold, how
+    their columns differ from the rows, which rights are missing, and what tasks have left over.
 
     \b
     Examples:
       oncelog pipeline doctor oncelog-checkpoints/late --bootstrap-server 127.0.0.1:9092
+      oncelog pipeline doctor oncelog-checkpoints/late --pipeline late.toml
       oncelog pipeline doctor s3a://bucket/checkpoints/late --bootstrap-server kafka:9092 --json
     """
-    told = diagnoses(cluster, checkpoint, group, on_missing_marker)
+    pipeline = None if file is None else pipeline_of(file, checkpoint)
+    tables = [] if pipeline is None else _tables(cluster, checkpoint, pipeline)
+    only_tables = pipeline is not None and not pipeline.writes_topics and not group
+    told: Sequence[Diagnosis | TableDiagnosis] = [
+        *([] if only_tables else diagnoses(cluster, checkpoint, group, on_missing_marker)),
+        *tables,
+    ]
     if cluster.as_json:
         show_json([one.as_json() for one in told])
     else:
@@ -51,13 +66,22 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
                 click.echo()
             for what, text in one.lines():
                 click.echo(f"{what:<12}{text}")
-        if not group:
+        if not group and not only_tables:
             remark(
                 "this is true of a query that writes where the checkpoint has written; for a copy that writes "
                 "elsewhere, name its group (transactional id prefix, query, topic) with --group"
             )
-    if any(one.verdict == "refuse" for one in told):
+    if any(one.verdict == "refuse" for one in told) or any(one.refused for one in tables):
         raise click.exceptions.Exit(1)
+
+
+def _tables(cluster: Cluster, checkpoint: str, one: Pipeline) -> Sequence[TableDiagnosis]:
+    from oncelog.spark.sink.checkpoint import Checkpoint
+
+    _check_folder(checkpoint)
+    found = Checkpoint.open(checkpoint)
+    found.query_id()
+    return table_diagnoses(one, found, cluster.properties["bootstrap.servers"])
 
 
 def diagnoses(

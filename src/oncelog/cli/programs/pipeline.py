@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from oncelog.cli.doctor.pipeline_doctor import doctor
+from oncelog.cli.doctor.pipeline_tables import clean
 from oncelog.cli.shared.options import ENVIRONMENT
 from oncelog.cli.shared.output import draws_progress, remark
 from oncelog.errors import ConfigError, OncelogError
@@ -47,6 +48,7 @@ def command() -> None:
 
 
 command.add_command(doctor)
+command.add_command(clean)
 
 
 @command.command("run")

@@ -71,6 +71,13 @@ def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> DataF
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
 
 
+def table_schemas(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> dict[str, StructType]:
+    """The columns of the rows for each table; nothing is read. Raises as :func:`rows_of`."""
+    read = {name: _read(spark, source, bootstrap_servers) for name, source in one.sources.items()}
+    found = _transformed(one, {name: _good(rows, one.sources[name]) for name, rows in read.items()})
+    return {name: found[name].schema for name in one.table_sinks}
+
+
 def rows_for(rows: DataFrame, number: int) -> DataFrame:
     """The rows of one sink among several: the topics are the first, if there are any, and each table is one."""
     return rows.where(col(SINK) == number).select(f"_{number}.*")

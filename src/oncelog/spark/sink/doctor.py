@@ -6,7 +6,7 @@ Called by ``oncelog pipeline doctor``. It only reads: it fences nothing, begins 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oncelog.client.core.structs import OffsetAndMetadata
@@ -16,6 +16,7 @@ from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.spark.sink.marker import (
     WAY_BACK,
     BatchPlan,
+    Found,
     Marker,
     Memory,
     PlannedBatch,
@@ -136,48 +137,59 @@ def diagnose(
     on_missing: OnMissingMarker = OnMissingMarker.FAIL,
 ) -> Diagnosis:
     """Predict the next start for ``group``. Raises CheckpointError if the checkpoint cannot be read."""
-    offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
-    last = checkpoint.planned(offsets[-1]) if offsets else None
-    ended = commits[-1] if commits else None
-    repeats = last is not None and (ended is None or ended < last.batch_id)
+    coming = next_plan(checkpoint, group, log.facts, now_ms, on_missing)
+    plan = coming.plan.with_marker_topic("", lambda names: log.topic_ids)
     marker = newest_marker(log.offsets)
-    plan = _next_plan(checkpoint, group, log, now_ms, last, repeats, on_missing)
-    decision = decide(plan, found_in(log.offsets), now_ms)
-    verdict = {Write: "write", Skip: "skip", Refuse: "refuse"}[type(decision)]
-    reason = decision.reason
-    if not repeats and isinstance(decision, Refuse) and marker is not None and marker.batch_id >= plan.number:
-        reason = (
-            f"the log holds batch {marker.batch_id} already ({marker}), so the checkpoint is older than the log "
-            f"(restored or copied): {WAY_BACK.format('the log')}"
-        )
+    verdict, reason = predict(replace(coming, plan=plan), marker, found_in(log.offsets), now_ms)
     return Diagnosis(
         checkpoint=checkpoint.location,
         query_id=plan.query_id,
         group=group,
-        planned=last,
-        ended=ended,
+        planned=coming.last,
+        ended=coming.ended,
         remembered=plan.remembered,
         cluster_id=log.facts.cluster_id,
         marker=marker,
         transaction=log.transaction,
         ends=log.ends,
         next_batch=plan.number,
-        repeats=repeats,
+        repeats=coming.repeats,
         verdict=verdict,
         reason=reason,
     )
 
 
-def _next_plan(
+@dataclass(frozen=True, slots=True)
+class ComingBatch:
+    """The batch that the next start will run.
+
+    :param plan: the last one again, or one that Spark would make now.
+    :param last: the last batch that Spark planned; None if there is none yet.
+    :param ended: the last completed batch by Spark's commit log.
+    """
+
+    plan: BatchPlan
+    repeats: bool
+    last: PlannedBatch | None
+    ended: int | None
+
+
+def next_plan(
     checkpoint: Checkpoint,
     group: str,
-    log: SinkLogState,
+    facts: ClusterFacts,
     now_ms: int,
-    last: PlannedBatch | None,
-    repeats: bool,
     on_missing: OnMissingMarker,
-) -> BatchPlan:
-    """The plan that the next start will run: the last one again, or one that Spark would make now."""
+    table: str = "",
+) -> ComingBatch:
+    """What the next start will run into this destination.
+
+    :param table: its name, if it is a table.
+    """
+    offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
+    last = checkpoint.planned(offsets[-1]) if offsets else None
+    ended = commits[-1] if commits else None
+    repeats = last is not None and (ended is None or ended < last.batch_id)
     if last is not None and repeats:
         batch, before = last, last.batch_id - 1
         previous = Previous(checkpoint.planned(before), checkpoint.ended(before)) if before >= 0 else None
@@ -193,12 +205,28 @@ def _next_plan(
         batch=batch,
         previous=previous,
         remembered=remembered,
-        cluster_id=log.facts.cluster_id,
-        retention_ms=log.facts.retention_ms,
+        cluster_id=facts.cluster_id,
+        retention_ms=facts.retention_ms,
         on_missing=on_missing,
         elsewhere=checkpoint.other_group({group}) if remembered is None and previous is None else "",
+        table=table,
     )
-    return plan.with_marker_topic("", lambda names: log.topic_ids)
+    return ComingBatch(plan, repeats, last, ended)
+
+
+def predict(coming: ComingBatch, marker: Marker | None, found: Found, now_ms: int) -> tuple[str, str]:
+    """The verdict, ``write``, ``skip`` or ``refuse``, and why."""
+    plan = coming.plan
+    decision = decide(plan, found, now_ms)
+    verdict = {Write: "write", Skip: "skip", Refuse: "refuse"}[type(decision)]
+    ahead = marker is not None and marker.batch_id >= plan.number
+    if coming.repeats or not isinstance(decision, Refuse) or not ahead:
+        return verdict, decision.reason
+    what = "table" if plan.table else "log"
+    return verdict, (
+        f"the {what} holds batch {marker and marker.batch_id} already ({marker}), so the checkpoint is older than the "
+        f"{what} (restored or copied): {WAY_BACK.format(f'the {what}')}"
+    )
 
 
 def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from oncelog.errors import ConfigError, OncelogError
@@ -20,9 +21,19 @@ from oncelog.spark.tables.columns import check_partitions, missing_columns, stor
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
-from oncelog.spark.tables.parquet import DataFile, FileWriter, file_schema
+from oncelog.spark.tables.parquet import PREFIX, DataFile, FileWriter, file_schema
 from oncelog.spark.tables.sql_names import quoted
-from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
+from oncelog.spark.tables.store import (
+    FOR_EVER_MS,
+    Commit,
+    Conflict,
+    Leftover,
+    Part,
+    Sighting,
+    TaskWriter,
+    inline_rows,
+    unwritable,
+)
 
 try:
     from deltalake import CommitProperties, DeltaTable, Schema, Transaction
@@ -74,23 +85,59 @@ class DeltaTableStore:
                     partition_by=list(self._options.partition_by),
                     storage_options=dict(self._options.storage),
                 )
-            self._compare(table, stored)
+            added = self._missing(table, stored)
+            if added.fields:
+                _check_names(schema, self._options)
+                table.alter.add_columns(Schema.from_json(added.json()).fields)
         except DeltaError as error:
             raise self._refused(error) from error
         return str(table.metadata().id)
 
-    def _compare(self, table: DeltaTable, schema: StructType) -> None:
+    def compare(self, schema: StructType) -> None:
+        table = self._load()
+        if table is not None:
+            self._missing(table, stored_schema(schema, Format.DELTA))
+
+    def _missing(self, table: DeltaTable, schema: StructType) -> StructType:
+        """The columns that the table lacks and that may be added. Raises ConfigError."""
         from pyspark.sql.types import StructType
 
         found = StructType.fromJson(_json(table.schema().to_json()))
         wanted = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         added = missing_columns(wanted, [(f.name, f.dataType.simpleString()) for f in found.fields], self._options)
-        if added:
-            _check_names(schema, self._options)
-            names = [name for name, _ in added]
-            fields = Schema.from_json(StructType([schema[name] for name in names]).json()).fields
-            table.alter.add_columns(fields)
         check_partitions(table.metadata().partition_columns, self._options)
+        return StructType([schema[name] for name, _ in added])
+
+    def missing_rights(self) -> list[str]:
+        """Of a folder of this machine; an object store is not asked."""
+        path = self._options.table.removeprefix("file://")
+        if "://" in path:
+            return []
+        log = Path(path) / "_delta_log"
+        return unwritable(path) or unwritable(str(log))
+
+    def leftovers(self, older_than_h: int) -> list[Leftover]:
+        table = self._load()
+        if table is None:
+            return []
+        try:
+            unnamed, removed = (
+                set(table.vacuum(older_than_h, dry_run=True, enforce_retention_duration=False, full=full))
+                for full in (True, False)
+            )
+        except (DeltaError, OSError) as error:
+            raise self._refused(error) from error
+        names = sorted(name for name in unnamed - removed if name.startswith(PREFIX))
+        infos = file_system(self._options).get_file_info(names) if names else []
+        return [Leftover(info.path, info.size or 0) for info in infos]
+
+    def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
+        files = file_system(self._options)
+        try:
+            for one in found:
+                files.delete_file(one.what)
+        except (DeltaError, OSError) as error:
+            raise self._refused(error) from error
 
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes or self._options.mode is Mode.UPSERT:

@@ -9,8 +9,10 @@ looking at identities, so its catalog is asked directly, for one try.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +23,21 @@ from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
 from oncelog.spark.tables.parquet import file_schema
-from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
+from oncelog.spark.tables.store import (
+    FOR_EVER_MS,
+    Commit,
+    Conflict,
+    Leftover,
+    Part,
+    Sighting,
+    TaskWriter,
+    inline_rows,
+    unwritable,
+)
 
 try:
     import pyarrow as pa
+    from pyarrow.fs import FileSelector
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import (
         CommitFailedException,
@@ -35,7 +48,7 @@ try:
         TableAlreadyExistsError,
     )
     from pyiceberg.io import load_file_io
-    from pyiceberg.io.pyarrow import _dataframe_to_data_files
+    from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
     from pyiceberg.table.snapshots import ancestors_of
     from pyiceberg.table.update import AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
@@ -62,6 +75,7 @@ BATCH = "oncelog.batch"
 _EXPIRY = "history.expire.max-snapshot-age-ms"
 _EXPIRY_MS = 432_000_000
 """Iceberg's default, five days."""
+_WRITTEN = re.compile(r"\d{5}-\d+-[0-9a-f-]{36}\.parquet")
 _CHUNK_BYTES = 128 << 20
 _FAILURES = (RESTError, SQLAlchemyError, OSError)
 
@@ -91,8 +105,7 @@ class IcebergTable:
         stored = file_schema(to_arrow_schema(stored_schema(schema, Format.ICEBERG), timezone="UTC"), ())
         try:
             table = self._load() or self._create(stored)
-            found = [(name, _text(kind)) for name, kind in _fields(table.schema().as_arrow())]
-            if missing_columns([(name, _text(kind)) for name, kind in _fields(stored)], found, self._options):
+            if self._lacks_columns(table, stored):
                 with table.update_schema() as update:
                     update.union_by_name(stored)
         except _FAILURES as error:
@@ -100,6 +113,60 @@ class IcebergTable:
         self._check_partitions(table)
         self._table = table
         return str(table.metadata.table_uuid)
+
+    def compare(self, schema: StructType) -> None:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        table = self._load()
+        if table is not None:
+            stored = stored_schema(schema, Format.ICEBERG)
+            self._lacks_columns(table, file_schema(to_arrow_schema(stored, timezone="UTC"), ()))
+            self._check_partitions(table)
+
+    def _lacks_columns(self, table: Table, stored: pa.Schema) -> bool:
+        """Whether columns are to be added. Raises ConfigError if they may not be, or if one has another type."""
+        found = [(name, _text(kind)) for name, kind in _fields(table.schema().as_arrow())]
+        return bool(missing_columns([(name, _text(kind)) for name, kind in _fields(stored)], found, self._options))
+
+    def missing_rights(self) -> list[str]:
+        """Of a warehouse in a folder of this machine; an object store is not asked."""
+        table = self._load()
+        location = str(self._options.catalog.get("warehouse", "")) if table is None else table.location()
+        if not location.startswith(("file:", "/")):
+            return []
+        return unwritable("/" + location.removeprefix("file:").lstrip("/"))
+
+    def leftovers(self, older_than_h: int) -> list[Leftover]:
+        """Files by the names that pyiceberg gives, which no snapshot names."""
+        table = self._load()
+        if table is None or not isinstance(table.io, PyArrowFileIO):
+            return []
+        try:
+            named = {
+                str(path).partition("://")[2] or path for path in table.inspect.all_files()["file_path"].to_pylist()
+            }
+            folder = table.properties.get("write.data.path", f"{table.location()}/data")
+            scheme, netloc, path = PyArrowFileIO.parse_location(folder)
+            found = table.io.fs_by_scheme(scheme, netloc).get_file_info(
+                FileSelector(path, allow_not_found=True, recursive=True)
+            )
+        except _FAILURES as error:
+            raise self._refused(error) from error
+        before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=older_than_h)
+        return [
+            Leftover(f"{folder}{info.path.removeprefix(path)}", info.size)
+            for info in found
+            if _WRITTEN.fullmatch(info.base_name) and info.path not in named and info.mtime < before
+        ]
+
+    def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
+        table = self._load()
+        try:
+            for one in found:
+                if table is not None:
+                    table.io.delete(one.what)
+        except _FAILURES as error:
+            raise self._refused(error) from error
 
     def _create(self, schema: pa.Schema) -> Table:
         with contextlib.suppress(NamespaceAlreadyExistsError):

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import pickle
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
 from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
-from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Part, Sighting, TaskWriter, inline_rows
+from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Leftover, Part, Sighting, TaskWriter, inline_rows
 
 try:
     import psycopg
@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 BATCHES = "oncelog_batches"
 STAGED = "oncelog_staged_"
 ATTEMPT = "oncelog_attempt"
+AT = "oncelog_at"
+_OLD = f"{AT} < now() - %s * interval '1 hour'"
+_HAS_RIGHT = (
+    "SELECT has_table_privilege(%s::oid, %s) OR (%s <> 'DELETE' AND "
+    "has_any_column_privilege(%s::oid, replace(%s, 'DELETE', 'SELECT')))"
+)
+_ON_THEIR_WAY = "oncelog: rows on their way to "
 _CREATE = """CREATE TABLE IF NOT EXISTS {} (
     sink text NOT NULL, table_name text NOT NULL, table_id text NOT NULL, query_id text NOT NULL,
     batch_id bigint NOT NULL, row_count bigint NOT NULL, fingerprint text NOT NULL, planned_at_ms bigint NOT NULL,
@@ -59,7 +66,7 @@ class PostgresTable:
         self._name = ".".join(map(quoted, parts))
         self._schema = f"{quoted(parts[0])}." if len(parts) == 2 else ""
         self._batches = f"{self._schema}{quoted(BATCHES)}"
-        self._batches_in_values = self._batches.replace("%", "%%")
+        self._batches_in_values = _in_values(self._batches)
         digest = hashlib.sha256(options.table.encode()).hexdigest()[:16]
         self._staged = f"{self._schema}{quoted(STAGED + digest)}"
         self._columns: tuple[str, ...] = ()
@@ -70,13 +77,15 @@ class PostgresTable:
             return self._look(connection, group)
 
     def prepare(self, schema: StructType) -> str:
-        wanted = [(field.name, sql_type(field.dataType, Format.POSTGRESQL)) for field in schema.fields]
+        wanted = _wanted(schema)
         self._columns = tuple(schema.names)
         with self._connected() as connection:
             _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS fails if two do it at once
+            oid = _oid(connection, self._name)
+            if missing := self._missing_rights(connection, oid):
+                raise PostgresRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
             if _oid(connection, self._batches) is None:
                 _execute(connection, _CREATE.format(self._batches))
-            oid = _oid(connection, self._name)
             if oid is None:
                 _execute(connection, f"CREATE TABLE IF NOT EXISTS {self._name} ({self._definition(wanted)})")
             else:
@@ -90,6 +99,78 @@ class PostgresTable:
         if self._options.driver_writes:
             return InlineWriter()
         return CopyWriter(self._options.url, self._staged, self._columns)
+
+    def compare(self, schema: StructType) -> None:
+        with self._connected() as connection:
+            oid = _oid(connection, self._name)
+            if oid is not None:
+                missing_columns(_wanted(schema), _columns(connection, oid), self._options)
+
+    def missing_rights(self) -> list[str]:
+        with self._connected() as connection:
+            return self._missing_rights(connection, _oid(connection, self._name))
+
+    def _missing_rights(self, connection: psycopg.Connection, oid: int | None) -> list[str]:
+        """Rights on the table, on the identities, and on the schema for what is created there."""
+        needed = {Mode.APPEND: "INSERT", Mode.UPSERT: "SELECT,INSERT,UPDATE", Mode.COMPLETE: "INSERT,DELETE"}
+        tables = [
+            (self._name, oid, needed[self._options.mode]),
+            (self._batches, _oid(connection, self._batches), "SELECT,INSERT,UPDATE"),
+        ]
+        found = [
+            f"the role has no right to {right} on {name}"
+            for name, number, rights in tables
+            if number is not None
+            for right in rights.split(",")
+            if not _one(connection, _HAS_RIGHT, (number, right, right, number, right))
+        ]
+        creates = any(number is None for _, number, _ in tables)
+        staged = not self._options.driver_writes and _oid(connection, self._staged) is None
+        if creates or staged:
+            schema = parts_of(self._options.table)[0] if self._schema else None
+            may = _one(connection, "SELECT has_schema_privilege(coalesce(%s, current_schema()), 'CREATE')", (schema,))
+            if not may:
+                what = f"{BATCHES} and {self._name}" if creates else "rows on their way, which writers = 0 does without"
+                found.append(f"the role has no right to CREATE in the schema {schema or 'that is current'}, for {what}")
+        return found
+
+    def leftovers(self, older_than_h: int) -> list[Leftover]:
+        """Rows that were copied and never moved, and tables for rows on their way to a table that is gone."""
+        with self._connected() as connection:
+            found = []
+            if _oid(connection, self._staged) is not None:
+                rows = _one(
+                    connection, f"SELECT count(*) FROM {_in_values(self._staged)} WHERE {_OLD}", (older_than_h,)
+                )
+                size = _one(connection, "SELECT pg_total_relation_size(to_regclass(%s))", (self._staged,))
+                found += [Leftover(self._staged, int(size), int(rows))] if rows else []
+            for name, size in self._abandoned(connection):
+                rows = _one(connection, f"SELECT count(*) FROM {_in_values(name)} WHERE NOT ({_OLD})", (older_than_h,))
+                found += [] if rows else [Leftover(name, size, 0)]
+            return found
+
+    def _abandoned(self, connection: psycopg.Connection) -> list[tuple[str, int]]:
+        """Tables of rows on their way, with their size, whose destination is not there any more."""
+        rows = _execute(
+            connection,
+            "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), obj_description(c.oid, 'pg_class'), "
+            "pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = coalesce(%s, current_schema()) AND c.relkind = 'r' AND starts_with(c.relname, %s)",
+            (parts_of(self._options.table)[0] if self._schema else None, STAGED),
+        ).fetchall()
+        return [
+            (str(name), int(size))
+            for name, told, size in rows
+            if str(told).startswith(_ON_THEIR_WAY) and _oid(connection, str(told).removeprefix(_ON_THEIR_WAY)) is None
+        ]
+
+    def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
+        with self._connected() as connection:
+            for one in found:
+                if one.what == self._staged:
+                    _execute(connection, f"DELETE FROM {_in_values(self._staged)} WHERE {_OLD}", (older_than_h,))
+                else:
+                    _execute(connection, f"DROP TABLE IF EXISTS {one.what}")
 
     def commit(self, commit: Commit) -> None:
         with self._connected() as connection:
@@ -145,14 +226,16 @@ class PostgresTable:
 
     def _make_staged(self, connection: psycopg.Connection, wanted: Sequence[tuple[str, str]]) -> None:
         """The table that tasks copy to, with the columns of these rows; made again if they have changed."""
-        columns = [*wanted, (ATTEMPT, "bigint")]
+        columns = [*wanted, (ATTEMPT, "bigint"), (AT, "timestamp with time zone")]
         oid = _oid(connection, self._staged)
         if oid is not None:
             if _columns(connection, oid) == columns:
                 return
             _execute(connection, f"DROP TABLE {self._staged}")
         text = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
-        _execute(connection, f"CREATE UNLOGGED TABLE {self._staged} ({text})")
+        _execute(connection, f"CREATE UNLOGGED TABLE {self._staged} ({text} DEFAULT now())")
+        told = (_ON_THEIR_WAY + self._name).replace("'", "''")
+        _execute(connection, f"COMMENT ON TABLE {self._staged} IS '{told}'")
 
     def _move(self, connection: psycopg.Connection, commit: Commit) -> None:
         """Put the rows of all parts into the table: copied there, or from the table that tasks have copied to."""
@@ -261,6 +344,20 @@ def _columns(connection: psycopg.Connection, oid: int) -> list[tuple[str, str]]:
         (oid,),
     ).fetchall()
     return [(str(name), str(kind)) for name, kind in rows]
+
+
+def _wanted(schema: StructType) -> list[tuple[str, str]]:
+    return [(field.name, sql_type(field.dataType, Format.POSTGRESQL)) for field in schema.fields]
+
+
+def _in_values(name: str) -> str:
+    """A name in a statement that takes values."""
+    return name.replace("%", "%%")
+
+
+def _one(connection: psycopg.Connection, text: str, values: Any) -> Any:
+    row = _execute(connection, text, values).fetchone()
+    return None if row is None else row[0]
 
 
 def _execute(connection: psycopg.Connection, text: str, values: Any = None) -> psycopg.Cursor[Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError, OncelogError
@@ -15,7 +17,16 @@ from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
 from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
-from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Sighting, TaskWriter, inline_rows
+from oncelog.spark.tables.store import (
+    FOR_EVER_MS,
+    Commit,
+    Conflict,
+    Leftover,
+    Sighting,
+    TaskWriter,
+    inline_rows,
+    unwritable,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,6 +83,28 @@ class SqliteTable:
 
     def task_writer(self) -> TaskWriter:
         return InlineWriter()
+
+    def compare(self, schema: StructType) -> None:
+        wanted = [(field.name, sql_type(field.dataType, Format.SQLITE)) for field in schema.fields]
+        if not Path(self._options.url).exists():
+            return
+        with self._connected() as connection:
+            found = self._found(connection)
+        if found:
+            missing_columns(wanted, found, self._options)
+
+    def missing_rights(self) -> list[str]:
+        path = Path(self._options.url)
+        if path.exists() and not os.access(path, os.W_OK):
+            return [f"the file {path} may not be written"]
+        return unwritable(str(path.absolute().parent))
+
+    def leftovers(self, older_than_h: int) -> list[Leftover]:
+        """None: all rows go through the driver."""
+        return []
+
+    def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
+        """Nothing to delete."""
 
     def commit(self, commit: Commit) -> None:
         with self._connected() as connection:

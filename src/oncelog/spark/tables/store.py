@@ -10,7 +10,9 @@ commit of its rows, so either both are in the table or neither is. Invariants of
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.errors import OncelogError
@@ -74,6 +76,18 @@ class Commit(NamedTuple):
     parts: Sequence[Part]
 
 
+class Leftover(NamedTuple):
+    """What a task wrote that no commit names: it failed, ran twice, or its driver was killed.
+
+    :param what: a file's path, or a table of PostgreSQL.
+    :param rows: None for a file.
+    """
+
+    what: str
+    size_bytes: int
+    rows: int | None = None
+
+
 class TableStore(Protocol):
     """One table. Every method may raise OncelogError."""
 
@@ -95,6 +109,35 @@ class TableStore(Protocol):
     def commit(self, commit: Commit) -> None:
         """Put the batch and its identity into the table, in one commit. Raises Conflict."""
         ...
+
+
+class KeptTable(TableStore, Protocol):
+    """A table with what keeps it fit, for ``oncelog pipeline doctor`` and ``clean``."""
+
+    def compare(self, schema: StructType) -> None:
+        """Compare the columns of the table, if there is one, with those of these rows; changes nothing. Raises
+        ConfigError as :meth:`prepare` would."""
+        ...
+
+    def missing_rights(self) -> list[str]:
+        """What the sink needs to do with the table and may not, as far as that can be asked."""
+        ...
+
+    def leftovers(self, older_than_h: int) -> list[Leftover]:
+        """What tasks have left that is so old that no batch can be under way with it."""
+        ...
+
+    def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
+        """Delete what :meth:`leftovers` of the same age has found."""
+        ...
+
+
+def unwritable(folder: str) -> list[str]:
+    """Whether a folder of this machine, or the nearest one above it that is there, may be written."""
+    path = Path(folder).absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return [] if path.is_dir() and os.access(path, os.W_OK | os.X_OK) else [f"the folder {path} may not be written"]
 
 
 def inline_rows(parts: Iterable[Part]) -> list[pa.RecordBatch]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import signal
+import time
 from typing import Any
 
 import pytest
@@ -24,6 +25,11 @@ KIND = "relay"
 POINTS = 70
 """More than the calls of a start and of two rounds."""
 _ROW = "INSERT INTO oncelog_outbox (topic, partition_number, record_value, headers, timestamp_ms) VALUES"
+
+
+def now_ms() -> int:
+    """Not 0: retention would remove records of 1970."""
+    return time.time_ns() // 1_000_000
 
 
 class Shop:
@@ -51,7 +57,7 @@ class Shop:
         """The slow writer inserts a row, whose id is the smallest from now on, and does not commit it."""
         if self._slow is not None and self._held is None:
             self._held = self._value()
-            self._slow.execute(f"{_ROW} (%s, 0, %s, '[]', 0)", (self._topic, self._held))
+            self._slow.execute(f"{_ROW} (%s, 0, %s, '[]', %s)", (self._topic, self._held, now_ms()))
 
     def let_go(self) -> None:
         """The slow writer commits, or rolls back."""
@@ -85,7 +91,7 @@ class Shop:
         place = self._placeholder
         cursor = self._database.cursor()
         for value in values:
-            cursor.execute(f"{_ROW} ({place}, 1, {place}, '[]', 0)", (self._topic, value))
+            cursor.execute(f"{_ROW} ({place}, 1, {place}, '[]', {place})", (self._topic, value, now_ms()))
 
     def close(self) -> None:
         if self._slow is not None:

@@ -133,7 +133,9 @@ class History:
     copied: list[tuple[str, str]] = field(default_factory=list)
     """Pairs of topics; the second one receives each record of the first exactly once."""
     rows: dict[str, list[bytes]] = field(default_factory=dict)
-    """For each topic that the Spark sink writes, every row that a batch was planned with."""
+    """For each topic that the Spark sink or an outbox writes, every row that was planned, or committed."""
+    ordered: dict[str, list[bytes]] = field(default_factory=dict)
+    """For each writer of an outbox its rows, in the order of their commits."""
     committed: Log = field(default_factory=dict)
     """What a reader of committed records receives at the end."""
     uncommitted: Log = field(default_factory=dict)

@@ -657,6 +657,24 @@ SINK: Sequence[Mutant] = (
         one_in=2,
     ),
 )
+OUTBOX: Sequence[Mutant] = (
+    Mutant(
+        "an outbox's batch that was only numbered is taken for sent",
+        "atomic.positions:is_sent",
+        "return False",
+        "return True",
+        scenes=("outbox",),
+        one_in=20,
+    ),
+    Mutant(
+        "an inbox writes although another instance has moved the position",
+        "atomic.inbox:InboxReader._move",
+        "if expected is not None and await self._database.fetch(_MOVE, after, *where, expected):",
+        "if expected is not None and (await self._database.fetch(_MOVE, after, *where, expected) or True):",
+        scenes=("outbox",),
+        one_in=2,
+    ),
+)
 
 CATALOGUE: Sequence[Mutant] = (
     *IDEMPOTENCE,
@@ -671,4 +689,5 @@ CATALOGUE: Sequence[Mutant] = (
     *FULL_DISK,
     *LONG_WRITES,
     *SINK,
+    *OUTBOX,
 )

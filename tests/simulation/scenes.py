@@ -15,6 +15,7 @@ from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
 from oncelog.testing.simulation import Habits, Simulation
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES
 from tests.simulation.history import History
+from tests.simulation.outboxes import ORDERS, RECEIPTS, OrderWriter, OutboxSender, ReceiptWriter, Shop
 from tests.simulation.programs import Copier, Deserter, PlainProducer, Program, TransactionalProducer, some
 from tests.simulation.raw import RawProducer, RawTransactions
 from tests.simulation.spark_sink import SparkQuery
@@ -73,6 +74,8 @@ def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
         drawn = compaction.__name__
     if seed % 16 == NARROW:
         drawn = rng.choice(_LATER[1:])
+    if seed % 64 == OUTBOXES:
+        drawn = outbox.__name__
     scene = SCENES[name or drawn](rng)
     scene.name = name or drawn
     scene.settings.setdefault("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1000)
@@ -432,6 +435,26 @@ def sink(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
+def outbox(rng: random.Random) -> Scene:
+    """An outbox and an inbox: late commits, gaps and rolled-back rows, while relay and inbox die and are doubled."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        shop = Shop(world.folder)
+        writers = [OrderWriter(world, history, f"shop{number}", shop, scene.partitions, 8) for number in range(3)]
+        return [
+            *writers,
+            OutboxSender(world, history, "relay", shop, writers, **some(rng, transaction_timeout_ms=[None, 5000])),
+            *(ReceiptWriter(world, history, f"receipts{one}", shop, writers, scene.partitions) for one in range(2)),
+        ]
+
+    return Scene(
+        people, 1, rng.randint(1, 2), [ORDERS, RECEIPTS],
+        {"kill_program", "pause_program", "double_program", rng.choice(DEATHS), rng.choice(NETWORK),
+         rng.choice(LOSSES), "crash_coordinator"},
+        transaction_version=rng.choice([2, 2, 1]), end=_end(rng), most=8,
+    )  # fmt: skip
+
+
 def compaction(rng: random.Random) -> Scene:
     """Compacted topics: the cleaner works amid transactions, deaths, elections and forgotten producers."""
     nodes = rng.choice([1, 1, 3])
@@ -611,14 +634,16 @@ SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     made.__name__: made
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
-        unclean, sink, compaction, elections, power_losses, stalled_copiers, aborted_copies, doubles, takeovers,
+        unclean, sink, outbox, compaction, elections, power_losses, stalled_copiers, aborted_copies, doubles, takeovers,
         crowded_disks, compacted_producers,
     )
 }  # fmt: skip
-COMPACTIONS, NARROW = 8, 12
-"""One in 16 seeds is about compaction, and one has a narrow scene, so that the other seeds kept their scenes when these
-were added."""
+COMPACTIONS, NARROW, OUTBOXES = 8, 12, 44
+"""One in 16 seeds is about compaction, one has a narrow scene, and one in 64 an outbox, so that the other seeds kept
+their scenes when these were added."""
 _LATER = list(SCENES)[list(SCENES).index(compaction.__name__) :]
-WEIGHTS: Mapping[str, int] = {name: 3 if name == "everything" else 1 for name in SCENES if name not in _LATER}
+WEIGHTS: Mapping[str, int] = {
+    name: 3 if name == "everything" else 1 for name in SCENES if name not in ("outbox", *_LATER)
+}
 
 __all__ = ["SCENES", "Scene", "draw"]

@@ -100,6 +100,7 @@ class OutboxRelay:
         :raises Mismatch: database and log contradict each other; nothing was sent.
         """
         await started(self._producer)
+        await started(self._admin)
         await ensure(self._database, OUTBOX, RELAY)
         await self._take_over()
         position = await self._position()

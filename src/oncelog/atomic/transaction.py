@@ -92,6 +92,8 @@ class PreparingProducer(TransactionalProducer, Protocol):
 
 
 class OffsetsAdmin(Protocol):
+    async def start(self) -> Any: ...
+
     async def list_consumer_group_offsets(
         self, group_id: str, partitions: Any = None, *, require_stable: bool = False
     ) -> dict[TopicPartition, OffsetAndMetadata]: ...
@@ -120,7 +122,7 @@ class GroupConsumer(Protocol[K, V]):
     async def commit(self, offsets: Any = None) -> None: ...
 
 
-async def started(client: TransactionalProducer | GroupConsumer[Any, Any]) -> None:
+async def started(client: TransactionalProducer | OffsetsAdmin | GroupConsumer[Any, Any]) -> None:
     """Start a client, if the program has not; a blocking one does nothing then, one for asyncio refuses."""
     with suppress(IllegalStateError):
         await client.start()

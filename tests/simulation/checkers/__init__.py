@@ -17,6 +17,7 @@ from tests.simulation.checkers import (
     refused_stays_out,
     replicas_agree,
     restart_knows,
+    rows_in_order,
     rows_once,
 )
 from tests.simulation.history import History
@@ -32,6 +33,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         refused_stays_out,
         restart_knows,
         rows_once,
+        rows_in_order,
         logs_verified,
         liveness,
         no_errors,

@@ -119,6 +119,8 @@ class Simulation:
         self.loop = SimulatedLoop(self.rng("executors"), limit_s)
         self.network = Network(self.loop, self.rng("network"), self.timeline, habits or Habits())
         self.loop.network = self.network
+        self.folder = folder
+        """For files of programs, such as an SQLite database: it outlives them, and is deleted with the world."""
         self.machine = SimulatedMachine(folder, self.rng("machine"), self.rng("metadata"), self._spend)
         self.broker = SimulatedBroker(self.loop, self.network, self.machine, nodes, settings or {})
         self.processes: dict[str, SimulatedProcess] = {}

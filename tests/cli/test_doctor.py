@@ -113,7 +113,7 @@ def test_a_twin_that_was_asked_for_is_named(command: list[str]) -> None:
 
 def test_a_compiled_module_that_is_missing_is_named() -> None:
     ended = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True)
-    assert "pure Python, slower (the compiled module is not there" in ended.stdout
+    assert "pure Python, slower (the compiled module is missing" in ended.stdout
 
 
 def test_a_cluster_is_looked_at_whoever_wrote_it(broker: RunningBroker) -> None:

@@ -104,7 +104,7 @@ def test_a_hangup_rereads_what_may_change_and_says_what_may_not(serve: Serve, tm
     assert "200000" in described and "100000" not in described
     config.write_text("log.retention.ms=soon\n")
     os.kill(broker.process.pid, signal.SIGHUP)
-    assert "settings stay as they were" in logged(broker)["message"]
+    assert "settings are unchanged" in logged(broker)["message"]
     assert "200000" in broker.run("configs", "describe", "topic", "t", "--json").done().out
 
 

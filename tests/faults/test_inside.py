@@ -168,7 +168,7 @@ def test_a_transaction_expires_on_request(broker: oncelog.Broker) -> None:
     with Producer(bootstrap_servers=broker.bootstrap_servers) as plain:
         plain.send_and_wait("t", b"plain")
     assert committed(broker, 1) == [b"plain"]
-    with pytest.raises(FaultError, match="'x' has no open transaction that could expire"):
+    with pytest.raises(FaultError, match="'x' has no open transaction"):
         broker.faults.expire_transaction("x")
 
 
@@ -267,9 +267,9 @@ def test_a_failing_sync_stops_its_partition(tmp_path: Path) -> None:
 
 def test_what_cannot_be_is_refused(broker: oncelog.Broker, tmp_path: Path) -> None:
     faults = broker.faults
-    with pytest.raises(FaultError, match="full_disk needs a broker that is made with faults=True"):
+    with pytest.raises(FaultError, match="full_disk needs a broker created with faults=True"):
         faults.full_disk()
-    with pytest.raises(FaultError, match="a marker is of a transactional_id, a topic and a partition, not of a group"):
+    with pytest.raises(FaultError, match="a marker has a transactional_id, a topic and a partition, not a group"):
         faults.hold_markers(group="g")
     with pytest.raises(FaultError, match="a coordinator crashes after prepare, first-marker, markers, or after"):
         faults.crash_coordinator("lunch")

@@ -21,5 +21,5 @@ def test_the_log_says_once_why_connections_are_closed(caplog: pytest.LogCaptureF
             assert proxy.why_closed.startswith(f"{broker}: ")
             told = [record.getMessage() for record in caplog.records if record.name == "oncelog.faults.upstream"]
             assert told == [
-                f"a client's connection was closed, because there is none to the broker: {proxy.why_closed}"
+                f"a client's connection was closed, because the broker cannot be reached: {proxy.why_closed}"
             ]

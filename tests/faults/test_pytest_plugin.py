@@ -115,7 +115,7 @@ def test_inside(oncelog_broker, oncelog_topic, oncelog_faults):
         assert False
 
 def test_node(oncelog_broker):
-    with pytest.raises(AttributeError, match="node is there with an embedded broker only"):
+    with pytest.raises(AttributeError, match="node exists with an embedded broker only"):
         oncelog_broker.node(1)
 """
 
@@ -205,7 +205,7 @@ def test_a_cluster_that_is_there_says_what_it_lacks() -> None:
         with pytest.raises(AttributeError) as told:
             getattr(shared, name)
         assert str(told.value) == (
-            f"{name} is there with an embedded broker only, and these tests run against an existing cluster"
+            f"{name} exists with an embedded broker only, and these tests run against an existing cluster"
         )
     assert not hasattr(shared, "nothing_of_the_kind")
 

@@ -126,7 +126,7 @@ def test_a_partition_that_its_disk_stopped_ends_readiness_not_life(
         connection.produce("broken", batch(b"v"))
         monkeypatch.undo()
         status, said = health(broker.metrics_address, "ready")
-        assert status == 503 and said["status"] == "stopped by its disk"
+        assert status == 503 and said["status"] == "offline because of a failed disk"
         assert list(said["partitions"]) == ["broken-0"] and "restart" in said["todo"]
         assert health(broker.metrics_address, "live") == (200, {"status": "alive"})
         page = scrape(broker.metrics_address)

@@ -176,13 +176,13 @@ REFUSED = {
     "ssl.truststore.type": ({"ssl.truststore.type": "PKCS12"}, "ssl.truststore.type of listener TLS is PKCS12"),
     "a file that is not there": ({"ssl.keystore.location": "/nowhere.pem"}, "(/nowhere.pem) cannot be used"),
     "a key that is not the certificate's": ({"ssl.keystore.location": "mixed"}, "KEY_VALUES_MISMATCH"),
-    "a password that does not open the key": ({"ssl.keystore.location": "closed"}, "wrong ssl.key.password"),
+    "a password that does not open the key": ({"ssl.keystore.location": "closed"}, "ssl.key.password is wrong"),
     "authorities that are none": ({"ssl.truststore.location": "/nowhere.pem"}, "(/nowhere.pem) cannot be used"),
     "versions that nobody speaks": ({"ssl.enabled.protocols": "TLSv1.1"}, "set TLSv1.2, TLSv1.3 or both"),
-    "suites that OpenSSL does not know": ({"ssl.cipher.suites": "TLS_RSA_WITH_X"}, "names none that OpenSSL knows"),
+    "suites that OpenSSL does not know": ({"ssl.cipher.suites": "TLS_RSA_WITH_X"}, "has none that OpenSSL supports"),
     "suites of a version that is not spoken": (
         {"ssl.enabled.protocols": "TLSv1.3", "ssl.cipher.suites": SUITE},
-        "fit none of ssl.enabled.protocols",
+        "match no version in ssl.enabled.protocols",
     ),
 }
 """Impossible values, and words of the refusal; a store's type is PEM or nothing, so refusing is its only effect."""

@@ -147,7 +147,7 @@ def _warnings(caplog: pytest.LogCaptureFixture, **settings: object) -> list[str]
     caplog.clear()
     given = {name.replace("_", "."): value for name, value in settings.items()}
     with oncelog.Broker(settings=given):
-        return [line for line in caplog.messages if "asks nobody" in line]
+        return [line for line in caplog.messages if "has no authentication" in line]
 
 
 def test_a_listener_that_asks_nobody_is_told_once_unless_it_is_on_loopback(

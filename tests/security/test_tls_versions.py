@@ -69,7 +69,7 @@ def test_a_version_that_the_listener_does_not_have_is_refused_and_the_log_says_w
 ) -> None:
     with pytest.raises(ssl.SSLError, match="alert protocol version"):
         agreed(broker, authority.certificate, listener, version)
-    told = "connection refused from 127.0.0.1: TLS: the client speaks none of the versions of ssl.enabled.protocols"
+    told = "connection refused from 127.0.0.1: TLS: the client supports none of the versions in ssl.enabled.protocols"
     eventually(lambda: told in caplog.text)
 
 
@@ -78,7 +78,7 @@ def test_a_plain_client_of_an_encrypted_listener_is_told_in_the_log(
 ) -> None:
     with Connection(str(broker.addresses["BOTH"])) as client, pytest.raises((ConnectionClosed, OSError)):
         client.ask(MetadataRequest([], False), 9)
-    eventually(lambda: "what came is not TLS: set security.protocol of the client to SSL" in caplog.text)
+    eventually(lambda: "the client does not use TLS: set its security.protocol to SSL" in caplog.text)
 
 
 def test_the_file_itself_is_sent_where_plain_and_never_where_encrypted(

@@ -348,9 +348,9 @@ def test_a_stop_does_not_wait_for_an_address_that_does_not_answer(
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("http://127.0.0.1:1/keys", "gives no keys"),
-        ("file:///nowhere.json", "gives no keys"),
-        ("ftp://127.0.0.1/keys", "is no https:, http: or file: URL"),
+        ("http://127.0.0.1:1/keys", "provides no keys"),
+        ("file:///nowhere.json", "provides no keys"),
+        ("ftp://127.0.0.1/keys", "is not an https:, http: or file: URL"),
         ("", "needs keys"),
     ],
 )

@@ -1,7 +1,7 @@
-"""Answers made up in a broker's place: a refusal of a whole request, in the form of each API.
+"""Answers given instead of a broker: the refusal of a whole request, in the form of each API.
 
 Called by the proxy. An API with a single error for the whole answer needs nothing here; the others repeat it for each
-thing requested. Metadata is refused within its real answer, because clients are lost without its list of brokers.
+thing requested. Metadata is refused within its real answer, because clients need its list of brokers.
 """
 
 from __future__ import annotations

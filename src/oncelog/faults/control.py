@@ -2,13 +2,13 @@
 
     POST   /faults        {"fault": "lose_answer Produce topic=orders"} or {"kind": "delay", "ms": 200, "api": "Fetch"}
                           answers {"id": 1, "fault": "...", "hits": 0}
-    GET    /faults        all of them; GET /faults/1?hits=2&timeout=5 waits until it has struck twice
+    GET    /faults        all of them; GET /faults/1?hits=2&timeout=5 waits until it has hit twice
     DELETE /faults/1      removes one; DELETE /faults removes all
     POST   /deeds         {"deed": "expire_transaction orders"} or {"kind": "kill_node", "node_id": 2}: done at once,
                           in a broker of ours (oncelog serve --faults); answers {"done": ...}
 
-A refusal is status 400 with {"error": "..."}; a wait that ends without the hits is 408; a page of another
-site gets 403.
+A refusal is status 400 with {"error": "..."}; a wait that ends without the hits is 408; a page from another site gets
+403.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FaultControl:
 
     def __init__(self, faults: Faults, host: str, port: int) -> None:
         if host != "localhost" and not _is_loopback(host):
-            raise FaultError(f"faults are controlled from this machine only: {host} is no loopback address")
+            raise FaultError(f"faults are controlled from this machine only: {host} is not a loopback address")
         self._faults = faults
         self._made: dict[int, Fault] = {}
         self._lock = threading.Lock()
@@ -109,10 +109,10 @@ class FaultControl:
 
 
 def _alone(given: dict[str, Any], name: str) -> None:
-    """What is said in one text is said there whole."""
+    """Refuse other fields beside a text, which must be complete by itself."""
     more = sorted(given.keys() - {name})
     if name in given and more:
-        raise FaultError(f'{more[0]} beside "{name}" has no effect: say it in the text, or send "kind" instead')
+        raise FaultError(f'{more[0]} beside "{name}" has no effect: put it into the text, or send "kind" instead')
 
 
 class _Server(ThreadingHTTPServer):
@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         return [word for word in urlsplit(self.path).path.split("/") if word]
 
     def _ask(self, ask: Callable[[int | None], Any]) -> None:
-        """Handle a request about all faults, or about one."""
+        """Handle a request for all faults, or for one."""
         words = self._path()
         if words[:1] != ["faults"] or len(words) > 2:
             self._nowhere("/faults")
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         query = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
         unknown = sorted(query.keys() - {"hits", "timeout"})
         if unknown:
-            raise FaultError(f"a fault is waited for with hits=2 and timeout=5, not with {unknown[0]}")
+            raise FaultError(f"a wait for a fault takes hits=2 and timeout=5, not {unknown[0]}")
         if query:
             hits, seconds = _number("hits", query.get("hits", "1"), 1), _seconds(query.get("timeout", "30"))
             self.server.control.fault(number).wait(seconds, hits)
@@ -174,16 +174,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> Any:
         given = self.headers.get("Content-Length")
         if given is None:
-            raise FaultError("send a body of JSON with its Content-Length, not in chunks")
+            raise FaultError("send a JSON body with its Content-Length, not in chunks")
         size = _number("Content-Length", given, 0)
         if size > LARGEST_BODY:
-            raise FaultError(f"a fault of {size} bytes cannot be read: send at most {LARGEST_BODY}")
+            raise FaultError(f"a body of {size} bytes is too large: send at most {LARGEST_BODY}")
         try:
             return json.loads(self.rfile.read(size))
         except TimeoutError:
             raise FaultError(f"of a body of {size} bytes, not all came within {PATIENCE_S} s") from None
         except (ValueError, RecursionError) as error:
-            raise FaultError(f"the body is no JSON that can be read: {error}") from None
+            raise FaultError(f"the body is not valid JSON: {error}") from None
 
     def _tell(self, ask: Callable[[], Any]) -> None:
         refusal = refusal_of(self.headers.get("Host"), self.headers.get("Origin"))
@@ -213,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer something that is not a request, or has an unknown method; called by the base class."""
         status = HTTPStatus(code)
-        self._send(status, {"error": f"{message or status.phrase}: ask with GET, POST or DELETE"})
+        self._send(status, {"error": f"{message or status.phrase}: use GET, POST or DELETE"})
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs nothing: the tests know what they did."""
@@ -236,11 +236,11 @@ def _seconds(text: str) -> float:
 
 
 def refusal_of(host: str | None, origin: str | None) -> str | None:
-    """Why a browser may not ask: a page of another site, or one whose name was made to point here."""
+    """Why a browser's request is refused: its page is from another site, or DNS rebinding points its name here."""
     if host is None or not _is_here(f"//{host}"):
-        return f"this is no address of faults: {host!r:.200}; ask 127.0.0.1 or localhost"
+        return f"faults are not served at {host!r:.200}: use 127.0.0.1 or localhost"
     if origin is not None and not _is_here(origin):
-        return f"pages of {origin!r:.200} may not make faults"
+        return f"pages from {origin!r:.200} may not create faults"
     return None
 
 

@@ -1,7 +1,7 @@
-"""A disk that is full, slow or failing on request, and that remembers what was synced.
+"""A disk that is full, slow or failing on request, and that keeps track of what was synced.
 
-Put between the broker and its disk by ``oncelog.Broker(faults=True)``. A simulated power failure loses the bytes at the
-end of each file written since its last sync; names in folders stay.
+``oncelog.Broker(faults=True)`` puts it between the broker and its disk. A simulated power failure loses the bytes at
+the end of each file written since its last sync; names in folders stay.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TroubledDisk:
     # --- faults
 
     def strike(self, what: str, path: str) -> None:
-        """Apply the faults in force; called before a write or a sync, on whatever thread does it."""
+        """Apply the faults in force; called before a write or a sync, on the thread that does it."""
         candidates = self._faults.of(DISK_ACTIONS)
         if not candidates:
             return

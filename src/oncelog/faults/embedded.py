@@ -1,4 +1,4 @@
-"""Faults of our own broker: those on requests, and those that need access to its inside.
+"""Faults of our own broker: those on requests, and those that need access to its internals.
 
 ``broker.faults`` of ``oncelog.Broker``, called by tests from their own threads; also of ``oncelog serve --faults``,
 called over HTTP by :class:`oncelog.faults.control.FaultControl`.
@@ -118,8 +118,8 @@ class BrokerFaults(Faults):
     def crash_coordinator(
         self, after: str = "prepare", *, transactional_id: str | None = None, times: int | None = 1
     ) -> Fault:
-        """Crash a transaction's coordinator; the one that takes over (with several nodes: on another node) knows what
-        the log knows.
+        """Crash a transaction's coordinator; its successor (with several nodes: on another node) knows what the log
+        holds.
 
         :param after: when: while the transaction ends, ``"prepare"`` (before any marker), ``"first-marker"``,
             ``"markers"`` (before the transaction is complete); or a request's name: it is carried out, and its answer
@@ -143,7 +143,7 @@ class BrokerFaults(Faults):
         :raises FaultError: the id has no open transaction.
         """
         if not self._broker.on_loop(lambda nodes: nodes.expire_transaction(transactional_id)):
-            raise FaultError(f"{transactional_id!r} has no open transaction that could expire")
+            raise FaultError(f"{transactional_id!r} has no open transaction")
 
     def expire_member(self, group: str, member_id: str | None = None) -> list[str]:
         """End the session of a group's member now, or of all its members; returns their ids.
@@ -182,7 +182,7 @@ class BrokerFaults(Faults):
         return self._add(Action.SLOW_DISK, None, times, {}, delay_ms=ms)
 
     def failing_sync(self, *, times: int | None = 1) -> Fault:
-        """A sync fails: what it would have covered is not guaranteed any more."""
+        """A sync fails: what it would have covered is no longer guaranteed."""
         self._needs_disk("failing_sync", folder=True)
         return self._add(Action.FAILING_SYNC, None, times, {})
 
@@ -197,7 +197,7 @@ class BrokerFaults(Faults):
 
     def _needs_disk(self, name: str, *, folder: bool = False) -> None:
         if not self.has_disk:
-            raise FaultError(f"{name} needs a broker that is made with faults=True")
+            raise FaultError(f"{name} needs a broker created with faults=True")
         if folder and self._broker.data is None:
             raise FaultError(f"{name} needs a broker with a data folder: one in memory syncs nothing")
 
@@ -243,7 +243,7 @@ class BrokerFaults(Faults):
 def _of_markers(match: dict[str, object]) -> dict[str, object]:
     unknown = sorted(match.keys() - {"transactional_id", "topic", "partition", "skip", "probability", "seed"})
     if unknown:
-        raise FaultError(f"a marker is of a transactional_id, a topic and a partition, not of a {unknown[0]}")
+        raise FaultError(f"a marker has a transactional_id, a topic and a partition, not a {unknown[0]}")
     return dict(match)
 
 

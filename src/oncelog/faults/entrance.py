@@ -1,6 +1,6 @@
-"""Access to a proxy that logs in at the brokers: only for clients that know a secret generated for it.
+"""Access control for a proxy that logs in at the brokers: only clients that know a generated secret may use it.
 
-Anyone who can connect to such a proxy acts with its login, so its clients must log in to it: SASL PLAIN, with a
+Whoever can use such a proxy acts with its login, so its clients must log in to it: SASL PLAIN, with a
 password that is generated at its start. The tokens stay on this machine, because such a proxy listens only on loopback
 addresses. Called by the proxy for each frame of a connection. Before the login is done only ApiVersions is passed to
 the broker, as in Apache Kafka; the handshake with bare tokens (SaslHandshake 0) is not offered.
@@ -86,7 +86,7 @@ class Visitor:
             token = self._mechanism.respond(bytes(asked.auth_bytes), 0)
         except LoginRefused:
             self.refused = True
-            message = f"this proxy has a login of its own: user {USER}, and the password that it told at its start"
+            message = f"this proxy has a login of its own: user {USER}, and the password that it printed at its start"
             answer = SaslAuthenticateResponse(
                 error_code=Error.SASL_AUTHENTICATION_FAILED, error_message=message, auth_bytes=b""
             )

@@ -1,10 +1,10 @@
-"""A proxy in front of any broker that carries out faults: ``with FaultProxy("localhost:9092") as proxy: ...``.
+"""A proxy in front of any broker that injects faults: ``with FaultProxy("localhost:9092") as proxy: ...``.
 
 Called by tests and by ``oncelog proxy``. Every broker of the cluster gets its own listener, and addresses in
 answers about brokers are replaced, so that a client never bypasses the proxy. Everything else passes byte for byte; a
 body is read only if a fault needs it. Clients speak plain text to the proxy, and their own logins pass through; towards
-the brokers it encrypts, and logs in itself, if ``upstream`` says how. A :class:`Passage` sees every frame:
-``oncelog lab`` draws them.
+the brokers it encrypts, and logs in itself, as ``upstream`` says. A :class:`Passage` sees every frame: ``oncelog lab``
+draws them.
 
 Invariants
 - If it logs in itself, it listens on this machine only and its clients log in to it (``faults.entrance``).
@@ -178,7 +178,7 @@ class _Connection:
         if Action.LOSE_REQUEST in struck:
             return False
         if Action.BLACKHOLE in struck:
-            self._expect(exchange)  # forever: requests after it are not answered either
+            self._expect(exchange)  # forever: later requests are not answered either
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
             await asyncio.sleep(delay.delay_ms / 1000)
@@ -277,7 +277,8 @@ class _Proxy:
         self._topics: dict[bytes, str] = {}
 
     async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:
-        """The local port that stands for a broker; its listener is created when the broker is first heard of."""
+        """The local port that stands for a broker; its listener is created when the broker first appears in an
+        answer."""
         key = (host, port)
         if key in self._listeners:
             return self._listeners[key][1]
@@ -293,7 +294,7 @@ class _Proxy:
                 task.add_done_callback(self._connections.discard)
             upstream = await self._upstream.reach(*broker)
             if upstream is None:
-                writer.close()  # as the broker itself would refuse
+                writer.close()  # as the broker itself would
                 return
             with contextlib.suppress(asyncio.CancelledError):  # by close(), which waits for it
                 await _Connection(self, (reader, writer), upstream).run()
@@ -349,7 +350,7 @@ class _Proxy:
         return _answer_frame(header, answer.encode(header.api_version))
 
     async def _with_own_addresses(self, api_key: int, answer: Any) -> bool:
-        """Replace each broker's address by its listener's; returns whether there were any."""
+        """Replace each broker's address with its listener's; returns whether there were any."""
         match api_key:
             case ApiKey.METADATA:
                 self._topics.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
@@ -392,7 +393,7 @@ class FaultProxy:
         text. Without a login there, clients log in through the proxy themselves.
     :param open_to_all: let everyone on this machine act with the login of ``upstream``, without logging in.
     :param passage: observes every request and answer.
-    :raises ProxyError: clients could not find it, or not only those of this machine could act with its login.
+    :raises ProxyError: clients could not find it, or other machines could act with its login.
 
     Clients use :attr:`bootstrap_servers` and :attr:`client_properties`; :attr:`faults` says what goes wrong.
     """
@@ -414,10 +415,10 @@ class FaultProxy:
         self._broker = Address.parse(bootstrap_servers.split(",")[0].strip())
         self._listen = Address.parse(listen)
         if self._listen.host in EVERY_ADDRESS:
-            raise ProxyError(f"clients are told where the proxy listens: name one address instead of {listen}")
+            raise ProxyError(f"clients get the proxy's address from its answers: name one address instead of {listen}")
         if self._upstream.identifies and not self._listen.is_loopback:
             raise ProxyError(
-                f"whoever reaches a proxy with a login acts with it: it listens on this machine only, not on {listen}"
+                f"whoever reaches a proxy with a login acts with it: it may listen only on this machine, not {listen}"
             )
         self._entrance = Entrance() if self._upstream.identifies and not open_to_all else None
         self._loop: asyncio.AbstractEventLoop | None = None

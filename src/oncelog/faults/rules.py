@@ -1,4 +1,4 @@
-"""Faults by name: what to do to which request, how often, and whether it happened.
+"""Faults by name: what to do with which requests, how often, and how often it happened.
 
 Called by the proxy for each request, and by tests from their own thread. A fault is gone when its ``with`` block
 ends, or after :meth:`Fault.remove`.
@@ -39,7 +39,7 @@ class Action(Enum):
     ANSWER_ERROR = "it is refused and never reaches the broker"
     DUPLICATE = "it reaches the broker twice"
     REORDER = "it reaches the broker after the next request of its connection"
-    THROTTLE = "its answer tells the client to wait"
+    THROTTLE = "its answer asks the client to wait"
     BLACKHOLE = "it is never answered and the connection stays"
     CRASH_AFTER_ANSWER = "it is carried out; its coordinator crashes before the answer leaves"
     HOLD_MARKER = "a transaction's marker waits before its partition"
@@ -54,12 +54,12 @@ class Action(Enum):
 MARKER_ACTIONS = frozenset({Action.HOLD_MARKER, Action.LOSE_MARKER, Action.REPEAT_MARKER, Action.CRASH_COORDINATOR})
 DISK_ACTIONS = frozenset({Action.FULL_DISK, Action.SLOW_DISK, Action.FAILING_SYNC})
 _ELSEWHERE = MARKER_ACTIONS | DISK_ACTIONS
-"""Actions that apply elsewhere than to a client's request."""
+"""Actions that do not apply to a client's request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which requests: those that match everything given here."""
+    """A filter: it selects the requests that match everything given here."""
 
     api: ApiKey | None = None
     version: int | None = None
@@ -116,9 +116,9 @@ class Fault:
         self.error = error
         self.delay_ms = delay_ms
         self.phase = phase
-        """For a crashing coordinator: when, while the transaction ends."""
+        """For a crashing coordinator: at which point of the transaction's end."""
         self.hits = 0
-        """How often it has struck."""
+        """How often it has hit."""
         self._owner = owner
         self._times = times
         self._to_skip = skip
@@ -266,7 +266,7 @@ class Faults:
             ]
 
     def of(self, actions: frozenset[Action]) -> list[Fault]:
-        """The faults in force that apply elsewhere than to a request."""
+        """The faults in force with such an action, which does not apply to a request."""
         if not self._faults:
             return []
         with self.changed:
@@ -305,9 +305,9 @@ class Faults:
         if times is not None:
             _positive("times", times)
         if not is_whole(skip, 0):
-            raise FaultError(f"skip is how many requests pass first, not {skip!r}")
+            raise FaultError(f"skip is the number of requests that pass first, not {skip!r}")
         if not isinstance(probability, int | float) or not 0 < probability <= 1:
-            raise FaultError(f"a probability lies above 0 and is at most 1, not {probability!r}")
+            raise FaultError(f"a probability is above 0 and at most 1, not {probability!r}")
         if not isinstance(seed, int):
             raise FaultError(f"a seed is a whole number, not {seed!r}")
         if seed and probability == 1:
@@ -366,7 +366,7 @@ def _can_match(match: Match, action: Action) -> None:
     if match.version is not None and not versions.lowest <= match.version <= versions.highest:
         raise FaultError(f"{name} has versions {versions.lowest} to {versions.highest}, not {match.version}")
     if action is Action.ANSWER_ERROR and match.api != ApiKey.METADATA and not can_refuse(match.api):
-        raise FaultError(f"an answer to {name} has no place for one error")
+        raise FaultError(f"an answer to {name} has no error for the whole request")
     if action is Action.THROTTLE and "throttle_time_ms" not in response_type(match.api).__slots__:
         raise FaultError(f"an answer to {name} has no throttle time")
 
@@ -391,7 +391,7 @@ def _error(error: str | int | Error) -> Error:
     except (KeyError, ValueError):
         raise FaultError(f"there is no error {error!r}{nearest(str(error), [e.name for e in Error])}") from None
     if found is Error.NONE:
-        raise FaultError("NONE is no error: name one, such as NOT_LEADER_OR_FOLLOWER")
+        raise FaultError("NONE is not an error: name one, such as NOT_LEADER_OR_FOLLOWER")
     return found
 
 
@@ -409,4 +409,4 @@ def milliseconds(what: str, value: object) -> None:
     """:raises FaultError: it is too long, or not a number."""
     _positive(what, value)
     if value > DAY_MS:  # type: ignore[operator]
-        raise FaultError(f"{what} is at most a day, {DAY_MS} ms, not {value!r}")
+        raise FaultError(f"{what} is at most {DAY_MS} ms (a day), not {value!r}")

@@ -66,4 +66,4 @@ class ServedFaults:
         return asyncio.run_coroutine_threadsafe(work(Nodes(server)), server.loop).result()
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:
-        raise FaultError("a broker process has no power to lose: kill it, and start it again on its folder")
+        raise FaultError("power_loss needs an embedded broker: kill this process, and start it again on its folder")

@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, Sequence[str]]] = {
     "throttle": ("ms", _API),
     "blackhole": ("client_id", _API),
 }
-"""Each kind of fault with the arguments that may follow it without a name, in order."""
+"""Each kind of fault with its positional arguments, in order."""
 INSIDE: Final[Mapping[str, Sequence[str]]] = {
     "hold_markers": ("transactional_id",),
     "lose_marker": ("transactional_id",),
@@ -65,7 +65,7 @@ _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
 def add_fault(faults: Faults, text: str) -> Fault:
     """Create the fault described by the text; it is in force from now on.
 
-    :raises FaultError: the text describes no fault, or an impossible one.
+    :raises FaultError: the text does not describe a fault, or an impossible one.
     """
     kind, options = _read(text, _kinds(faults), "fault")
     return make_fault(faults, kind, options)
@@ -80,7 +80,7 @@ def make_fault(faults: Faults, kind: str, options: Mapping[str, Any]) -> Fault:
 def do(faults: Faults, text: str) -> object:
     """Carry out an action once: ``expire_transaction orders``, ``kill_node 2``; returns its result.
 
-    :raises FaultError: it is nothing that this broker can do.
+    :raises FaultError: this broker cannot do it.
     """
     kind, options = _read(text, _deeds(faults), "deed")
     return do_parts(faults, kind, options)
@@ -101,7 +101,7 @@ def _deeds(faults: Faults) -> Mapping[str, Sequence[str]]:
 
 def _check(kind: str, kinds: Mapping[str, Sequence[str]], what: str) -> None:
     if kind not in kinds:
-        known = f"name one of {', '.join(kinds)}" if kinds else "a proxy does none: ask oncelog serve --faults"
+        known = f"name one of {', '.join(kinds)}" if kinds else "a proxy supports none: use oncelog serve --faults"
         raise FaultError(f"there is no {what} {kind!r}{nearest(kind, kinds) or ': ' + known}")
 
 
@@ -115,9 +115,9 @@ def _read(text: str, kinds: Mapping[str, Sequence[str]], what: str) -> tuple[str
         if not separator:
             name, value = (next((place for place in places if place not in options), ""), word)
             if not name:
-                raise FaultError(f"{kind} takes no more words: write NAME=VALUE instead of {word!r}")
+                raise FaultError(f"{kind} takes no further positional argument: write NAME=VALUE instead of {word!r}")
         if name in options:
-            raise FaultError(f"{name} is said twice: {word!r} is too much")
+            raise FaultError(f"{name} is given twice: remove {word!r}")
         options[name] = _value(name, value)
     return kind, options
 
@@ -132,7 +132,7 @@ def _call(faults: Faults, kind: str, options: Mapping[str, Any], kinds: Mapping[
     try:
         inspect.signature(make).bind(**given)
     except TypeError as error:
-        raise FaultError(f"{kind} cannot be made of {dict(options)}: {error}") from None
+        raise FaultError(f"{kind} cannot be created from {dict(options)}: {error}") from None
     return make(**given)
 
 

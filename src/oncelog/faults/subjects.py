@@ -143,11 +143,11 @@ READERS: Final[Mapping[int, Reader]] = {
     ApiKey.CONSUMER_GROUP_HEARTBEAT: Reader(groups=_one_group),
     ApiKey.OFFSET_DELETE: Reader(_partitions("partition_index"), groups=_one_group),
 }
-"""APIs that name something; every other API concerns only its client."""
+"""APIs whose requests name something; requests of all others concern only their client."""
 
 
 def decoded(frame: bytes | memoryview, header: RequestHeader, body: int) -> Any:
-    """The request of a frame whose body begins at ``body``; None if it cannot be read: the broker will say so."""
+    """The request of a frame whose body begins at ``body``; None if it cannot be read: the broker will refuse it."""
     if not header.is_known:
         return None
     try:

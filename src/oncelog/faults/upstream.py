@@ -56,8 +56,8 @@ class Upstream:
         except (OSError, EOFError, OncelogError) as error:
             why, before = f"{host}:{port}: {error or type(error).__name__}", self.why_closed
         self.why_closed = why
-        if why != before:  # clients try again many times a second
-            logger.warning("a client's connection was closed, because there is none to the broker: %s", why)
+        if why != before:  # clients retry many times a second
+            logger.warning("a client's connection was closed, because the broker cannot be reached: %s", why)
         return None
 
     async def open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -79,8 +79,8 @@ def topics_in(disk: Disk, node_id: int, metadata: AdoptedCluster | None) -> list
     found = []
     for name, topic_id in sorted(metadata.topic_ids.items()):
         replicas = metadata.partitions.get(topic_id, {})
-        elsewhere = [index for index, nodes in replicas.items() if nodes != (node_id,)]
-        if elsewhere or set(replicas) != set(range(len(replicas))) or not replicas:
+        other_nodes = [index for index, nodes in replicas.items() if nodes != (node_id,)]
+        if other_nodes or set(replicas) != set(range(len(replicas))) or not replicas:
             raise MetadataError(
                 f"the topic {name} has replicas on other nodes than {node_id}: only the data folder of a cluster of "
                 f"one node can be taken over"

@@ -1,4 +1,4 @@
-"""Settings as DescribeConfigs returns them: the value in force, its source, and what it would otherwise be.
+"""Settings as DescribeConfigs returns them: the value in force, its source, and the values that it overrides.
 
 Pure; called by the config APIs and CreateTopics. Source: Kafka's ``ConfigHelper``, its order of sources included.
 """
@@ -81,7 +81,7 @@ class BrokerLayers:
     """Values that the broker determined at its start because none were given: addresses, folder."""
 
     def static(self, name: str) -> str | None:
-        """The text that the broker was started with; None if it is the default."""
+        """The value given at the broker's start; None if it is the default."""
         started = self.config.started or self.config
         if name in started.static:
             known = broker_properties().get(name)
@@ -109,7 +109,7 @@ class BrokerLayers:
         return render(default_of(f))
 
     def synonyms(self, name: str, names: tuple[str, ...]) -> tuple[Synonym, ...]:
-        """The values of ``names`` in each layer; those before the first one of ``name`` itself are left out."""
+        """The values of ``names`` in each layer, from the first value of ``name`` itself on."""
         hidden = _is_hidden(name)
         layers = (
             (self.own.get, ConfigSource.DYNAMIC_BROKER),
@@ -138,7 +138,7 @@ _FAMILIES = (
 
 
 def _family(name: str) -> tuple[str, ...]:
-    """All names with the meaning of a broker property, strongest first (``brokerConfigSynonyms``)."""
+    """All names of a broker property, strongest first (``brokerConfigSynonyms``)."""
     for family in _FAMILIES:
         if name in family and (name != "log.flush.scheduler.interval.ms"):
             return family
@@ -197,7 +197,7 @@ def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether to hide a value: secrets, and unknown settings, which may be secrets."""
+    """Whether to hide a value: that of a secret, or of an unknown setting, which may be a secret."""
     known = broker_properties().get(LISTENER_PREFIX.sub("", name))
     return known.sensitive if known is not None else not name.startswith(OURS)
 

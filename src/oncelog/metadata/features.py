@@ -20,7 +20,7 @@ SUPPORTED: Final[Mapping[str, tuple[int, int]]] = {GROUP_VERSION: (0, 1), TRANSA
 
 
 class FinalizedFeatures(NamedTuple):
-    """The levels in force. ``epoch`` grows with every change, across restarts too."""
+    """The levels in force. ``epoch`` rises with every change, across restarts too."""
 
     epoch: int
     levels: Mapping[str, int]
@@ -58,7 +58,8 @@ class FeatureRefusal(NamedTuple):
 def updated(
     levels: Mapping[str, int], updates: Mapping[str, FeatureUpdate], node_id: int
 ) -> dict[str, int] | FeatureRefusal:
-    """All levels after the updates. One update that cannot be made refuses all; the first by name says why."""
+    """All levels after the updates. One update that cannot be made refuses all of them; the message is that of the
+    first such feature by name."""
     after = dict(levels)
     for feature, update in sorted(updates.items()):
         reason = _fault(feature, update, levels.get(feature, 0), node_id)

@@ -35,7 +35,7 @@ def parse_first_user(text: str, token: Callable[[int], bytes]) -> FirstUser:
     :param token: returns random bytes for a salt.
     :raises ConfigError: the text has another form, or iterations that are not allowed.
     """
-    form = "--add-scram takes SCRAM-SHA-256=[name=USER,password=PASSWORD] or SCRAM-SHA-512, with iterations=N if wanted"
+    form = "--add-scram takes SCRAM-SHA-256=[name=USER,password=PASSWORD] or SCRAM-SHA-512, and iterations=N if wanted"
     whole = _FORM.fullmatch(text.strip())
     if whole is None:
         raise ConfigError(form)

@@ -48,7 +48,7 @@ def open_metadata(
 
 
 def _adopt(store: MetadataStore, disk: Disk, now_ms: int) -> None:
-    """Take over what a folder has that Apache Kafka wrote."""
+    """Take over the contents of a folder that Apache Kafka wrote."""
     if not disk.list(""):
         store.adopt([], 0, now_ms)
         return
@@ -69,6 +69,6 @@ def effective_config(store: MetadataStore, config: BrokerConfig) -> BrokerConfig
     try:
         effective = config.with_dynamic(dynamic)
     except ConfigError as error:
-        raise ConfigError(f"a setting kept by AlterConfigs contradicts the broker's own: {error}") from error
+        raise ConfigError(f"a setting stored by AlterConfigs contradicts the broker's own: {error}") from error
     store.set_topic_defaults(effective.topic_defaults)
     return effective

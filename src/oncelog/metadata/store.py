@@ -1,4 +1,4 @@
-"""The embedded broker's metadata, everything besides its logs: one SQLite file in the data folder.
+"""The broker's metadata, that is, everything but its logs: one SQLite file in the data folder.
 
 Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, users'
 SCRAM credentials, access control lists, finalized features, and the producer ids allocated so far. Called by the
@@ -7,7 +7,8 @@ broker and its admin APIs, on their one thread.
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
   after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends. After
-  :meth:`MetadataStore.leave_sync_to` a change is only in the file by then, which survives a kill, and others sync it.
+  :meth:`MetadataStore.leave_sync_to` a change is by then only in the file, which survives a kill, and the caller syncs
+  it.
 - Producer ids are reserved in blocks that are durable before the first id of the block is allocated, so none is
   allocated twice, even after kill -9 (Kafka's ``ProducerIdControlManager``).
 - Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs, grow
@@ -46,14 +47,14 @@ FORMAT_VERSION = 1
 APPLICATION_ID = 0x6F6E636C
 """Marks the file as ours in SQLite's header ("oncl")."""
 SQLITES_LOG_PAGES = 1000
-"""After this many pages SQLite would move them itself, with three syncs in the iteration of the request making the
-change."""
+"""After this many pages SQLite checkpoints its write-ahead log itself, with three syncs in the iteration of the request
+that makes the change."""
 PRODUCER_ID_BLOCK_SIZE = 1000
 """Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
 RESERVED_AGAIN_AFTER = 100
-"""How many more producer ids are allocated before a block that the disk refused is requested again."""
+"""How many more producer ids are allocated before a block is requested again that the disk refused."""
 LOG_ROWS = 4000
-"""Rows changed since the write-ahead log began (about a page of 4 KB each) after which to move it into the file."""
+"""Rows changed (about a page of 4 KB each) after which the write-ahead log is moved into the file."""
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -73,7 +74,7 @@ CREATE TABLE IF NOT EXISTS scram_credentials (
     user TEXT NOT NULL, mechanism INTEGER NOT NULL, iterations INTEGER NOT NULL, salt BLOB NOT NULL,
     stored_key BLOB NOT NULL, server_key BLOB NOT NULL, PRIMARY KEY (user, mechanism)) WITHOUT ROWID
 """
-"""Created in files of earlier releases too; those releases ignore it."""
+"""Also created in files of earlier releases, which ignore it."""
 
 
 _ACL_SCHEMA = """
@@ -90,7 +91,7 @@ _REPLICA_SCHEMA = "CREATE TABLE IF NOT EXISTS replicas (topic TEXT PRIMARY KEY, 
 _DELETED_SCHEMA = "CREATE TABLE IF NOT EXISTS deleted_topics (topic_id BLOB PRIMARY KEY) WITHOUT ROWID"
 """Likewise; deleted topics whose folders may still exist under their names."""
 DELETED_KEPT = 1000
-"""How many of the last deleted topics are remembered."""
+"""How many of the most recently deleted topics are recorded."""
 
 
 class ResourceType(IntEnum):
@@ -157,7 +158,7 @@ class MetadataStore:
         self.has_log = False
         """Whether changes go to a write-ahead log; not in memory, nor on a file system that does not support it."""
         self._changed: Callable[[], None] | None = None
-        """Called after changes, if others sync them."""
+        """Called after changes, if the caller syncs them."""
         self._alone: AbstractContextManager[object] = nullcontext()
         """Held while the file is used."""
         self._log_began = 0
@@ -165,7 +166,7 @@ class MetadataStore:
         self.adopted = False
         self._producer_ids = self._next_producer_ids = range(0)
         self.producer_ids_of = self._next_producer_ids_of = 0
-        """The change that reserved the block of the producer id allocated last; and the next block's."""
+        """The change that reserved the current block of producer ids, and the one that reserved the next."""
         self._topics: dict[str, TopicInfo] = {}
         self._by_id: dict[bytes, str] = {}
         self._sorted: tuple[TopicInfo, ...] | None = None
@@ -210,7 +211,7 @@ class MetadataStore:
             self._changed = changed
 
     def sync_each_change(self) -> None:
-        """Return to the state before :meth:`leave_sync_to`. This does not sync changes made meanwhile."""
+        """Sync each change again, as before :meth:`leave_sync_to`. This does not sync changes made meanwhile."""
         if self._syncs:
             self._changed = None
             self._execute_pragma("synchronous = FULL")
@@ -223,7 +224,7 @@ class MetadataStore:
 
     def move_log(self) -> None:
         """Move the write-ahead log into the file, syncing both, and begin a new one, with another sync, so that no
-        change has to do so. May run on any thread; changes made meanwhile wait.
+        change waits for that. May run on any thread; changes made meanwhile wait.
 
         :raises StorageError: a sync failed, so the contents of the disk are unknown. If the disk is only full, the log
             stays as it is, and keeps growing.
@@ -254,7 +255,8 @@ class MetadataStore:
     def _open(self, sync: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
         connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
-        connection.execute(f"PRAGMA fullfsync = {int(sync)}")  # macOS: past the drive's cache; elsewhere without effect
+        # macOS: past the drive's cache; no effect on other systems
+        connection.execute(f"PRAGMA fullfsync = {int(sync)}")
         return connection
 
     def _start(self, cluster_id: str) -> None:
@@ -423,17 +425,17 @@ class MetadataStore:
         return self._sorted
 
     def leader_epoch(self, name: str, partition: int) -> int:
-        """The epoch of this broker's leadership of the partition: 0 for a new one, more with every start."""
+        """The epoch of this broker's leadership of the partition: 0 for a new one, rising with every start."""
         info = self._existing(name)
         if not 0 <= partition < info.partitions:
-            raise InvariantError(f"{name} has {info.partitions} partitions; the leader epoch of {partition} was asked")
+            raise InvariantError(f"{name} has {info.partitions} partitions; the leader epoch of {partition} was read")
         group = bisect_right(info.epoch_origins, (partition, 2**62)) - 1
         return info.epoch_origins[group][1] + self._starts
 
     def leads_with(self, name: str, partition: int, epoch: int) -> None:
-        """Note that the partition is led with ``epoch``, before that is used: epochs of the next start are greater.
+        """Record ``epoch`` before a partition is led with it: epochs of the next start are greater.
 
-        Coordinators sign their markers with it, and a partition refuses those of an older one.
+        Coordinators put it into their markers, and a partition refuses markers with an older one.
         """
         starts = epoch - (self.leader_epoch(name, partition) - self._starts)
         if starts > self._kept_starts:
@@ -492,11 +494,12 @@ class MetadataStore:
         self._sorted = None
 
     def was_deleted(self, topic_id: bytes) -> bool:
-        """Whether a missing topic was deleted through the API, as far as that is remembered."""
+        """Whether a missing topic was deleted through the API; False if the deletion is no longer recorded."""
         return topic_id in self._deleted
 
     def forget_deleted(self, settle: Callable[[], None]) -> None:
-        """Forget deleted topics: once ``settle`` has returned, the removal of their folders is on stable storage."""
+        """Forget deleted topics, once ``settle`` has returned: then the removal of their folders is on stable
+        storage."""
         if not self._deleted:
             return
         try:
@@ -504,7 +507,7 @@ class MetadataStore:
             with self.batch():
                 self._forget_deleted([*self._deleted])
         except StorageError as error:
-            logger.warning("topics that were deleted are remembered until the next start: %s", error)
+            logger.warning("deleted topics stay recorded until the next start: %s", error)
 
     def _forget_deleted(self, topic_ids: Sequence[bytes]) -> None:
         for topic_id in topic_ids:
@@ -541,7 +544,7 @@ class MetadataStore:
         return self._topic_defaults
 
     def set_topic_defaults(self, defaults: TopicConfig) -> None:
-        """Change the broker's defaults, which every topic's effective configuration follows from now on."""
+        """Change the broker's defaults; they apply to every topic's effective configuration from now on."""
         if defaults != self._topic_defaults:
             self._topic_defaults = defaults
             for info in list(self._topics.values()):
@@ -707,8 +710,8 @@ class MetadataStore:
     def allocate_producer_id(self) -> int:
         """The next producer id of this broker's block; ids left over in a block at a stop are never allocated.
 
-        If others sync, the next block is reserved when half of the current one is used, so that no request waits for it
-        (:meth:`reserve_next_block`).
+        If the caller syncs, the next block is reserved when half of the current one is used, so that no request waits
+        for it (:meth:`reserve_next_block`).
         """
         if not self._producer_ids:
             self._producer_ids, self.producer_ids_of = self._next_producer_ids, self._next_producer_ids_of
@@ -720,7 +723,7 @@ class MetadataStore:
         return first
 
     def reserve_next_block(self) -> None:
-        """If others sync: have a block ready for when this one is used up, once half of it is used.
+        """If the caller syncs, reserve the next block once half of the current one is used.
 
         A failure costs a read of everything in the file, so the next attempt is made only after some more ids.
         """
@@ -729,7 +732,7 @@ class MetadataStore:
             return
         if left % RESERVED_AGAIN_AFTER:
             return
-        with suppress(StorageError):  # tried again, and reported, when nothing is left of this one
+        with suppress(StorageError):  # tried again, and reported, when the current block is used up
             self._next_producer_ids, self._next_producer_ids_of = self.allocate_producer_id_block(), self._changes
 
 
@@ -742,7 +745,7 @@ def _opening_error(path: str, error: sqlite3.Error) -> MetadataError:
     code = extended & 0xFF
     if code == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_SHMSIZE:
         return MetadataError(
-            f"cannot use the metadata file {path}: the disk is full: make room, then start again ({error})"
+            f"cannot use the metadata file {path}: the disk is full: free some space, then start again ({error})"
         )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return MetadataError(f"{path} is in use by another broker; stop it or name another data folder")

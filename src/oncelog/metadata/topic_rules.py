@@ -34,7 +34,7 @@ def name_refusal(name: str) -> str | None:
 
 
 def colliding_topic(name: str, existing: Iterable[str]) -> str | None:
-    """An existing topic whose name differs only in ``.`` and ``_``, which Kafka's metrics could not tell apart."""
+    """An existing topic whose name differs only in ``.`` and ``_``, which Kafka's metrics do not distinguish."""
     if "." not in name and "_" not in name:
         return None
     unified = name.replace(".", "_")

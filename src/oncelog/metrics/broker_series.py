@@ -1,6 +1,6 @@
 """A broker's series, read from its core and its server on the loop's thread, in chunks between other callbacks.
 
-Each chunk is small; changes in between are seen if their chunk is still to come. Nothing is kept between scrapes.
+Each chunk is small; a change in between is seen if it concerns a later chunk. Nothing is kept between scrapes.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _add_topics(page: Exposition, broker: Broker, topics: Mapping[str, _Topic]) 
 
 
 def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partition], lag: _Sums) -> None:
-    """The single node, presented as the cluster that it is."""
+    """The nodes, as a cluster."""
     count, failed, node = len(partitions), lag.failed, broker.node
     cluster = broker.cluster
     members = [cluster.member(known) for known in cluster.node_ids] if cluster is not None else []
@@ -281,7 +281,7 @@ def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partitio
 
 
 def _add_shell(page: Exposition, shell: Shell, watch: LoopWatch) -> None:
-    """Connections, syncs and the loop itself."""
+    """Connections, syncs and the event loop itself."""
     broker, counts = shell.broker, shell.counts
     by_listener = dict.fromkeys(counts.opened, 0)
     by_software: dict[tuple[str, str, str], int] = {}
@@ -433,7 +433,7 @@ def _add_unreadable(page: Exposition, name: str, coordinator: GroupCoordinator |
 
 
 def _add_judgements(page: Exposition, outcomes: Mapping[tuple[str, Error], int], at_partitions: int) -> None:
-    """Fenced producers, and the results of partitions' requests whether a transaction is open."""
+    """Fenced producers, and the results of verifications."""
     fenced = sum(count for (event, error), count in outcomes.items() if error in FENCED and event != "Timeout")
     page.add("oncelog_fenced_total", fenced, 'where="coordinator"')
     page.add("oncelog_fenced_total", at_partitions, 'where="partition"')

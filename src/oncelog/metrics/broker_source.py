@@ -1,7 +1,7 @@
 """Serves a broker's series and health to an endpoint: its metrics, whether it is alive, and whether it is ready.
 
 Created before the broker, so that a long start can be observed. A scrape of a serving broker runs on the
-broker's loop, for a millisecond at a time between other callbacks; before it serves, the loop is not used.
+broker's loop, for a millisecond at a time between other callbacks; before the broker serves, the loop is not used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_NAMED = 20
 
 
 class BrokerSource:
-    """Reports on one broker, from before it opens until after its end.
+    """Reports on one broker, from before its start until after its end.
 
     :param data: the data folder, None for a broker in memory.
     """
@@ -84,7 +84,7 @@ class BrokerSource:
             page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
             return page
         work = broker_series(page, self._shell, self._watch, self._start_s, time.time_ns() // 1_000_000)
-        async with self._scraping:  # many at once would take many milliseconds between other callbacks
+        async with self._scraping:  # many at once would block the loop for many milliseconds
             self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
         page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
         return page
@@ -112,16 +112,16 @@ class BrokerSource:
             return HealthVerdict(False, "hangs", {"reason": str(error)})
         if stopped:
             named = {str(name): reason for name, reason in stopped[:MAX_NAMED]}
-            todo = "mend the disk, then restart the broker"
+            todo = "repair the disk, then restart the broker"
             return HealthVerdict(
-                False, "stopped by its disk", {"count": len(stopped), "partitions": named, "todo": todo}
+                False, "offline because of a failed disk", {"count": len(stopped), "partitions": named, "todo": todo}
             )
         return HealthVerdict(True, "ready")
 
     # --- on the broker's loop
 
     async def _ask(self, question: Callable[[], T]) -> T:
-        """The result of ``question``, which takes no time, on the broker's loop."""
+        """The result of ``question``, a quick call, on the broker's loop."""
 
         def answer(done: Future[T]) -> None:
             if not done.set_running_or_notify_cancel():
@@ -164,6 +164,6 @@ class BrokerSource:
 
 
 def _stopped(broker: Broker) -> list[tuple[object, str]]:
-    """The partitions stopped by a disk failure, and why."""
+    """The partitions that are offline because of a disk failure, and why."""
     found = ((partition.topic_partition, partition.log.failed) for partition in broker.partitions().values())
     return [(name, reason) for name, reason in found if reason is not None]

@@ -1,7 +1,7 @@
 """``/metrics``, ``/health/live`` and ``/health/ready`` on a separate socket, from a separate thread.
 
-The thread responds while its source is busy starting, or hangs. Anyone who can connect may read: there is no login,
-so it belongs on a loopback or private address. HTTP/1.1, GET and HEAD, one request per connection.
+The thread responds even while its source is busy starting, or hangs. Anyone who can connect may read: there is no
+login, so it belongs on a loopback or private address. HTTP/1.1, GET and HEAD, one request per connection.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class SeriesSource(Protocol):
         ...
 
     async def live(self) -> HealthVerdict:
-        """Not well means: end the process and start it again."""
+        """A failure means: restart the process."""
         ...
 
     async def ready(self) -> HealthVerdict:
-        """Not well means: send it no clients."""
+        """A failure means: send it no clients."""
         ...
 
 
@@ -107,7 +107,7 @@ class Endpoint:
             if self._connections <= MAX_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            # a peer that does not ask, does not read, or is gone: what is left for it would be kept forever
+            # a peer that does not ask, does not read, or is gone: data left for it would be kept forever
             writer.transport.abort()
         except asyncio.CancelledError:  # the endpoint stops; Python 3.11 would log a task that ends so
             writer.transport.abort()
@@ -136,7 +136,7 @@ class Endpoint:
                 status, media, body = await self._page(path, headers.get("accept", ""))
             except Exception:
                 logger.exception("%s could not be answered", path[:100])
-                status, media, body = 500, "text/plain", ["a defect: see the log\n"]
+                status, media, body = 500, "text/plain", ["internal error: see the log\n"]
             await _send(writer, status, media, body, body=method == "GET")
 
     async def _page(self, path: str, accept: str) -> tuple[int, str, Iterable[str]]:
@@ -153,7 +153,7 @@ class Endpoint:
             case "/health/ready":
                 return _verdict(await self._source.ready())
             case _:
-                return 404, "text/plain", ["there are /metrics, /health/live and /health/ready\n"]
+                return 404, "text/plain", ["not found: there are /metrics, /health/live and /health/ready\n"]
 
 
 def _verdict(verdict: HealthVerdict) -> tuple[int, str, Iterable[str]]:

@@ -54,7 +54,8 @@ class Exposition:
         self._lines: dict[str, list[str]] = {}
 
     def lines(self, family: str) -> list[str]:
-        """The list to append samples to for a family with many: whole lines, as :func:`sample` writes them."""
+        """The list to which to append the samples of a family with many, as whole lines in the form of
+        :func:`sample`."""
         lines = self._lines.get(family)
         if lines is None:
             lines = self._lines[self._families[family].name] = []
@@ -67,7 +68,7 @@ class Exposition:
     def add_summary(
         self, family: str, quantiles: Iterable[tuple[str, float]], count: int, total: float | None, labels: str = ""
     ) -> None:
-        """:param total: the sum of all values, None if Kafka's exporter has none either."""
+        """:param total: the sum of all values, None if Kafka's exporter has none."""
         lines = self.lines(family)
         before = f"{labels}," if labels else ""
         lines += [sample(family, f'{before}quantile="{quantile}"', value) for quantile, value in quantiles]

@@ -1,4 +1,4 @@
-"""What the server counts for metrics, and what a collector reads of it.
+"""The server's counters for metrics, and what a collector reads of the server.
 
 The counts are plain numbers that the server raises; :class:`LoopWatch` runs only if metrics are wanted.
 """
@@ -27,7 +27,7 @@ class ShellCounts:
 
     def __init__(self) -> None:
         self.opened: dict[str, int] = {}
-        """Connections accepted, by listener; each that listens is there."""
+        """Connections accepted, by listener; every open listener has an entry."""
         self.closed: Counter[str] = Counter()
         self.flushes = Durations()
         self.flush_failures = 0
@@ -40,7 +40,7 @@ class ConnectedClient(Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its next request has arrived and waits for its turn."""
+        """Whether its next request has arrived and has not been started."""
         ...
 
 
@@ -99,7 +99,7 @@ class LoopWatch:
 
     @property
     def idle(self) -> float:
-        """The fraction of the last minute in which the loop's thread did not work, 0 to 1."""
+        """The fraction of the last minute in which the loop's thread was idle, 0 to 1."""
         return min(1.0, max(0.0, 1.0 - self.rates.per_second("cpu")))
 
     def _arrange(self) -> None:

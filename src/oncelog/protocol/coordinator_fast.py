@@ -1,4 +1,4 @@
-"""Encodes the coordinators' most frequent records without an object for each, as ``internal_records`` would.
+"""Encodes the coordinators' most frequent records like ``internal_records``, but without an object for each.
 
 Called by ``coordinator.transaction.records`` and ``coordinator.group.records`` for each transaction's steps and each
 committed offset. A test compares every function with the generated codec.

@@ -20,7 +20,7 @@ _PARTS_IN_A_CHUNK: Final = 1000
 
 
 class RecordSlice(Protocol):
-    """A range of records stored elsewhere. Only its length matters here."""
+    """A range of records in a file. Only its length matters here."""
 
     @property
     def size_bytes(self) -> int: ...

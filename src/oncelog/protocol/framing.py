@@ -1,4 +1,4 @@
-"""Frames and headers: what surrounds a message on a connection.
+"""Frames and headers: the envelope of a message on a connection.
 
 A frame is an i32 size (of what follows), a header and a body. Request header v1: api key i16, api version i16,
 correlation id i32, client id (nullable string, i16 length, never compact); v2 adds a tag section and goes with

@@ -35,7 +35,7 @@ GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
 }
 """Module stem and class stem by record type. Type 0, the oldest form of an offset commit, has the fields of type 1.
 
-The types of share groups and streams groups, which this broker has not, are left out.
+The types of share groups and streams groups, which this broker lacks, are left out.
 """
 
 

@@ -18,7 +18,7 @@ from oncelog.protocol.wire import Message
 __all__ = ["API_VERSIONS", "TITLES", "ApiVersionRange", "has_messages", "request_type", "response_type"]
 
 TITLES: Final[Mapping[int, str]] = {key: key.name.title().replace("_", "") for key in ApiKey}
-"""The APIs' names as Kafka writes them, and its messages begin."""
+"""The APIs' names as Kafka writes them, also as the prefix of message names."""
 
 
 def has_messages(api_key: int) -> bool:

@@ -1,10 +1,10 @@
 """Reads several plain produce requests in one buffer at once. Called by the broker for what a connection has sent.
 
 Most of a producer's requests differ from the previous one only in correlation id, partition and records. So the bytes
-that stay the same are compared instead of parsed (:class:`ProduceShape`), and the batch, all that is left, is validated
-on the spot. A scan accepts only requests that the general path (``produce_fast``, ``records.validation``) would accept
-without a message or a change; it stops before the first one for which that is uncertain, which then takes the general
-path from its first byte on. A property test compares both.
+that stay the same are compared instead of parsed (:class:`ProduceShape`), and only the batch is validated. A scan
+accepts only requests that the general path (``produce_fast``, ``records.validation``) would accept without a message or
+a change; it stops before the first request for which that is uncertain, and leaves it to the general path. A property
+test compares both.
 
 :func:`scan` is the compiled module's if that exists, else its twin here.
 """
@@ -32,7 +32,7 @@ from oncelog.records.native import compiled, walk
 from oncelog.records.record_errors import CorruptBatch
 
 MAX_REQUESTS: Final = 64
-"""Most requests in one scan, because nothing else runs meanwhile."""
+"""Maximum of requests in one scan, because nothing else runs meanwhile."""
 
 _FRAME: Final = Struct(">i4xi")
 _INT32: Final = Struct(">i")

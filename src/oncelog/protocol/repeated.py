@@ -29,8 +29,8 @@ class RequestPattern:
     def of(cls, frame: memoryview, body: int, marked: bytes, mark: bytes) -> RequestPattern | None:
         """The pattern of ``frame``, which begins after its size field, and whose body is at ``body``.
 
-        :param marked: the body encoded again with ``mark`` in the gap. If it differs from the body that was sent, that
-            contains something not understood here, and the result is None.
+        :param marked: the body encoded again with ``mark`` in the gap. If it differs from the body that was sent, the
+            request contains something unknown, and the result is None.
         """
         at = marked.find(mark)
         prefix, suffix = bytes(frame[8 : body + at]), bytes(frame[body + at + len(mark) :])

@@ -17,7 +17,7 @@ from oncelog.protocol.errors import MalformedMessage, UnencodableValue, UnknownV
 
 Buffer: TypeAlias = bytes | memoryview
 Uuid: TypeAlias = bytes
-"""Sixteen bytes, most significant first."""
+"""Struct format of a UUID: sixteen bytes, most significant first."""
 Append: TypeAlias = Callable[[Buffer], None]
 Reader: TypeAlias = Callable[[Any, int, int], tuple[Any, int]]
 Writer: TypeAlias = Callable[[Append, Any], None]
@@ -30,11 +30,12 @@ ReaderInChunks: TypeAlias = Callable[[Any, int, int], CountedChunks[tuple[Any, i
 WriterInChunks: TypeAlias = Callable[[Append, Any], Chunks[None]]
 ELEMENTS_IN_A_CHUNK: Final = 100
 MAX_ELEMENTS: Final = 500_000
-"""In a request that is read in chunks: an element of one byte takes about two hundred in memory, and in the answer."""
+"""In a request that is read in chunks: an element of one byte takes about 200 bytes in memory, and as many in the
+answer."""
 MAX_TAGS: Final = 127
-"""In one section, which is read in one go; Apache Kafka defines at most five."""
+"""In one section, which is read without a pause; Apache Kafka defines at most five."""
 LONG: Final = 500
-"""A message with at least this many elements is written in chunks if others would have to wait."""
+"""A message with at least this many elements is written in chunks, so that others need not wait."""
 
 ZERO_UUID: Final[Uuid] = bytes(16)
 NEVER_FLEXIBLE: Final = 32767
@@ -123,7 +124,7 @@ class Message(Struct):
         return parts
 
     def is_long(self) -> bool:
-        """Whether its arrays, and all those within, have more elements than should be written in one go."""
+        """Whether its arrays, nested ones included, have more elements than should be written without a pause."""
         return bool(self._WRITERS_IN_CHUNKS) and _elements(self, LONG + 1) > LONG
 
     def encode_parts_in_chunks(self, version: int) -> Chunks[list[Buffer]]:
@@ -136,7 +137,7 @@ class Message(Struct):
         try:
             for count, _ in enumerate(writer(parts.append, self), 1):
                 if not count % ELEMENTS_IN_A_CHUNK:
-                    if not self._HAS_RECORDS:  # joining and freeing all of them at the end would be a long iteration
+                    if not self._HAS_RECORDS:  # joining and freeing all of them at the end would make a long iteration
                         written.append(b"".join(parts))
                         parts.clear()
                     yield

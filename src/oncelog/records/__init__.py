@@ -1,4 +1,4 @@
-"""Kafka's record batch, format v2: reading, writing, validating and rewriting it.
+"""Kafka's record batch, format v2: reading, writing, validating and rewriting.
 
 The lowest layer that knows Kafka's bytes; the log, the broker's produce path, both clients and the Spark source and
 sink use it. Nothing here does I/O or keeps state between calls. The compiled module ``_native`` is optional:

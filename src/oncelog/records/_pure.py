@@ -36,13 +36,13 @@ T = TypeVar("T", bound=tuple[object, ...])
 NO_KEY = 1
 BAD_TIMESTAMP = 2
 REFUSED_TOLD = 1000
-"""How many records of one batch a refusal lists; a batch that claims millions must not cost that many messages."""
+"""Maximum number of records that the refusal of a batch lists, however many the batch claims to have."""
 
 PAST_END = "its length runs past the end of the batch"
 VARINT_TOO_LONG = "a number is longer than its type allows"
 TRUNCATED = "it ends inside a field"
 NEGATIVE_HEADERS = "its number of headers is negative"
-TOO_MANY_HEADERS = "it has no room for its number of headers"
+TOO_MANY_HEADERS = "it is too short for its number of headers"
 NEGATIVE_HEADER_KEY = "the length of a header's key is negative"
 LENGTH_MISMATCH = "its length differs from what it holds"
 BAD_OFFSET = "its offset is not after the one before it and inside the batch"
@@ -450,7 +450,7 @@ def encode_pairs(
 def assign_offsets(
     run: Sequence[bytearray | memoryview], base_offset: int, leader_epoch: int
 ) -> tuple[list[int], int, int]:
-    """Write offsets from ``base_offset`` on, and the leader epoch, into batches that will stand one after the other.
+    """Write offsets from ``base_offset`` on, and the leader epoch, into consecutive batches.
 
     Returns the offset after each of them, the size of all in bytes, and their largest timestamp (-1: none).
 
@@ -488,7 +488,7 @@ def most_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> in
 
 
 def _length(field: Buffer | None) -> int:
-    """The length in bytes: a view's elements may be larger than one."""
+    """The length in bytes: a view's elements may be larger than one byte."""
     if field is None:
         return 0
     return len(field) if type(field) is bytes else memoryview(field).nbytes

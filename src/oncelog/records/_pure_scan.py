@@ -17,7 +17,7 @@ from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import NO_TIMESTAMP
 
 BATCHES_KEPT = 5
-"""How many batches of a producer the log remembers, and so how many a scan must report at the end of a run."""
+"""How many batches of a producer the log caches, and so how many a scan must report at the end of a run."""
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _MIN_BATCH_LENGTH = _HEADER.size - 12
@@ -45,7 +45,7 @@ def out_of_order(offset: int, next_offset: int) -> str:
 
 
 class Scanned(NamedTuple):
-    """What :meth:`BatchScanner.scan` found in one piece of a log.
+    """What :meth:`BatchScanner.scan` found in one piece of a log file.
 
     ``size_bytes``: how much of the piece it consumed, in whole batches. ``producers``: headers (the fields of
     ``BatchHeader``) that producer state needs, in the order in which to apply them; a marker's with
@@ -77,9 +77,9 @@ class BatchScanner:
     a scan ended before the first bad batch, None if more bytes are needed.
 
     Of a run (a producer's batches of one epoch between two markers, all or none of them transactional) only the first
-    batch and the last :data:`BATCHES_KEPT` in the piece are reported: those in between change nothing that these do not
-    change after them. If a new epoch ends the run, only the first is reported, because the old epoch's batches are
-    forgotten. Everything else that depends on order, such as which transaction began first, is reported in order.
+    batch and the last :data:`BATCHES_KEPT` in the piece are reported: the effects of those in between are overwritten
+    by these. If a new epoch ends the run, only the first is reported, because the old epoch's batches are forgotten.
+    Everything else that depends on order, such as which transaction began first, is reported in order.
 
     An index entry is due before a batch that starts more than ``index_interval_bytes`` after the last entry.
     """

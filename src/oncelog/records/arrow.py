@@ -177,12 +177,12 @@ def _numbers(kind: pa.DataType, column: npt.NDArray[Any]) -> pa.Array:
 
 
 class _Filling:
-    """Room for a binary column of at most ``rows`` rows and ``size_bytes`` of data."""
+    """Buffers for a binary column of at most ``rows`` rows and ``size_bytes`` of data."""
 
     def __init__(self, rows: int, size_bytes: int, wide: bool) -> None:
         self.offsets: npt.NDArray[Any] = np.empty(rows + 1, np.int64 if wide else np.int32)
-        # From Arrow's pool, which keeps memory for the next column. malloc returns it to the system, and to touch a new
-        # page takes longer than to fill it.
+        # From Arrow's pool, which keeps memory for the next column. malloc returns it to the system, and touching a new
+        # # page takes longer than filling it.
         self.data = pa.allocate_buffer(size_bytes)
         self.validity: Bytes = np.zeros((rows + 7) // 8, np.uint8)
         self.output = compiled.BytesOutput(self.offsets, self.data, self.validity, wide)
@@ -190,14 +190,14 @@ class _Filling:
     def array(self, rows: int, kind: pa.DataType) -> pa.Array:
         size_bytes: int = self.output.size
         data = self.data.slice(0, size_bytes)
-        if size_bytes * 2 < self.data.size:  # of keys, mostly: a table keeps the whole of the memory that it refers to
+        if size_bytes * 2 < self.data.size:  # mostly keys: a table keeps alive all of the memory that it refers to
             data = pa.py_buffer(data.to_pybytes())
         validity, offsets = self.validity[: (rows + 7) // 8], self.offsets[: rows + 1]
         return pa.Array.from_buffers(kind, rows, [pa.py_buffer(validity), pa.py_buffer(offsets), data])
 
 
 class _FillingHeaders:
-    """Room for a headers column; a header takes at least two bytes of a record."""
+    """Buffers for a headers column; a header takes at least two bytes of a record."""
 
     def __init__(self, rows: int, size_bytes: int) -> None:
         self.keys = _Filling(size_bytes // 2, size_bytes, wide=False)
@@ -436,7 +436,8 @@ def _milliseconds(timestamp: pa.Array | None, rows: int, default_ms: int) -> Int
 def _nulls(array: pa.Array) -> npt.NDArray[np.bool_]:
     """Which rows are null, for an array that has nulls. Converting ``is_null`` to numpy would import pandas."""
     first, end = array.offset, array.offset + len(array)
-    some = np.frombuffer(array.buffers()[0], np.uint8)[first // 8 : (end + 7) // 8]  # of a slice, not of the whole
+    # the bitmap of a slice, not of the whole array
+    some = np.frombuffer(array.buffers()[0], np.uint8)[first // 8 : (end + 7) // 8]
     valid = np.unpackbits(some, bitorder="little")[first % 8 :][: len(array)]
     rows: npt.NDArray[np.bool_] = valid == 0
     return rows

@@ -16,7 +16,7 @@ _NO_ROWS: npt.NDArray[np.int32] = np.zeros(1, np.int32)
 
 
 def longest_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
-    """An upper bound on the bytes of each row of a binary or string column; None if its layout does not tell."""
+    """An upper bound on the bytes of each row of a binary or string column; None if its layout gives none."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     kind = column.type
     if pa.types.is_null(kind):
@@ -50,7 +50,7 @@ def _longest_view_bytes(chunk: pa.Array) -> int:
 
 
 def longest_headers_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
-    """An upper bound on the bytes of each row's headers in a record; None if the layout does not tell."""
+    """An upper bound on the bytes of each row's headers in a record; None if the layout gives none."""
     longest = 0
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         if not pa.types.is_list(chunk.type) or not pa.types.is_struct(chunk.type.value_type):

@@ -5,7 +5,7 @@ Called by the log (headers, offsets and epochs), the broker (:mod:`oncelog.recor
 (:func:`decode_records`) and Spark.
 
 A batch is a header of 61 bytes and a record area; only the area is compressed. The CRC covers everything from the
-attributes on, so base offset and leader epoch may be rewritten without a new one. Source: KIP-98, Kafka's
+attributes on, so base offset and leader epoch may be rewritten without recomputing it. Source: KIP-98, Kafka's
 ``DefaultRecordBatch``.
 """
 
@@ -65,7 +65,7 @@ HEADER_SIZE_BYTES = 61
 SMALLEST_RECORD_BYTES = 7
 """A length and six empty fields."""
 LOG_OVERHEAD_BYTES = 12
-"""Base offset and batch length: the bytes before those that the length counts."""
+"""Base offset and batch length: the bytes that the length does not count."""
 
 _START = Struct(">qi4xb")
 """Offset, length and format: at the same place in every format."""
@@ -96,7 +96,7 @@ T = TypeVar("T", bound=tuple[object, ...])
 
 
 class TimestampType(IntEnum):
-    """Whose clock sets the timestamps: the producer's, or the leader's at the append."""
+    """Whether timestamps come from the producer, or from the leader at the append."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
@@ -294,8 +294,8 @@ def consumer_records(
     check_crc: bool = True,
     max_size_bytes: int = DEFAULT_LIMIT_BYTES,
 ) -> list[T]:
-    """The records of the batch at ``position`` from ``first_offset`` on, in the form a consumer hands out: named tuples
-    of eleven fields, in the order of ``ConsumerRecord``, without an intermediate step.
+    """The records of the batch at ``position`` from ``first_offset`` on, in the form that a consumer returns: named
+    tuples of eleven fields, in the order of ``ConsumerRecord``, without an intermediate step.
 
     :param header: the batch's, from :func:`iter_headers`.
     :raises CorruptBatch: as :func:`decode_records`.

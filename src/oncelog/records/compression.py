@@ -2,7 +2,7 @@
 
 Called by :mod:`oncelog.records.batch` and :mod:`oncelog.records.validation`. Output depends only on the arguments.
 Decompression never takes much more memory than the caller's limit, whatever the bytes claim: lz4 and zstd
-state how large a block may become, snappy how large it is, and gzip is decompressed piece by piece.
+state how large a block may become, snappy how large it is, and gzip is decompressed step by step.
 
 Sources: Kafka's ``Lz4BlockOutputStream``, ``Lz4BlockInputStream`` and ``SnappyCompression``; the frame formats of
 lz4 and zstd (RFC 8878); KIP-57, KIP-110, KIP-390.
@@ -42,7 +42,7 @@ class Compression(IntEnum):
         try:
             return cls[name.upper()]
         except KeyError:
-            raise ValueError(f"no codec is called {name!r}; there are none, gzip, snappy, lz4 and zstd") from None
+            raise ValueError(f"there is no codec {name!r}: name none, gzip, snappy, lz4 or zstd") from None
 
 
 MAX_FOR_EACH_BYTE: Final = {
@@ -52,7 +52,7 @@ MAX_FOR_EACH_BYTE: Final = {
     Compression.LZ4: 255,
     Compression.ZSTD: 32 * 1024,
 }
-"""How much one byte of each codec's data decompresses to at most: 258 bytes from two bits, 64 from three bytes, 255
+"""The most that one byte of each codec's data decompresses to: 258 bytes from two bits, 64 from three bytes, 255
 from a byte of length, a block of 128 KiB from four bytes."""
 _LOOKED_AT_BLOCKS = 32
 
@@ -366,5 +366,5 @@ def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_b
         raise UnpacksTooLarge(
             f"{name} data is corrupt or unpacks to more than the limit of {max_size_bytes} bytes: {error}"
         ) from error
-    del room[size:]  # a view of a part would keep the whole buffer
+    del room[size:]  # a view of a part would keep the whole buffer alive
     return memoryview(room)

@@ -82,7 +82,7 @@ def control_type(key: Buffer | None) -> ControlType:
 
 
 def parse_marker(record: Record) -> EndTxnMarker | None:
-    """The marker in a control record; None if it is of another type and to be skipped.
+    """The marker in a control record; None for another type, which is to be skipped.
 
     :raises CorruptBatch: key or value is too short, or its version negative.
     """

@@ -19,12 +19,12 @@ def _compiled() -> tuple[Any, str]:
     try:
         return import_module("oncelog.records._native"), ""
     except ImportError as error:
-        return None, f"the compiled module is not there: {error}"
+        return None, f"the compiled module is missing: {error}"
 
 
 compiled: Any
 compiled, why_pure = _compiled()
-"""The compiled module, for :mod:`oncelog.records.arrow`, whose fallback has another shape; or None, and why."""
+"""The compiled module or None, and why, for :mod:`oncelog.records.arrow`, whose fallback has other classes."""
 
 if TYPE_CHECKING or compiled is None:
     BatchScanner = _pure_scan.BatchScanner

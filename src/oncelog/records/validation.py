@@ -1,4 +1,4 @@
-"""Checks and rewrites, as a leader does, a batch that a client wants appended.
+"""Checks a batch from a client, and rewrites it if necessary, as a partition's leader does.
 
 Called by the broker's partition for each Produce; a pure function. Offset and leader epoch are assigned by the caller
 afterwards (:func:`oncelog.records.batch.set_base_offset_and_epoch`), which leaves the CRC valid. Source: Kafka's
@@ -45,7 +45,7 @@ _LAST_CODEC = int(max(Compression))
 _UNPACKED_FOR_EACH_BYTE = 16
 _MIN_UNPACKED_BYTES = 16 * 1024 * 1024
 _MAX_RENUMBERED = 65_536
-"""How many wrongly numbered records are renumbered; no client numbers more of them wrongly except on purpose."""
+"""Maximum number of wrongly numbered records that are renumbered; only a malicious client sends more."""
 
 
 class ValidatedBatch(NamedTuple):
@@ -127,7 +127,7 @@ def validate_append(
     rewritten: bytearray | None = None
     if not sequential:
         if header.records_count > _MAX_RENUMBERED:
-            message = f"{header.records_count} records are numbered wrongly; at most {_MAX_RENUMBERED} are mended"
+            message = f"{header.records_count} records are numbered wrongly; at most {_MAX_RENUMBERED} are renumbered"
             return InvalidBatch(Error.INVALID_RECORD, message, [])
         renumbered = _renumbered(area, header)
         rewritten = _repacked(header, renumbered.base_timestamp, renumbered.to_bytes(), codec, compression_level)
@@ -145,8 +145,7 @@ def validate_append(
 
 
 def unpacked_limit(max_message_bytes: int) -> int:
-    """How much a batch may decompress to in a topic with this ``max.message.bytes``: more than honest producers
-    need."""
+    """The decompressed size allowed in a topic with this ``max.message.bytes``: more than legitimate producers need."""
     return min(DEFAULT_LIMIT_BYTES, max(_MIN_UNPACKED_BYTES, _UNPACKED_FOR_EACH_BYTE * max_message_bytes))
 
 
@@ -160,7 +159,7 @@ def single_batch(records: Buffer) -> int | InvalidBatch:
         return refusal
     size_bytes = LOG_OVERHEAD_BYTES + int(_START.unpack_from(records)[1])
     if not _is_cut_off(records, size_bytes):
-        message = "a Produce needs exactly one record batch per partition, more follow the first"
+        message = "a Produce needs exactly one record batch per partition, and more follow the first"
         return _unreadable_start(records, size_bytes) or InvalidBatch(Error.INVALID_RECORD, message, [])
     return size_bytes
 
@@ -195,7 +194,7 @@ def _unreadable_start(records: Buffer, position: int) -> InvalidBatch | None:
     size_bytes = LOG_OVERHEAD_BYTES + length
     left = len(records) - position
     if size_bytes > left:
-        return InvalidBatch(Error.INVALID_RECORD, f"the batch has {size_bytes} bytes, only {left} came", [])
+        return InvalidBatch(Error.INVALID_RECORD, f"the batch has {size_bytes} bytes, only {left} arrived", [])
     if magic != MAGIC:
         return InvalidBatch(Error.INVALID_RECORD, f"the batch has format {magic}, only {MAGIC} is accepted", [])
     if size_bytes < HEADER_SIZE_BYTES:
@@ -209,7 +208,8 @@ def _too_large(size_bytes: int, max_message_bytes: int) -> InvalidBatch:
 
 
 def _read_envelope(batch: Buffer, max_message_bytes: int) -> BatchHeader | InvalidBatch:
-    """The header, if the bytes are exactly one batch of format 2 with base offset 0, not too large and unchanged."""
+    """The header, if the bytes are exactly one batch of format 2 with base offset 0, not too large, and with the right
+    CRC."""
     size_bytes = len(batch)
     if HEADER_SIZE_BYTES <= size_bytes <= max_message_bytes:
         base_offset, length, magic = _START.unpack_from(batch)
@@ -240,7 +240,7 @@ def _check_header(header: BatchHeader) -> InvalidBatch | None:
     """Check the header fields that a client may set."""
     code = header.attributes & CODEC_MASK
     if code > _LAST_CODEC:
-        return InvalidBatch(Error.UNSUPPORTED_COMPRESSION_TYPE, f"no codec has the number {code}", [])
+        return InvalidBatch(Error.UNSUPPORTED_COMPRESSION_TYPE, f"there is no codec with number {code}", [])
     count = header.records_count
     if count <= 0:
         return InvalidBatch(Error.INVALID_RECORD, f"the batch claims {count} records; at least one is needed", [])

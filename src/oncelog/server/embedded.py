@@ -86,9 +86,10 @@ class ClusterNode:
 class Broker:
     """An event log that speaks Kafka's protocol, running during the ``with`` block, or from ``start`` to ``stop``.
 
-    :param data: folder that keeps everything; None keeps it in memory and forgets it at the end (and groups start at
-        once: ``group.initial.rebalance.delay.ms`` is 0 unless ``settings`` contains it). Acknowledged records
-        survive kill -9; with ``oncelog.flush.policy=commit`` a power failure too, by default all but the last second.
+    :param data: folder for all data; None keeps it in memory until the end (and groups start at once:
+        ``group.initial.rebalance.delay.ms`` is 0 unless ``settings`` contains it). Acknowledged records survive kill
+        -9; with ``oncelog.flush.policy=commit`` they also survive a power failure; by default all but those of the last
+        second do.
     :param listen: address; port 0 takes a free one.
     :param first_users: SCRAM credentials that a new data folder begins with, written as for ``kafka-storage``:
         ``SCRAM-SHA-256=[name=alice,password=...]``.
@@ -98,7 +99,7 @@ class Broker:
         Each has listeners and leads its share; :meth:`node`, :meth:`move_leader` and the like control them.
     :param metrics: ``HOST:PORT`` at which to serve metrics and health over HTTP; port 0 takes a free one.
 
-    Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed and for a folder in use,
+    Raises ``ConfigError`` for an unknown property, a value that is not allowed, or a folder in use,
     ``ListenError`` for an address in use, ``MetadataError`` for a folder of another cluster.
     """
 
@@ -151,21 +152,21 @@ class Broker:
 
     @property
     def metrics_address(self) -> Address:
-        """The address at which metrics and health are served."""
+        """The address that serves metrics and health."""
         if self._server is None or self._server.metrics_address is None:
             raise OncelogError("the broker serves no metrics: start it with metrics='127.0.0.1:0'")
         return self._server.metrics_address
 
     @property
     def data(self) -> Path | None:
-        """The folder that keeps everything; None if it is kept in memory."""
+        """The data folder; None if everything is in memory."""
         return self._data
 
     def start(self) -> Self:
         """Start and return once clients can connect."""
         if self._thread is not None and self._thread.is_here and not self._thread.is_ending:
             raise OncelogError("the broker is running already")
-        self.stop()  # as far as an earlier stop is not over
+        self.stop()  # if an earlier stop is not over
         thread = self._thread = LoopThread("oncelog-broker")
         try:
             self._server = thread.run(self._open())
@@ -177,7 +178,7 @@ class Broker:
         return self
 
     async def _open(self) -> Server:
-        from oncelog.server.opening import open_server  # takes 25 ms, which importing this class need not
+        from oncelog.server.opening import open_server  # takes 25 ms: not when this class is imported
 
         self._opening, self._opened = asyncio.current_task(), None
         self._opened, self._bound = await open_server(
@@ -213,8 +214,8 @@ class Broker:
         """Sync and close everything; does nothing if it is not running.
 
         May be called on any thread except the broker's own, by a signal handler, and more than once: each call returns
-        when the broker has stopped. One that is interrupted (by Ctrl-C, say) does not interrupt the stop. In a process
-        that this one has forked it does nothing, for the broker runs here.
+        when the broker has stopped. One that is interrupted (by Ctrl-C, say) does not interrupt the stop. In a forked
+        child it does nothing, because the broker runs in the parent.
         """
         self._end(self._close)
 
@@ -260,7 +261,7 @@ class Broker:
         if not seconds > 0:
             raise OncelogError(f"time passes forwards: {seconds!r} seconds is not above 0")
         if seconds > TEN_YEARS_S:
-            raise OncelogError(f"at most {TEN_YEARS_S} seconds pass at once, for every timer runs: not {seconds!r}")
+            raise OncelogError(f"at most {TEN_YEARS_S} seconds can pass at once, as every timer runs: not {seconds!r}")
         self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)))
 
     # --- several nodes
@@ -306,7 +307,7 @@ class Broker:
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=True))
 
     def on_loop(self, action: Callable[[Nodes], T]) -> T:
-        """Run an action on the broker's own thread, where its state lives."""
+        """Run an action on the broker's own thread, the only one that may access its state."""
 
         async def act(nodes: Nodes) -> T:
             return action(nodes)
@@ -332,7 +333,7 @@ class Broker:
 
 
 def _path(data: str | Path) -> Path:
-    from pathlib import Path  # takes 3 ms, which a broker in memory does not need
+    from pathlib import Path  # takes 3 ms: not for a broker in memory
 
     return Path(data)
 

@@ -1,8 +1,8 @@
 """A broker's listening addresses: Kafka's ``listeners`` and the settings of each of them.
 
 Called once at start. ``listener.name.NAME.X`` is the property X for one listener, and takes precedence over X.
-Listeners of the controller (``controller.listener.names``) are ignored: there is no controller to connect to here, but
-a file that starts a combined node of Apache Kafka also starts this broker.
+Listeners of the controller (``controller.listener.names``) are ignored, because there is no controller to connect to: a
+properties file for a combined node of Apache Kafka also works here.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ def parse_listeners(listen: str | None, settings: Mapping[str, str], default: st
         found.append(Listener(name, protocol, address, advertised.get(name)))
     if not found:
         raise ConfigError(
-            f"listeners={text} leaves nothing for clients to connect to: name a listener that is no controller's"
+            f"listeners={text} leaves nothing for clients to connect to: name a listener that is not a controller's"
         )
     _check_apart(found)
     unknown = sorted(advertised.keys() - {listener.name for listener in found} - controllers)
     if unknown:
         raise ConfigError(
-            f"advertised.listeners names {unknown[0]}, which listeners does not: "
-            f"it has {', '.join(listener.name for listener in found)}"
+            f"advertised.listeners names {unknown[0]}, which is not in listeners: "
+            f"they are {', '.join(listener.name for listener in found)}"
         )
     return tuple(found)
 

@@ -35,7 +35,7 @@ class Nodes:
         return self._server
 
     def at_once(self, action: Callable[[], T]) -> T:
-        """Do something to the broker, and send the answers that it makes ready."""
+        """Call a function of the broker, and send the answers that become ready."""
         result = action()
         self._changed()
         return result
@@ -64,7 +64,7 @@ class Nodes:
         return self.cluster.member(node_id)
 
     async def stop(self, node_id: int, *, kill: bool) -> None:
-        """Stop a node: its leaders move first and clients are told, or with ``kill`` its connections end first."""
+        """Stop a node. Its leaders move first, as clients then learn, or with ``kill`` its connections end first."""
         member = self.member(node_id)
         if not member.running:
             return
@@ -151,5 +151,5 @@ class Nodes:
         return self.cluster.replicas(topic_partition).leader
 
     def _changed(self) -> None:
-        """Send answers that became ready."""
+        """Send the answers that have become ready."""
         self._server.iteration_ends()

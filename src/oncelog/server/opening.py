@@ -1,4 +1,4 @@
-"""Turns settings into a serving broker: data folder, metadata, core, listeners.
+"""Makes a serving broker from settings: data folder, metadata, core, listeners.
 
 Used by ``serve`` (its own process) and ``embedded`` (a thread of a Python program).
 """
@@ -53,14 +53,14 @@ METADATA_WORKER = "oncelog-metadata"
 class Machine:
     """A server's environment: a disk, and threads for work that would block its loop.
 
-    :param data: the folder that keeps everything; None: memory, which keeps nothing.
+    :param data: the data folder; None: everything is in memory.
     """
 
     def __init__(self, data: Path | None) -> None:
         self._data = data
         self._lock: FolderLock | None = None
         self.keeps = data is not None
-        """Whether data survives the end, so that syncs make sense."""
+        """Whether data outlives the process, so that syncs are useful."""
         self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
         self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
 
@@ -80,7 +80,7 @@ class Machine:
         return disk
 
     def let_go(self) -> None:
-        """Leave the disk to others."""
+        """Release the disk for other brokers."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -140,7 +140,7 @@ def data_folder(data: Path | None, settings: Mapping[str, str]) -> Path | None:
     ]
     if data is None and folders:
         if len(folders) > 1:
-            raise ConfigError(f"log.dirs names {len(folders)} folders; this broker keeps its data in one")
+            raise ConfigError(f"log.dirs names {len(folders)} folders; this broker keeps its data in a single one")
         from pathlib import Path
 
         data = Path(folders[0])
@@ -164,7 +164,7 @@ async def open_server(
     :param first_users: SCRAM credentials for a new data folder, as for ``kafka-storage --add-scram``.
     :param nodes: how many nodes clients see; each further one listens at the ports after the previous one's,
         unless ``listeners`` are already those of all of them.
-    :param metrics: where to serve metrics and health, already during recovery; None: nowhere.
+    :param metrics: where to serve metrics and health, even during recovery; None: they are not served.
     :param wrap_disk: puts a wrapper between the broker and its disk.
     :param machine: used instead of the real one; ``data`` is ignored then.
     """
@@ -221,7 +221,7 @@ def _parse_first_users(texts: Sequence[str]) -> list[FirstUser]:
 
 
 def _follow_settings(server: Server, bound: Sequence[Listener], acceptors: Sequence[Acceptor]) -> None:
-    """Apply AlterConfigs' changes of listeners from now on, including those from before this start."""
+    """Apply AlterConfigs' changes of listeners from now on, and those made before this start."""
     broker = server.broker
 
     def open_acceptor(listener: Listener, settings: Mapping[str, str] | None) -> Acceptor:
@@ -289,7 +289,7 @@ def _start(
             acceptors.append(Acceptor(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
         broker.start(clock.now_ms())
-        # With several nodes each iteration belongs to one node, so the sync happens within it.
+        # With several nodes each iteration serves a single node, so the sync happens within it.
         apart = broker.cluster is None and metadata.has_log and config.oncelog_flush_policy != "none"
         store_log = machine.store_log() if apart else None
     except BaseException:
@@ -338,7 +338,7 @@ def _observe(address: Address, data: Path | None) -> _Observed:
 
 
 def _of_node(listener: Listener, number: int) -> Listener:
-    """The same listener for a further node: at the port as many after it, or any port."""
+    """The same listener for the node with this index: its port plus the index, or any port."""
     address = listener.address
     if not number:
         return listener

@@ -80,7 +80,7 @@ async def _serve(
     if faults is not None:
         faults.enter(server)
     watching = asyncio.create_task(_watch_heap(server))
-    if reread is not None:  # it first runs after the announcement: nothing is awaited before that
+    if reread is not None:  # it first runs after the announcement, because nothing is awaited before
         on_reload_signal(loop, partial(_reload, server, reread, manager))
     announce(bound, server.metrics_address)
     manager.ready(f"listens on {bound[0].address}", loop)
@@ -98,7 +98,7 @@ def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: Se
     try:
         changed, waiting = reread_settings(server.broker, reread())
     except ConfigError as error:
-        logger.error("settings stay as they were: %s", error)
+        logger.error("settings are unchanged: %s", error)
         manager.reloaded("settings could not be reread")
         return
     server.iteration_ends()

@@ -71,14 +71,14 @@ class Server:
         self.read_view = memoryview(self.read_buffer)
         self.spare_buffers = SpareBuffers()
         self.most_connections = sys.maxsize
-        """How many connections the limit of open files leaves room for."""
+        """How many connections the limit of open files allows."""
         self.counts = ShellCounts()
         self._source = source
         self.metrics_address: Address | None = None
         self.at_end: list[Callable[[], None]] = []
-        """Called when nothing of the broker is left."""
+        """Called when everything of the broker has been released."""
         self.ahead_ms = 0
-        """How much time has passed only here, for tests (:meth:`pass_time`)."""
+        """How much time tests have let pass only here (:meth:`pass_time`)."""
         self._clock = clock
         clock.was_set.append(self._clock_was_set)
         self._slicing = False
@@ -87,8 +87,8 @@ class Server:
         self._syncing = Syncing(self, flushers)
         self._background = background
         self._checking = BackgroundWorker(checker, self.background_done)
-        self.background_workers = [self._checking]  # all work on other threads that answers wait for
-        if broker.cluster is None:  # whose iterations are each one node's
+        self.background_workers = [self._checking]  # all background work that answers wait for
+        if broker.cluster is None:  # with several nodes: each iteration serves a single one
             broker.validation_thread.worker = self._checking
         self._listeners: dict[Acceptor, asyncio.Server] = {}
         self._acceptors: list[Acceptor] = []
@@ -98,7 +98,7 @@ class Server:
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
-        """Connections whose answers are sent at the end of this iteration, the last one first."""
+        """Connections whose answers are sent at the end of this iteration, last to first."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
         self._ends_soon = False
@@ -129,7 +129,7 @@ class Server:
         if acceptor in self._acceptors:
             self._listeners[acceptor] = listener
             self.counts.opened.setdefault(acceptor.listener.name, 0)
-        else:  # it was shut meanwhile
+        else:  # it was closed meanwhile
             listener.close()
 
     def open_later(self, acceptor: Acceptor) -> None:
@@ -172,7 +172,7 @@ class Server:
             connection.cut_off(reason)
 
     def silence(self, node_id: int) -> None:
-        """Keep a node's connections open, but let nothing pass through them."""
+        """Keep a node's connections open, without receiving or sending anything on them."""
         for connection in self._connections_to(node_id):
             connection.silence()
 
@@ -191,7 +191,7 @@ class Server:
         for listener in self._listeners.values():
             listener.close()
         for connection in self._connections:
-            connection.read_no_more()  # so that the work under way only shrinks
+            connection.read_no_more()  # so that no more work begins
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while self._syncing.under_way or (
             self.loop.time() < deadline
@@ -200,8 +200,8 @@ class Server:
             await asyncio.sleep(0.001)
         self._over = True
         broker.large_writes.end()
-        if not self._checking.under_way:  # else a batch could overtake one that is under check
-            broker.validation_thread.worker = None  # what the broker still finishes is checked in its iteration
+        if not self._checking.under_way:  # else a batch could overtake one being validated
+            broker.validation_thread.worker = None  # from now on batches are validated in their own iteration
         try:
             self.broker.stop(self.now_ms())
         finally:
@@ -226,7 +226,7 @@ class Server:
     async def _end(self) -> None:
         """Release the operating system's resources, whatever happened to the broker."""
         for connection in list(self._connections):
-            connection.close("the broker stops")  # first: writing would go on with requests that wait for answers
+            connection.close("the broker stops")  # first: writing would continue requests that wait for answers
             connection.write()
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
@@ -295,7 +295,7 @@ class Server:
         """Once per second: close connections that are idle (checking some of very many) or that hog memory."""
         if self.is_stopping:
             return
-        self.loop.call_later(WATCH_S, self._watch)  # first: even if this call fails
+        self.loop.call_later(WATCH_S, self._watch)  # first: even if the rest of this call fails
         now = self.loop.time()
         idle_ms = self.broker.config.connections_max_idle_ms
         if not self._unwatched:
@@ -311,7 +311,8 @@ class Server:
         self.iteration_ends()
 
     def _make_room(self, since: float) -> None:
-        """Others wait for memory: close connections without progress in a request since ``since``, the oldest first.
+        """Release memory that others wait for: close connections whose request has made no progress since ``since``,
+        the oldest first.
 
         Those that wait for memory themselves are closed only if all others do too and none could ever continue,
         whatever memory long requests and answers release.
@@ -326,25 +327,25 @@ class Server:
             if missing <= 0:
                 return
             missing -= connection.held_bytes + self.memory.wanted_bytes(connection)
-            connection.cut_off("its request does not go on while others wait for memory")
+            connection.cut_off("its request makes no progress while others wait for memory")
 
     def _take_back(self, since: float) -> None:
-        """Memory is short: close connections that have kept a long answer waiting since ``since``, the longest
+        """Memory is short: close connections that have not read a long answer since ``since``, the longest waiting
         first."""
         keeping = [connection for connection in self._connections if connection.kept_bytes]
         missing = self.memory.missing_bytes
         for connection in sorted(keeping, key=lambda connection: -connection.kept_bytes):
             if missing > 0 and connection.kept_since < since:
                 missing -= connection.kept_bytes
-                connection.cut_off("it does not take its answer while others wait for memory")
+                connection.cut_off("it does not read its answer while others wait for memory")
 
     # --- iterations
 
     def end_iteration_soon(self) -> None:
-        """A connection has handled what arrived: end the iteration once all others have that something arrived for.
+        """A connection has handled what arrived: end the iteration once all others with arrived data have done so.
 
-        The loop calls them one after the other. A peer that sleeps is woken with the first answer sent to it, which
-        takes longer than many a request, and goes to sleep again unless the next one is there by then.
+        The loop calls them one after the other. Waking a sleeping peer takes longer than many requests; a peer that
+        gets all of its answers at once is woken only once.
         """
         if len(self._connections) == 1:
             self.iteration_ends()
@@ -382,7 +383,7 @@ class Server:
             self.loop.call_soon(self._run_tasks)
 
     def _run_tasks(self) -> None:
-        """Continue long requests for a moment; whatever else arrived meanwhile gets its turn before the next."""
+        """Continue long requests for a moment; whatever else has arrived is handled before the next such moment."""
         self._slicing = False
         if self._over:
             return
@@ -410,7 +411,7 @@ class Server:
 
     def _clock_was_set(self, step_ms: int) -> None:
         """Keep timers' durations as intended, although the wall clock was set."""
-        logger.warning("the wall clock was set %+d ms; timeouts go on as they were", step_ms)
+        logger.warning("the wall clock was set by %+d ms; timeouts keep their durations", step_ms)
         self._limits.clock_was_set(step_ms)
         for connection in self._connections:
             if connection.session.gate is not None:
@@ -419,7 +420,7 @@ class Server:
             self._timer_ms += step_ms  # the loop's own timer uses the monotonic clock
 
     def background_done(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
-        """A thread has finished work that an answer waits for; once the broker has stopped, nothing is answered."""
+        """Background work that an answer waits for is done; once the broker has stopped, nothing is answered."""
         if self._over:
             return
         self.broker.now_ms = self.now_ms()

@@ -1,6 +1,5 @@
-"""The brokers that the fixtures pass to tests: an embedded broker, or an existing cluster.
-
-A test that needs no more than :class:`TestBroker` has runs with both.
+"""The brokers that the fixtures pass to tests: an embedded broker, or an existing cluster. A test that uses only the
+methods of :class:`TestBroker` runs with both.
 
 :class:`KafkaBroker` has the interface of a broker in a test container.
 """
@@ -28,9 +27,9 @@ NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 
 
 class TestBroker(ABC):
-    """A broker that tests share: what the embedded one and an existing cluster have in common."""
+    """The common interface of an embedded broker and an existing cluster."""
 
-    __test__ = False  # no test class, whatever pytest thinks of its name
+    __test__ = False  # not a test class, despite its name
 
     _admin: Admin | None = None
     _admin_servers = ""
@@ -38,7 +37,7 @@ class TestBroker(ABC):
     @property
     @abstractmethod
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name; leads through the proxy if a test uses one."""
+        """``HOST:PORT`` for the clients' setting of that name; the proxy's if a test uses one."""
 
     @property
     @abstractmethod
@@ -59,14 +58,14 @@ class TestBroker(ABC):
         """A blocking admin client that bypasses the faults; closed at the end."""
         servers = self.direct_bootstrap_servers
         if self._admin is not None and self._admin_servers != servers:
-            self._close_admin()  # what a test has stopped starts at another port
+            self._close_admin()  # a node that a test has stopped starts at another port
         if self._admin is None:
             self._admin, self._admin_servers = Admin(bootstrap_servers=servers).__enter__(), servers
         return self._admin
 
     @abstractmethod
     def clean(self) -> None:
-        """Remove everything that the last test left behind."""
+        """Remove what the last test left behind."""
 
     def _close_admin(self) -> None:
         if self._admin is not None:
@@ -75,7 +74,7 @@ class TestBroker(ABC):
 
 
 class Embedded(Broker, TestBroker):
-    """An oncelog broker in this process, with everything that an ``oncelog.Broker`` has."""
+    """An oncelog broker in this process, with all methods of ``oncelog.Broker``."""
 
     def __init__(self, settings: Mapping[str, object], data: Path | None = None, nodes: int = 1) -> None:
         super().__init__(data, settings={**NO_DELAY, **settings}, nodes=nodes, faults=True)
@@ -85,7 +84,7 @@ class Embedded(Broker, TestBroker):
         return self.bootstrap_servers
 
     def clean(self) -> None:
-        """Remove faults and what they have broken, then open transactions, then every group and topic."""
+        """Remove faults and their effects, then open transactions, then every group and topic."""
         self.faults.clear()
         if not self.is_running:
             self.start()
@@ -95,7 +94,7 @@ class Embedded(Broker, TestBroker):
         if open_ids:
             self.admin.fence_producers(open_ids)
         groups = [listed.group_id for listed in self.admin.list_consumer_groups()]
-        for group in groups:  # members of a failed test would keep those of the next one waiting
+        for group in groups:  # members of a failed test would delay those of the next one
             self.on_loop(partial(_expire, group))
         if groups:
             self.admin.delete_consumer_groups(groups)
@@ -119,7 +118,7 @@ def _has_failed(nodes: Nodes) -> bool:
 
 
 class ExistingCluster(TestBroker):
-    """A cluster that was started elsewhere: only topics that the tests have created are removed."""
+    """A cluster that already runs: only topics that the tests have created are removed."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._bootstrap_servers = bootstrap_servers
@@ -129,7 +128,7 @@ class ExistingCluster(TestBroker):
     def __getattr__(self, name: str) -> NoReturn:
         if not name.startswith("_") and hasattr(Broker, name):
             raise AttributeError(
-                f"{name} is there with an embedded broker only, and these tests run against an existing cluster"
+                f"{name} exists with an embedded broker only, and these tests run against an existing cluster"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -143,7 +142,7 @@ class ExistingCluster(TestBroker):
 
     @contextmanager
     def behind(self, proxy: FaultProxy) -> Iterator[None]:
-        """Lead clients through ``proxy`` inside the block."""
+        """Have clients connect through ``proxy`` inside the block."""
         self._proxy = proxy
         try:
             yield

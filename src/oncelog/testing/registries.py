@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def registry_of(broker: TestBroker) -> Iterator[str]:
-    """Run a registry during the block; gives its URL. The broker deletes its topic with those of the test."""
+    """Run a registry during the block; yields its URL. The broker deletes its topic with those of the test."""
     need_registry_packages()
     topic = broker.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
     settings = RegistrySettings({"bootstrap.servers": broker.direct_bootstrap_servers}, topic=topic)

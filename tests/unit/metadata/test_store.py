@@ -300,7 +300,7 @@ def test_a_full_disk_is_named(open_store: Open, monkeypatch: pytest.MonkeyPatch,
         raise error
 
     monkeypatch.setattr(MetadataStore, "_open", refuse)
-    with pytest.raises(MetadataError, match="the disk is full: make room, then start again"):
+    with pytest.raises(MetadataError, match="the disk is full: free some space, then start again"):
         open_store()
 
 

@@ -1,1 +1,1 @@
-"""The data folder on disk or in memory: files, the lock, reserved space, and when the log is synced."""
+"""The data folder on disk or in memory: files, the lock, reserved space, and the scheduling of syncs."""

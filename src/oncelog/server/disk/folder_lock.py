@@ -1,6 +1,7 @@
-"""The lock on a data folder, the same that Apache Kafka takes: only one broker writes in it. Called by ``opening``.
+"""The lock on a data folder, the same one that Apache Kafka takes: only one broker writes to the folder. Called by
+``opening``.
 
-Java's ``FileLock`` and ``lockf`` use one kind of lock of the operating system (``LogManager.lockLogDirs``).
+Java's ``FileLock`` and ``lockf`` use the same kind of operating system lock (``LogManager.lockLogDirs``).
 
 Invariants
 - The system drops a process's lock as soon as that process closes any descriptor of the file. A second broker of the

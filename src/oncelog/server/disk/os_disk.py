@@ -1,10 +1,10 @@
 """Files below one data folder on the operating system's disk: ``ports.Disk`` for a broker that keeps its data.
 
 Called by the broker's cores through the port. One thread (the event loop) appends, renames and removes; ``File.sync``
-may run in any other, and so may everything on files that only that thread uses (compaction). Descriptors are opened
-when first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data is closed first,
-and if all have some, the oldest is synced and closed. Every failure is a ``StorageError`` that names the file and the
-cause; if only descriptors are lacking, an ``OutOfDescriptors``, and if a write found no room, a ``NoSpace``.
+may run on any other, and so may everything on files that only that other thread uses (compaction). Descriptors are
+opened when first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data is closed
+first, and if all have some, the oldest is synced and closed. Every failure is a ``StorageError`` that names the file
+and the cause: an ``OutOfDescriptors`` if only descriptors are lacking, a ``NoSpace`` if the disk is full.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ except ImportError:  # Windows, where `lacking` is not empty either
 DEFAULT_MAX_DESCRIPTORS = 512
 _IOV_MAX = 1024
 _SYNC_THREADS = 16
-"""Syncs that wait for the disk together; a file system also commits them together."""
+"""How many syncs may wait for the disk at once; a file system commits such syncs together."""
 _NEEDED = ("pread", "pwrite", "pwritev", "ftruncate", "O_CLOEXEC", "O_DIRECTORY")
 _NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 """Errors of file systems that do not support F_FULLFSYNC, mostly network ones."""
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""No room on the disk, in the user's quota, or below the process's limit of file sizes."""
+"""The disk, the user's quota or the process's file size limit is exhausted."""
 
 
 def lacking() -> list[str]:
@@ -71,7 +71,7 @@ def force(descriptor: int) -> None:
 
 
 def _refuse(what: str, path: str, error: OSError, *, writes: bool = False) -> NoReturn:
-    """:param writes: the operation needs room, and one that found none has changed nothing."""
+    """:param writes: the operation needs disk space, and changes nothing if there is none."""
     kind = OutOfDescriptors if error.errno in _NO_DESCRIPTORS else StorageError
     if writes and error.errno in _NO_SPACE:
         kind = NoSpace
@@ -104,10 +104,10 @@ class OsFile:
         self._descriptor: _Descriptor | None = None
         self._size = -1
         self._reserved = 0
-        """Up to where no more space needs reserving; 0: what an earlier process left is unknown."""
+        """Where reserved space ends; 0: unknown, an earlier process may have reserved some."""
         self._unsynced = False
         self._lost: StorageError | None = None
-        """Why written data could not be synced when the descriptor had to be closed; raised by the next sync."""
+        """Why data could not be synced before the descriptor was closed; raised by the next sync."""
         with disk._lock:
             disk._track(self)
 
@@ -161,7 +161,7 @@ class OsFile:
                 _write_all(held, b"".join(buffers), written, end)
         except OSError as error:
             self._cut_off(held, end, error)
-        self._unsynced = True  # again: a sync may have begun before these bytes were there
+        self._unsynced = True  # again: a sync may have begun before these bytes were written
         self._size = end + total
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
@@ -216,7 +216,7 @@ class OsFile:
 
     def complete(self) -> None:
         if self._reserved == RESERVED_FROM_BYTES or (self._descriptor is None and not self._reserved):
-            return  # nothing is reserved, or it was never used
+            return  # nothing is reserved, or the file was never used
         self._reserved = RESERVED_FROM_BYTES
         with suppress(OSError, StorageError):  # only space is lost: the next process releases it
             if self.size() > RESERVED_FROM_BYTES:
@@ -232,7 +232,7 @@ class OsFile:
 
 
 def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> None:
-    """Write ``data`` from its byte ``written`` on; its first byte belongs at ``position``."""
+    """Write ``data`` at ``position``; its first ``written`` bytes are already there."""
     view = memoryview(data)
     while written < len(view):
         written += os.pwrite(held.number, view[written:], position + written)
@@ -274,7 +274,7 @@ class OsDisk:
         self._lock = threading.RLock()
         self._opened: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
         self._kept: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
-        """Files whose descriptors were to be closed but had something to sync."""
+        """Files whose descriptors were due to be closed but had unsynced data."""
         self._files: dict[str, weakref.WeakSet[OsFile]] = {}
         """Files by folder."""
         self._temporary = count()
@@ -374,7 +374,7 @@ class OsDisk:
             if sync:
                 self._sync_folder(os.path.dirname(full))
         except OSError as error:
-            with suppress(OSError):  # on a full disk each attempt would leave less room
+            with suppress(OSError):  # on a full disk each attempt would leave less space
                 os.unlink(temporary)
             _refuse("write", path, error, writes=True)
 
@@ -431,7 +431,7 @@ class OsDisk:
 
 
 class ForeignFile:
-    """A file that other code in this process writes, held open to be synced: the metadata store's log."""
+    """A file that other code in this process writes, kept open in order to sync it: the metadata store's log."""
 
     def __init__(self, path: str) -> None:
         self._path = path

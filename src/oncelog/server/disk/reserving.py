@@ -1,7 +1,7 @@
 """Reserves disk space behind the end of a growing log. Called only by ``disk``.
 
-If a file system has to allocate space when it writes out appended data (ext4's delayed allocation), it delays the
-next appends to the file by milliseconds; not if the space was allocated before. A file keeps its size, reserved space
+If a file system has to allocate space when it writes out appended data (ext4's delayed allocation), it delays the next
+appends to the file by milliseconds. Space that was allocated before avoids that. A file keeps its size, reserved space
 cannot be read, and space reserved by a killed broker is released by the next one, or used.
 """
 
@@ -15,16 +15,16 @@ RESERVED_FROM_BYTES = 4 * 1024 * 1024
 _MIN_RESERVED_BYTES, _MAX_RESERVED_BYTES = 4 * 1024 * 1024, 16 * 1024 * 1024
 """Large steps, because reserving waits for a sync of the file itself."""
 _PART_RESERVED = 4
-"""Reserve this fraction of a file's size, between the least and the most."""
+"""Reserve this fraction of a file's size, between minimum and maximum."""
 _LEFT_FREE_BYTES = 2 * 1024 * 1024 * 1024
 _PART_LEFT_FREE = 10
-"""If the file system has less left, in bytes or as a fraction of all, nothing is reserved."""
+"""With less free space, in bytes or as a fraction of the file system, nothing is reserved."""
 _KEEP_SIZE = 1
 """FALLOC_FL_KEEP_SIZE of ``linux/falloc.h``; Python's ``os.posix_fallocate`` would make the file longer."""
 
 
 def _find_fallocate() -> Callable[[int, int, int, int], int] | None:
-    """Linux's own call; None elsewhere, and if Python cannot call it (built without libffi, or statically)."""
+    """Linux's own call; None on other systems, and if Python cannot call it (built without libffi, or statically)."""
     if not hasattr(os, "posix_fallocate"):
         return None
     try:

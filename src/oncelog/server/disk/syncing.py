@@ -1,4 +1,5 @@
-"""Decides when syncs of the log begin, and on which threads; ``broker.storage`` decides what. Called by ``server``.
+"""Decides when syncs of the log begin and on which threads; ``broker.storage`` decides what to sync. Called by
+``server``.
 
 Only one round runs at a time, and what is appended meanwhile waits for the next one, which covers all of it (group
 commit). If a commit waits for it, a round's files are divided among several threads: a file system combines syncs that
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
     from oncelog.metrics.shell import ShellCounts
 
 QUICK_SYNC_S = 0.001
-"""While small syncs take less than this on average, they run on the loop's thread: handing one to another thread and
-back costs more, and producers wait for it in any case."""
+"""While small syncs take less than this on average, they run on the loop's thread: a switch to another thread and back
+costs more, and producers wait for the sync in any case."""
 SYNCS_AT_ONCE = 10
 """Threads of a round under the flush policy ``commit``. With transactions, which touch many of the coordinators'
 partitions, 4 gave 2.2 times and 10 gave 3.6 times the rate of one; with four partitions 4 are enough."""
 
 
 class SyncingHost(Protocol):
-    """What the syncs need of the server whose broker's log they sync."""
+    """What syncing needs of its server."""
 
     broker: Broker
     loop: asyncio.AbstractEventLoop

@@ -36,8 +36,8 @@ class Acceptor:
     """One listener of a broker.
 
     :param sock: bound, not listening yet.
-    :param settings: of the broker, to check whether they would work; None for those in force.
-    :raises ConfigError: something that the listener needs for TLS or a login is missing or wrong.
+    :param settings: of the broker, if only to check them; None for those in force.
+    :raises ConfigError: a setting that the listener needs for TLS or a login is missing or wrong.
     """
 
     def __init__(
@@ -101,16 +101,17 @@ class Acceptor:
         return self._node.node_id
 
     def bind_again(self) -> None:
-        """Replace a closed socket by a new one."""
+        """Replace a closed socket with a new one."""
         self.sock = socket.socket(self.sock.family, socket.SOCK_STREAM)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(self._address)
 
     def size_buffers(self, receive_bytes: int, send_bytes: int) -> None:
-        """Set the kernel's buffer sizes of connections, below 1: the system's choice; call before any client connects.
+        """Set the kernel's buffer sizes for connections (below 1: the system's default); call before any client
+        connects.
 
-        Large requests and answers then pass in chunks that stay in the processor's cache, and while a peer sends one,
-        others run in between.
+        Large requests and answers then pass in chunks that stay in the processor's cache, and other connections run
+        between the chunks.
         """
         for option, size_bytes in ((socket.SO_RCVBUF, receive_bytes), (socket.SO_SNDBUF, send_bytes)):
             if size_bytes > 0:
@@ -121,7 +122,8 @@ class Acceptor:
             close()
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """:raises ConfigError: with the broker's ``settings`` this listener would lack what TLS or its login needs."""
+        """:raises ConfigError: the broker's ``settings`` lack something that this listener needs for TLS or its
+        login."""
         if self._contexts is not None:
             self._contexts.check(self._tls_settings(settings))
         self._changed_login(settings)
@@ -132,7 +134,7 @@ class Acceptor:
         if changed is not None and self._login is not None:
             self._login.become(changed)
             self._login_settings = of_logins(for_listener(settings, self.listener.name))
-            logger.info("the login of listener %s follows its settings", self.listener.name)
+            logger.info("the login of listener %s uses its new settings", self.listener.name)
 
     def _changed_login(self, settings: Mapping[str, str]) -> LoginResult | None:
         if self._login is None:
@@ -167,13 +169,13 @@ class Acceptor:
         return TlsSettings(self.listener.name, found)
 
     def _warn_if_open(self, settings: Mapping[str, str]) -> None:
-        """Warn once if everyone who can reach an address may do everything."""
+        """Warn once if an address that others can reach has no login."""
         if self.listener.address.is_loopback or self.listener.protocol.asks_for_login:
             return
         if self._contexts is not None and settings.get("ssl.client.auth", "none").strip() == "required":
             return
         logger.warning(
-            "listener %s on %s asks nobody who they are, and is open to all who reach that address: use SASL_SSL, or "
+            "listener %s on %s has no authentication, and is open to all who reach that address: use SASL_SSL, or "
             "SSL with ssl.client.auth=required",
             self.listener.name,
             self.listener.address,

@@ -63,7 +63,7 @@ class LiveListeners:
         return self._server.broker
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:
-        """Why listeners, their TLS and logins cannot change to ``settings``; changes nothing."""
+        """Why ``settings`` cannot be applied to listeners, their TLS and logins; changes nothing."""
         try:
             wanted = self._wanted(settings)
             for listener in wanted:
@@ -73,8 +73,8 @@ class LiveListeners:
                 if acceptor is None or not _is_same(listener.address, acceptor.listener.address):
                     if not self._needs_no_lookup(listener.address.host):
                         return (
-                            f"listener {listener.name} names the host {listener.address.host}, whose lookup could hold "
-                            "up every client of a broker that runs: write its address (names are taken at a start)"
+                            f"listener {listener.name} names the host {listener.address.host}, whose lookup could "
+                            "delay every client of a running broker: write its address (a start takes host names)"
                         )
                     tried = self._open_acceptor(listener, settings)
                     tried.close()
@@ -86,7 +86,7 @@ class LiveListeners:
         return None
 
     def _needs_no_lookup(self, host: str) -> bool:
-        """Whether no name service is needed, which would block the loop."""
+        """Whether the host needs no name lookup, which would block the loop."""
         import ipaddress
 
         try:
@@ -127,7 +127,7 @@ class LiveListeners:
                 known = self._acceptors.get(name)
                 if known is None or not _is_same(listener.address, known.listener.address):
                     begun[name] = self._open_acceptor(listener, None)
-        except OncelogError as error:  # at a start: another program has taken the port
+        except OncelogError as error:  # at a start: another program uses the port
             logger.error("listeners stay as they are: %s", error)
             for acceptor in begun.values():
                 acceptor.close()
@@ -145,5 +145,5 @@ class LiveListeners:
 
 
 def _is_same(address: Address, known: Address) -> bool:
-    """Port 0 means any port, so the current one matches."""
+    """Whether two listeners are the same; port 0 means any port, so the current one matches."""
     return address == known or (address.host == known.host and not address.port)

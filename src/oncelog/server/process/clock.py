@@ -1,7 +1,7 @@
 """The broker's time: the wall clock's, compared with the monotonic clock, so that a step is noticed.
 
-The server reads it wherever it calls the core. Deadlines are wall-clock times; after the clock was set,
-``was_set`` is called, which moves them, before the new time is used anywhere.
+The server reads it wherever it calls the core. Deadlines are wall-clock times; after the clock has been set,
+``was_set`` is called to move them before the new time is used anywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_APART_NS = 10_000_000
 
 
 class WallClock:
-    """:ivar was_set: called with the milliseconds by which the wall clock was set forward (negative: back)."""
+    """:ivar was_set: called with the ms by which the wall clock was set forward (negative: back)."""
 
     def __init__(self) -> None:
         self.was_set: list[Callable[[int], None]] = []

@@ -20,7 +20,7 @@ RESERVED = 96
 """For the metadata store, the event loop, logs, checkpoints being written, and second descriptors of slow peers."""
 MAX_FOR_FILES = 8192
 FEW = 4096
-"""A lower limit is worth a log line."""
+"""A lower limit is logged."""
 
 
 class Shares(NamedTuple):

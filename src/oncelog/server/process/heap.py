@@ -1,8 +1,8 @@
 """Tunes the interpreter for a process that is only a broker; an embedded broker shares it with its host and does not.
 
 Objects that live as long as their partition are excluded from repeated garbage collections: a full one takes time
-proportional to the number of objects, about 20 ms with 1,000 partitions, during which no request is served. And a
-computing thread gives way to the loop sooner each time the loop has released the interpreter to send or receive.
+proportional to the number of objects, about 20 ms with 1,000 partitions, during which no request is served. Besides,
+the switch interval is shorter, so that the loop gets the interpreter back sooner from a computing thread.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import gc
 import sys
 
 COLLECT_AFTER = 500, 2, 2_400
-"""Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's request. One of 500 objects
-takes an eighth of a millisecond, one of what three of them left less than a half."""
+"""Python's own are 700, 10 and 10: collections that seldom find anything and delay a request. One of 500
+objects takes an eighth of a millisecond, one of the next older generation, after three of those, less than half."""
 STEP = 50
-"""How many new partitions make another freeze worthwhile."""
+"""After this many new partitions objects are frozen again."""
 GIVE_WAY_S = 0.0005
 """After this time a computing thread lets another one run; Python's default is ten times as long."""
 
@@ -31,7 +31,7 @@ class LongLived:
     def count(self, partitions: int) -> None:
         """Freeze all objects again if partitions were added; unfreeze and collect if half of them are gone.
 
-        Deleted partitions are freed without the collector, because nothing of theirs is part of a reference cycle.
+        Deleted partitions are freed without the collector, because they are in no reference cycle.
         """
         if partitions >= self._partitions + STEP:
             gc.freeze()

@@ -1,10 +1,10 @@
 """The thread that an embedded broker's event loop runs on, and its end. Called by ``embedded``.
 
 Invariants
-- It ends once, when its last chunk of work is done, whoever asks and how often: several threads, a signal handler that
-  interrupts somebody who waits for the end.
-- Who waits may be interrupted; the work goes on, and can be waited for again.
-- Nobody waits for something that a loop that has ended will never do.
+- It ends once, when its last work is done, however many threads ask for it, and even if a signal handler does while a
+  thread waits for the end.
+- A waiting thread may be interrupted; the work continues, and can be waited for again.
+- Nothing waits for work that a loop that has ended will never do.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LoopThread:
     def __init__(self, name: str) -> None:
         self.loop = new_event_loop()
         self.is_ending = False
-        """Whether somebody has asked for its end."""
+        """Whether its end has been requested."""
         self._last: asyncio.Task[None] | None = None
         self._ended: Future[None] = Future()
         self._process = os.getpid()
@@ -46,7 +46,7 @@ class LoopThread:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is this one, which cannot wait for itself."""
+        """Whether the caller runs on it: it cannot wait for itself."""
         return threading.current_thread() is self._thread
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -68,7 +68,7 @@ class LoopThread:
         return done.result()
 
     def end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Return when ``last``, or what was given by somebody who asked before, is done and the thread has ended."""
+        """Return when the thread has ended, after ``last``, or after the work given by an earlier call."""
         if self._process != os.getpid():
             return
         self.is_ending = True
@@ -90,7 +90,7 @@ class LoopThread:
         loop = self.loop
         asyncio.set_event_loop(loop)
         loop.run_forever()
-        left = asyncio.all_tasks(loop)  # what others have asked for meanwhile
+        left = asyncio.all_tasks(loop)  # work requested by other threads meanwhile
         for task in left:
             task.cancel()
         if left:

@@ -1,6 +1,6 @@
 """Chooses the event loop: uvloop if it is installed (extra ``speed``), else asyncio's selector loop.
 
-Windows' default loop, the proactor, cannot tell when a socket may be written again, which ``connection`` needs.
+Windows' default loop, the proactor, does not report when a socket is writable again, which ``connection`` needs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Notifies a service manager: systemd's ``sd_notify`` protocol, over the socket named by ``NOTIFY_SOCKET``.
 
-Without that variable nothing is sent. The broker's own loop feeds the watchdog, so a hanging loop starves it.
+Without that variable nothing is sent. The broker's own loop feeds the watchdog, so a hanging loop triggers it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class ServiceManager:
-    """Reports the state of the process. A manager that does not listen is only logged, once."""
+    """Reports the state of the process. If the manager cannot be reached, that is only logged, once."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
@@ -56,7 +56,7 @@ class ServiceManager:
             return  # it is busy: the next message may get through
         except OSError as error:
             self._refused = True
-            logger.warning("the service manager at NOTIFY_SOCKET cannot be told anything: %s", error)
+            logger.warning("the service manager at NOTIFY_SOCKET cannot be notified: %s", error)
 
 
 def _feed_s(environment: Mapping[str, str]) -> float:

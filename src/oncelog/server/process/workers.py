@@ -52,7 +52,7 @@ class Worker:
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
             job()
-            del job  # and all that it refers to, instead of when the next one comes
+            del job  # and all that it refers to, without waiting for the next one
 
 
 class BackgroundWorker:
@@ -73,7 +73,7 @@ class BackgroundWorker:
 
     @property
     def is_coming(self) -> bool:
-        """Whether the end of such work is still to be expected."""
+        """Whether such work is under way."""
         return self.under_way > 0 and self.worker.alive
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
@@ -81,7 +81,7 @@ class BackgroundWorker:
         self.worker.run(work, partial(self._done, done))
 
     def end(self) -> None:
-        """Discard what has not begun, and end the worker's thread."""
+        """Discard work that has not begun, and end the worker's thread."""
         self.worker.discard()
         self.worker.stop()
 

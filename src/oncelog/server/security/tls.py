@@ -26,23 +26,22 @@ RENEWAL_CHECK_S = 1.0
 _FileStates = tuple[tuple[int, int, int] | None, ...]
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _GIVEN_UP = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
-"""Java knows these names, accepts them next to others and does not use them either: older properties files have
-them."""
+"""Java accepts these names next to others without using them, and older properties files have them."""
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _REFUSALS = {
-    "UNSUPPORTED_PROTOCOL": "the client speaks none of the versions of ssl.enabled.protocols",
-    "NO_SHARED_CIPHER": "the client has none of this listener's cipher suites",
-    "WRONG_VERSION_NUMBER": "what came is not TLS: set security.protocol of the client to SSL or SASL_SSL",
-    "HTTP_REQUEST": "what came is HTTP",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "ssl.client.auth=required, and the client has shown no certificate",
-    "CERTIFICATE_VERIFY_FAILED": "the client's certificate is not signed by one of the truststore, or not valid now",
-    "TLSV1_ALERT_UNKNOWN_CA": "the client does not trust who has signed this listener's certificate",
-    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client does not take this listener's certificate",
-    "SSLV3_ALERT_BAD_CERTIFICATE": "the client does not take this listener's certificate",
+    "UNSUPPORTED_PROTOCOL": "the client supports none of the versions in ssl.enabled.protocols",
+    "NO_SHARED_CIPHER": "the client supports none of this listener's cipher suites",
+    "WRONG_VERSION_NUMBER": "the client does not use TLS: set its security.protocol to SSL or SASL_SSL",
+    "HTTP_REQUEST": "the client sent an HTTP request",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "ssl.client.auth=required, and the client presented no certificate",
+    "CERTIFICATE_VERIFY_FAILED": "the client's certificate is not signed by one in the truststore, or is not valid now",
+    "TLSV1_ALERT_UNKNOWN_CA": "the client does not trust the signer of this listener's certificate",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client does not accept this listener's certificate",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "the client does not accept this listener's certificate",
 }
 """Explanations of OpenSSL's reasons."""
 CHUNK_BYTES = 256 * 1024
-"""Most plain bytes encrypted at once, which limits what a slow reader makes us hold."""
+"""Maximum of plain bytes encrypted at once, which limits the memory for a slow reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def refusal(error: ssl.SSLError) -> str:
 def new_context(settings: TlsSettings) -> ssl.SSLContext:
     """A server's context.
 
-    :raises ConfigError: a store that is not PEM, missing or unreadable, or whose parts do not fit together.
+    :raises ConfigError: a store that is not PEM, is missing or unreadable, or whose parts do not match.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
@@ -99,14 +98,16 @@ def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
     if suites and not older:
         versions = [version for version in versions if version is ssl.TLSVersion.TLSv1_3]
     if not versions:
-        raise ConfigError(f"ssl.cipher.suites of listener {settings.listener} fit none of ssl.enabled.protocols")
+        raise ConfigError(
+            f"ssl.cipher.suites of listener {settings.listener} match no version in ssl.enabled.protocols"
+        )
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
     if older:
         try:
             context.set_ciphers(":".join(_openssl_name(name) for name in older))
         except ssl.SSLError:
             raise ConfigError(
-                f"ssl.cipher.suites of listener {settings.listener} names none that OpenSSL knows: {', '.join(older)}"
+                f"ssl.cipher.suites of listener {settings.listener} has none that OpenSSL supports: {', '.join(older)}"
             ) from None
 
 
@@ -166,10 +167,10 @@ def _check_type(settings: TlsSettings, store: str) -> None:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
-        return error.reason or "no PEM in it, or a wrong ssl.key.password"
+        return error.reason or "it contains no PEM, or ssl.key.password is wrong"
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    return "no PEM certificate in it"
+    return "it contains no PEM certificate"
 
 
 def _private_file(files: ExitStack, text: str) -> str:
@@ -218,7 +219,7 @@ class TlsContexts:
         except ConfigError as error:  # tried again: perhaps only a file descriptor was lacking
             if (settings, states) != self._refused:
                 self._refused = settings, states
-                logger.error("the certificates of listener %s stay as they were: %s", settings.listener, error)
+                logger.error("listener %s keeps its certificates: %s", settings.listener, error)
         else:
             self._made_from, self._states, self._refused = settings, states, None
             logger.warning("listener %s uses new certificates", settings.listener)

@@ -33,7 +33,7 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 FETCH_TIMEOUT_S = 10
 LARGEST_KEY_SET_BYTES = 1024 * 1024
 UNKNOWN_KEY_PAUSE_S = 60.0
-"""Least time between two fetches because of unknown keys, so that invented tokens do not flood the address."""
+"""Minimum time between two fetches because of unknown keys, so that forged tokens do not flood the address."""
 
 
 class KeySet:
@@ -52,7 +52,7 @@ class KeySet:
         try:
             self._keys = _fetch(source)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{_PREFIX}jwks.endpoint.url={source} gives no keys: {error}") from None
+            raise ConfigError(f"{_PREFIX}jwks.endpoint.url={source} provides no keys: {error}") from None
         self._fetched = time.monotonic()
         self._thread = threading.Thread(target=self._keep_fresh, name="oncelog-jwks", daemon=True)
         self._thread.start()
@@ -82,7 +82,7 @@ class KeySet:
                 self._keys = _fetch(self._source)
                 pause = self._refresh_s
             except (OSError, ValueError) as error:
-                logger.warning("the keys of %s stay as they were: %s", self._source, error)
+                logger.warning("the keys of %s could not be refreshed and stay in use: %s", self._source, error)
                 pause = self._retry_s
             self._fetched = time.monotonic()
 
@@ -110,11 +110,11 @@ def _fetch(source: str) -> dict[str, Any]:
             with urllib.request.urlopen(source, timeout=FETCH_TIMEOUT_S) as answer:
                 text = answer.read(LARGEST_KEY_SET_BYTES)
         except HTTPException as error:
-            raise ValueError(f"no answer of HTTP: {error!r:.200}") from None
+            raise ValueError(f"not an HTTP answer: {error!r:.200}") from None
     try:
         keys = jwt.PyJWKSet.from_dict(json.loads(text)).keys
     except (jwt.PyJWTError, AttributeError, TypeError, RecursionError) as error:
-        raise ValueError(f"no key set: {error}") from None
+        raise ValueError(f"not a key set: {error}") from None
     return {key.key_id or "": key for key in keys if key.public_key_use in (None, "sig") and key.key_type != "oct"}
 
 
@@ -138,7 +138,7 @@ class Validator:
         if issued_ms > now_ms + self._skew_ms:
             raise InvalidToken("the token was issued in the future")
         if "nbf" in claims and self._time(claims, "nbf") > now_ms + self._skew_ms:
-            raise InvalidToken("the token does not hold yet")
+            raise InvalidToken("the token is not valid yet")
         subject = claims.get(self._subject)
         if not isinstance(subject, str) or not subject.strip():
             raise InvalidToken(f"the claim {self._subject!r} names nobody")
@@ -151,7 +151,7 @@ class Validator:
             header = jwt.get_unverified_header(token)
             key = self._keys.key(header.get("kid"))
             if key is None:
-                raise InvalidToken(f"no key {header.get('kid')!r} is known")
+                raise InvalidToken(f"there is no key {header.get('kid')!r}")
             allowed = [name for name in ALGORITHMS if name == key.algorithm_name]
             claims: dict[str, Any] = jwt.decode(
                 token,
@@ -168,7 +168,7 @@ class Validator:
                 },
             )
         except jwt.PyJWTError as error:
-            raise InvalidToken(f"the token does not hold: {error}") from None
+            raise InvalidToken(f"the token is invalid: {error}") from None
         except RecursionError:
             raise InvalidToken("the token is nested too deeply") from None
         return claims
@@ -177,7 +177,7 @@ class Validator:
     def _time(claims: Mapping[str, Any], name: str) -> int:
         value = claims.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise InvalidToken(f"the claim {name!r} is no time")
+            raise InvalidToken(f"the claim {name!r} is not a time")
         return int(value * 1000)
 
 
@@ -189,18 +189,18 @@ def validator_of(
     if not source:
         raise ConfigError(
             f"listener {listener} offers OAUTHBEARER and needs keys: set {_PREFIX}jwks.endpoint.url to an https: or "
-            f"file: address of a JWKS; tokens that are not signed are never taken"
+            f"file: address of a JWKS; unsigned tokens are never accepted"
         )
     if not source.startswith(("https://", "http://", "file:")):
         raise ConfigError(
-            f"{_PREFIX}jwks.endpoint.url={source} of listener {listener} is no https:, http: or file: URL"
+            f"{_PREFIX}jwks.endpoint.url={source} of listener {listener} is not an https:, http: or file: URL"
         )
     if find_spec("jwt") is None or find_spec("cryptography") is None:
         raise ConfigError("OAUTHBEARER needs PyJWT with cryptography: pip install 'oncelog[oauth]'")
     host = urllib.parse.urlsplit(source).hostname or ""
     if source.startswith("http://") and not Address(host, 0).is_loopback:
         logger.warning(
-            "%sjwks.endpoint.url=%s is not encrypted: whoever is in between can make tokens; use https:",
+            "%sjwks.endpoint.url=%s is not encrypted: anyone on the network path can forge tokens; use https:",
             _PREFIX,
             source,
         )

@@ -1,11 +1,11 @@
-"""What clients did, and what of it contradicts exactly-once: record, check, export.
+"""Records what clients did, checks whether it contradicts exactly-once, and exports it.
 
     history = History()
     producer, consumer = recorded(producer, history, "shop"), recorded(consumer, history, "till")
     ...
     assert check(history) == []
 
-Called by programs' tests and by our own simulation. :mod:`oncelog.verify` judges logs instead, where nobody recorded.
+Called by programs' tests and by our own simulation. Without a recording, :mod:`oncelog.verify` judges the logs.
 """
 
 from __future__ import annotations

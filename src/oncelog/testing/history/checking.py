@@ -1,11 +1,11 @@
-"""What contradicts exactly-once in a history, each with the smallest set of events that shows it.
+"""Finds what contradicts exactly-once in a history, each time with the smallest set of events that shows it.
 
-``lost``: an acknowledged record, or one of a committed transaction, is not where it was. ``doubled``: a record is there
-more often than it was sent. ``aborted-read``: a read_committed reader was given a record whose transaction was aborted,
-or whose commit had not been asked for. ``torn``: a part of a transaction is readable, another one is not.
+``lost``: an acknowledged record, or one of a committed transaction, is not in the log. ``doubled``: a record is stored
+more often than it was sent. ``aborted-read``: a read_committed reader got a record whose transaction was aborted, or
+whose commit had not been requested. ``torn``: a part of a transaction is readable, another one is not.
 ``out-of-order``: records of one producer are stored in another order than sent, or a reader's offsets go back.
-``non-monotonic``: a group's committed positions go back. ``skipped``: a reader was not given a committed record between
-its start and its last one. A set of events is the smallest if without any of them the same would not be shown.
+``non-monotonic``: a group's committed positions go back. ``skipped``: a reader did not get a committed record between
+its start and its last one. A set of events is the smallest if none of them can be left out.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from oncelog.testing.history.looks import Look, Looks
 from oncelog.types import TopicPartition
 
 Found = Iterator[tuple[str, list[Event]]]
-"""A sentence, and events that show what it says: at least the smallest set."""
+"""A sentence, and the events that prove it: the smallest set, or more."""
 
 _REDUCED = 50
-"""Breaches of one kind whose events are reduced to the smallest set: that takes a check for each event."""
+"""How many breaches of one kind have their events reduced to the smallest set: each event takes a check."""
 
 
 class Breach(NamedTuple):
@@ -72,7 +72,7 @@ def _in_order(history: History, events: Sequence[Event]) -> list[Event]:
 
 
 def _smallest(kind: str, detail: str, events: list[Event], repeats: Collection[str]) -> list[Event]:
-    """Leave out each event without which the same is still shown."""
+    """Leave out every event that the proof does not need."""
     kept = list(events)
     for event in reversed(events):
         without = [one for one in kept if one is not event]
@@ -183,7 +183,7 @@ def _torn(looks: Looks, repeats: Collection[str]) -> Found:
 
 
 def _placed(looks: Looks, sent: Sent) -> list[Event]:
-    """The event that says where a record was sent, and if it does not, the one that does."""
+    """The event that says where a record was stored: its sending, or else its acknowledgement."""
     if sent.where.partition >= 0:
         return [sent]
     return [sent, *(one for one in looks.acknowledged if one.record == sent.record)]
@@ -266,7 +266,7 @@ def _skipped(looks: Looks, repeats: Collection[str]) -> Found:
 
 
 def _gap(looks: Looks, stretch: Sequence[Event]) -> Found:
-    """What is missing in what a reader was given one after the other."""
+    """What is missing from a sequence of records that a reader got."""
     reads = [event for event in stretch if isinstance(event, Read)]
     look = looks.committed.get(reads[0].where) if reads else None
     if look is None or look.read_all.reader == reads[0].reader:

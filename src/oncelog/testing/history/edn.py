@@ -1,9 +1,10 @@
 """A history as Jepsen's EDN for Elle's checker of list-append, so that another program judges it, too.
 
-Each partition is a key, each record a number that is appended to it, each transaction (or record outside of one) an
-operation of its producer; what a complete reader of committed records was given is one read of all its partitions. An
-operation that was aborted is ``:fail``, one whose outcome is unknown ``:info``. Source: Elle's ``list_append`` and
-Jepsen's ``history``. Judge it with ``elle-cli --model list-append --consistency-models strict-serializable FILE``.
+Each partition is a key, each record a number that is appended to it, each transaction (or record outside a transaction)
+an operation of its producer; everything that a complete reader of committed records got is one read of all its
+partitions. An operation that was aborted is ``:fail``, one whose outcome is unknown ``:info``. Source: Elle's
+``list_append`` and Jepsen's ``history``. Judge it with ``elle-cli --model list-append --consistency-models
+strict-serializable FILE``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class _Operation(NamedTuple):
     process: str
     value: str
     asked: str
-    """The value at the invocation: a read does not know its answer yet."""
+    """The value at the invocation: a read has no result yet."""
 
 
 def to_edn(history: Iterable[Event]) -> str:
@@ -63,7 +64,7 @@ def _append(looks: Looks, sent: Sent, numbers: dict[bytes, int]) -> str:
 
 
 def _appends(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
-    """Processes are one transaction each: Jepsen's processes do one thing at a time, a crashed one never again."""
+    """Each transaction is a process: Jepsen's processes do one thing at a time, and nothing after a crash."""
     last = len(looks.events)
     acknowledged = {(one.record, one.where): one for one in looks.acknowledged}
     of: dict[int, list[Sent]] = defaultdict(list)
@@ -89,7 +90,7 @@ def _appends(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
 
 
 def _reads(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
-    """What each complete reader of committed records was given, as one read of all its partitions."""
+    """What each complete reader of committed records got, as one read of all its partitions."""
     readers: dict[str, list[ReadAll]] = defaultdict(list)
     for look in looks.committed.values():
         readers[look.read_all.reader].append(look.read_all)

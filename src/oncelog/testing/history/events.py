@@ -1,7 +1,7 @@
 """The events of a history, in the order in which they happened, and their file.
 
-A record is known by an identity of its own: by default its value, so values must differ. A transaction is known by a
-number. What is not recorded is not judged: a history without an acknowledgement says that its outcome is unknown.
+A record is identified by its value, unless the program says otherwise, so values must differ; a transaction by a
+number. What is not recorded is not judged: without an acknowledgement the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oncelog.types import TopicPartition
 
 
 class Sent(NamedTuple):
-    """A record was handed to a producer. ``producer`` names one life of it, whose records are in order.
+    """A record was handed to a producer. ``producer`` names one run of the producer, whose records are in order.
 
     ``where`` has partition -1 until the partitioner has chosen; ``transaction`` is None outside of one.
     """
@@ -28,7 +28,7 @@ class Sent(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The broker said that it stored a record, and where."""
+    """The broker reported that it stored a record, and where."""
 
     record: bytes
     where: TopicPartition
@@ -74,7 +74,7 @@ class Opened(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A reader was told to begin, or to go on, at an offset."""
+    """A reader was set to an offset, to begin or to continue there."""
 
     reader: str
     where: TopicPartition
@@ -82,7 +82,7 @@ class Started(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A reader was given a record."""
+    """A reader got a record."""
 
     reader: str
     where: TopicPartition
@@ -91,22 +91,22 @@ class Read(NamedTuple):
 
 
 class ReadAll(NamedTuple):
-    """A reader has read a partition from its beginning to its end, after all was sent and decided: what it was not
-    given is not there."""
+    """A reader has read a partition from beginning to end, after everything was sent and decided: the partition holds
+    nothing else."""
 
     reader: str
     where: TopicPartition
 
 
 class Rebalanced(NamedTuple):
-    """A member of a group has other partitions, where it goes on at committed positions."""
+    """A member of a group has got other partitions, where it continues at committed positions."""
 
     reader: str
     partitions: tuple[TopicPartition, ...]
 
 
 class Position(NamedTuple):
-    """A group's committed offset, as somebody committed it or saw it."""
+    """A group's committed offset, as a client committed or read it."""
 
     group: str
     where: TopicPartition
@@ -138,7 +138,7 @@ _KINDS = {
 
 
 class History:
-    """Events in their order; several threads may add to it."""
+    """Events in order; several threads may add to it."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.events: list[Event] = list(events)

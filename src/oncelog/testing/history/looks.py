@@ -1,4 +1,4 @@
-"""A history arranged for its checks: records by place, transactions by number, what complete readers were given."""
+"""A history indexed for the checks: records by place, transactions by number, what complete readers got."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Place = tuple[TopicPartition, int]
 
 
 class Look:
-    """What one complete reader says of one partition: every record by its offset."""
+    """What one complete reader found in one partition: every record by its offset."""
 
     def __init__(self, opened: list[Event], read_all: ReadAll, reads: list[Read]) -> None:
         self.read_all = read_all
@@ -36,7 +36,7 @@ class Look:
 
 
 class Looks:
-    """The events of a history by what they are about; each keeps its place in the order."""
+    """The events of a history by subject; each keeps its place in the order."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.events = list(events)
@@ -90,14 +90,14 @@ class Looks:
         return found is None or found.isolation != READ_UNCOMMITTED
 
     def stored(self, where: TopicPartition) -> Look | None:
-        """What a partition holds: everything if somebody read everything, else what is committed."""
+        """What a partition holds: all records if a reader read uncommitted ones too, else the committed ones."""
         return self.uncommitted.get(where) or self.committed.get(where)
 
     def sent_as(self, record: bytes, where: TopicPartition) -> Sent | None:
         return self._sent_in.get((record, where.topic))
 
     def where(self, sent: Sent) -> TopicPartition:
-        """Where a record was sent: what its producer's partitioner chose is known once it is acknowledged."""
+        """Where a record was sent: the partitioner's choice is known once it is acknowledged."""
         return (
             sent.where if sent.where.partition >= 0 else self._chosen.get((sent.record, sent.where.topic), sent.where)
         )

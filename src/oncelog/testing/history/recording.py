@@ -27,7 +27,7 @@ from oncelog.testing.history.events import (
 from oncelog.types import TopicPartition
 
 Identity = Callable[[Any, Any], bytes]
-"""A record's identity from its key and value, as the program hands them to the client or gets them."""
+"""A record's identity from its key and value, as the program passes them to the client or gets them."""
 
 
 def _value(key: Any, value: Any) -> bytes:
@@ -35,15 +35,15 @@ def _value(key: Any, value: Any) -> bytes:
 
 
 def _offset(position: Any) -> int:
-    """Of a number, or of an offset with metadata."""
+    """The offset in a number, or in an offset with metadata."""
     return position if isinstance(position, int) else int(position.offset)
 
 
 def recorded(client: Any, history: History, name: str, *, identity: Identity = _value, group: str = "") -> Any:
-    """The client, as it was, with what it does recorded.
+    """The client, used as before, with what it does recorded.
 
-    :param name: of the producer's life or of the reader in the history.
-    :param identity: what tells records apart; by default the value.
+    :param name: of the producer's run or of the reader in the history.
+    :param identity: what distinguishes records; by default the value.
     :param group: a consumer's group, whose committed positions are recorded.
     """
     writes = hasattr(client, "send") or hasattr(client, "produce")
@@ -78,7 +78,7 @@ class _Recorded:
 
 
 def _then(result: Any, note: Callable[[Any], Any]) -> Any:
-    """Pass a result, or what awaiting it gives, through ``note``."""
+    """Pass a result, or the awaited result, to ``note``."""
     if not inspect.isawaitable(result):
         return note(result)
 
@@ -266,7 +266,7 @@ class RecordedConsumer(_Recorded):
         return result
 
     def commit(self, *given: Any, **more: Any) -> Any:
-        """As the client's own; positions that are given by partition are recorded."""
+        """As the client's own; positions given by partition are recorded."""
         offsets = given[0] if given and isinstance(given[0], Mapping) else {}
         group = self._group or self._name
         positions = [

@@ -85,7 +85,7 @@ class SimulatedWorker(Worker):
 
 
 class SimulatedStoreLog:
-    """The metadata store's files as last synced: the least that a power failure leaves."""
+    """The metadata store's files as last synced: what survives a power failure in any case."""
 
     def __init__(self, path: Path) -> None:
         self._files = [path, path.with_name(f"{path.name}-wal")]
@@ -118,9 +118,8 @@ class SimulatedMachine(Machine):
     :param rng: decides how long a sync takes, and what a power failure leaves.
     :param store_rng: the same for the metadata.
     :param folder: a real folder, only for the metadata.
-    :param spend: called with the seconds that each sync takes, which the server measures: it syncs in its own iteration
-    if
-        syncs are quick.
+    :param spend: called with the seconds that each sync takes: the server measures them, and syncs on its own thread if
+        they are short.
     """
 
     def __init__(
@@ -216,7 +215,7 @@ class SimulatedBroker:
 
     @property
     def faults(self) -> BrokerFaults:
-        """Faults by name. From the first use on, all requests of this life pass through them, which takes longer."""
+        """Faults by name. From the first use on, all requests of this life pass through them, which is slower."""
         if self._server is not None:
             self._enter()
         return self._faults
@@ -243,9 +242,10 @@ class SimulatedBroker:
             tell(self._server)
 
     def crash(self, *, power: bool = False) -> None:
-        """Kill the broker where it is.
+        """Kill the broker at once.
 
-        :param power: the machine loses power: unsynced data is lost, and no peer is told; else only the process dies.
+        :param power: the machine loses power: unsynced data is lost, and peers are not notified; else only the process
+            dies.
         """
         server, self._server = self.server, None
         self._note("the power fails" if power else "the broker is killed")

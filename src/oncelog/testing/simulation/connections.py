@@ -1,7 +1,7 @@
 """Connections of a simulation, with two ordered directions each, and the transports and sockets at their ends.
 
-``socket.socket`` returns a ``SimulatedSocket`` inside a simulation: enough for the broker's listeners and for how its
-connections send (``server.connections.sending``). ``network`` decides what happens to a connection.
+``socket.socket`` returns a ``SimulatedSocket`` inside a simulation: enough for the broker's listeners and for sending
+on its connections (``server.connections.sending``). ``network`` decides what happens to a connection.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Direction:
         self.schedule()
 
     def _put_back(self, rest: bytes, end: bytes | None) -> None:
-        """Put data back that arrives later after all."""
+        """Put back data that is to arrive later."""
         network = self.connection.network
         at_ns = network.loop.now_ns
         if end is not None:

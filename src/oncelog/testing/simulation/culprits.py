@@ -42,7 +42,7 @@ _ENOUGH = 20
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """Note calls of the real clock or of real randomness on this thread, inside the block."""
+    """Record calls of the real clock or of real randomness on this thread, inside the block."""
     found: dict[str, None] = {}
     names: list[str] = []
     of_the_collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}

@@ -1,9 +1,9 @@
 """A disk in memory that fails on request, and that loses unsynced data in a crash.
 
 Called by tests of the log and by simulations. A crash leaves the worst that a file system may leave: unsynced bytes may
-be lost in part, there may be a part of the last write, or zeros in place of data. Of the changes to names in a folder
-(creations, renames, removals) since the folder was synced, possibly only a first part has happened; syncing a file
-keeps its bytes, not its name. The ``random.Random`` passed in decides which of these happens.
+be lost in part, the last write may be torn, and there may be zeros instead of data. Of the changes to names in a folder
+(creations, renames, removals) since its last sync, only the first ones may have happened; syncing a file keeps its
+bytes, not its name. The ``random.Random`` passed in decides which of these happens.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FaultyDisk(MemoryDisk):
         self.failing_syncs = 0
         self.torn_appends = 0
         self.on_sync: Callable[[], None] | None = None
-        # A file's content and the part of it on stable storage, by identity; kept, so that no identity is reused.
+        # Each file's content and the part of it on stable storage, by ``id``; kept, so that no ``id`` is reused.
         self._synced: dict[int, tuple[bytearray, bytes]] = {}
         self._named: dict[str, _Folder] = {"": _Folder()}
 

@@ -1,8 +1,8 @@
-"""What goes wrong in a simulation, and when: a plan drawn from the seed, which can be repeated with parts left out.
+"""The faults of a simulation and their times: a plan drawn from the seed, which can be repeated with parts left out.
 
-A :class:`Trouble` says when, for how long and of what kind. Its own number decides whom it hits when it begins, so that
-leaving out another one changes as little as possible. At the end of the plan everything is whole again: the network
-heals, and nodes, brokers and programs are started. Anything that does not finish then is a bug.
+A :class:`Trouble` has a time, a duration and a kind. Its own number decides what it hits when it begins, so that
+leaving out another one changes as little as possible. At the end of the plan everything is repaired: the network heals,
+and nodes, brokers and programs are started. Anything that does not finish then is a bug.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NOT_NOW = (
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
 )
 OTHERS_PAUSE_S = 0.002
-"""So long other programs leave a full disk as it is: between two writes of a transaction's end it may change."""
+"""How long other programs leave a full disk as it is: it may change between two writes of a transaction's end."""
 _PHASES = ("prepare", "first-marker", "markers")
 
 
@@ -45,7 +45,7 @@ class Trouble:
 
     :param at_s: when it begins, in simulated seconds from the start.
     :param for_s: how long it lasts.
-    :param number: decides whom it hits.
+    :param number: decides what it hits.
     """
 
     at_s: float
@@ -86,7 +86,7 @@ def cut_all_connections(world: Simulation, chance: random.Random) -> Undo | None
 
 
 def part_network(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program and a node cannot reach each other, and neither is told."""
+    """A program and a node cannot reach each other, and neither is notified."""
     clients = sorted(process.name for process in world.processes.values()) or ["main"]
     world.network.part(chance.choice(clients), (HOST, FIRST_PORT + chance.randrange(world.broker.node_count)))
     return world.network.heal
@@ -148,7 +148,7 @@ def pause_broker(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
-    """The broker's disk is full until somebody makes room, who may restart the broker too.
+    """The broker's disk is full until an operator frees space and possibly restarts the broker.
 
     In half of the cases it is full now and then, because other programs write and delete files.
     """
@@ -165,7 +165,7 @@ def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
     def undo() -> None:
         content.free_bytes = None
-        world.note("the disk has room again", "trouble")
+        world.note("the disk has space again", "trouble")
         if restarts and world.broker.is_running:
             world.broker.resume()
             world.broker.crash()
@@ -234,7 +234,7 @@ def repeat_marker(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program is killed where it is, and started again."""
+    """A program is killed at once, and started again."""
     alive = sorted((process for process in world.processes.values() if process.alive), key=lambda found: found.name)
     if not alive:
         return None
@@ -243,7 +243,7 @@ def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def pause_program(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program is paused just after a request or an answer of its has arrived, and continues later."""
+    """A program is paused just after one of its requests or answers has arrived, and continues later."""
     lasts = chance.choice([min(20.0, chance.expovariate(1 / 3.0)), chance.uniform(6.5, 15.0)])
 
     def pause(connection: SimulatedConnection) -> None:
@@ -306,7 +306,7 @@ _DISRUPTIVE = (
     "kill_broker",
     "restart_broker",
 )
-"""Most plans that may have all of these have at least one: they break work that is under way."""
+"""Most plans that may contain all of these contain at least one: they interrupt work that is under way."""
 KINDS = {**ONE_BROKER, **SEVERAL_NODES}
 """All kinds of trouble, by name."""
 
@@ -318,7 +318,7 @@ def _if_running(world: Simulation, make: Callable[[], object]) -> Undo | None:
 
 
 def _start(world: Simulation) -> None:
-    """Start the broker, unless its disk is full: then whoever makes room starts it."""
+    """Start the broker, unless its disk is full: then it is started when space is freed."""
     if world.machine.content.free_bytes is None:
         world.broker.start()
 
@@ -362,7 +362,7 @@ class Troubles:
         self._undo: list[Undo] = []
 
     async def run(self, calm_s: float) -> None:
-        """Carry out the plan; at ``calm_s`` everything is made whole again."""
+        """Carry out the plan; at ``calm_s`` everything is repaired."""
         world = self._world
         for trouble in self._planned:
             world.loop.call_later(max(0.0, trouble.at_s - world.now_s), self._begin, trouble)

@@ -1,9 +1,9 @@
 """An asyncio event loop in virtual time: if nothing is ready, it jumps to the next timer instead of waiting.
 
 Sockets, servers and names are those of the simulated network. Work for an executor runs in this thread, in a later
-turn. Anything else that would reach outside is refused. A callback belongs to the process (:class:`Process`) that was
-running when it was scheduled. Callbacks of a killed process are never called again, so its coroutines stop where they
-are, as in a power failure: no ``finally`` runs, and no connection is closed properly.
+iteration. Anything else that would reach outside is refused. A callback belongs to the process (:class:`Process`) that
+was running when it was scheduled. Callbacks of a killed process are never called again, so its coroutines stop where
+they are, as in a power failure: no ``finally`` runs, and no connection is closed properly.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import random
 
 MAX_IDLE_ITERATIONS = 200_000
-"""After this many iterations of the loop without any time passing, something is spinning."""
+"""After this many iterations without any time passing, something is in a busy loop."""
 START_NS = 1_000_000_000_000
 """Where monotonic clocks begin: not at 0, which would hide mistakes."""
 
@@ -58,7 +58,7 @@ class LoopNetwork(Protocol):
 
 
 class _NoSelector:
-    """Takes the place of the selector with which a real loop waits for sockets: time jumps instead."""
+    """Replaces the selector with which a real loop waits for sockets: time jumps instead."""
 
     def __init__(self, loop: SimulatedLoop) -> None:
         self._loop = loop
@@ -152,14 +152,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def freeze(self, process: Process) -> None:
-        """Stop a process for good: none of its callbacks is called any more."""
+        """Stop a process for good: none of its callbacks is called again."""
         process.alive = False
         held, process.held = process.held or [], None
         for handle in [*self._taken_out(process), *held]:
             handle.cancel()
 
     def pause(self, process: Process) -> None:
-        """Pause a process, as a signal or swapping does; nobody is told."""
+        """Pause a process, as a signal or swapping does; nobody is notified."""
         if process.alive and process.held is None:
             process.held = self._taken_out(process)
 

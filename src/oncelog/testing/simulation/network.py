@@ -102,7 +102,7 @@ class _Listener:
 class Network:
     """All connections and listeners of a simulation.
 
-    :param rng: decides about delays and chunks.
+    :param rng: decides on delays and chunks.
     """
 
     def __init__(self, loop: SimulatedLoop, rng: random.Random, timeline: Timeline, habits: Habits) -> None:
@@ -215,7 +215,7 @@ class Network:
     def listen(self, factory: Any, host: Any, port: Any, sock: Any) -> _Listener:
         address = sock.getsockname() if sock is not None else self.reserve((str(host or "127.0.0.1"), int(port or 0)))
         listener = self._listeners[address] = _Listener(self, factory, address, sock)
-        for connection in self._dead.pop(address, ()):  # connections of its former life, unknown to this one
+        for connection in self._dead.pop(address, ()):  # connections of its previous life, unknown to this one
             self._reset(connection.ends[0])
         return listener
 
@@ -267,11 +267,11 @@ class Network:
         return bool(self._parted) and ((client, server) in self._parted)
 
     def lie_in_wait(self, ambush: Ambush) -> None:
-        """Let something happen when a future message arrives."""
+        """Have something happen when a future message arrives."""
         self._ambushes.append(ambush)
 
     def part(self, client: str, server: Where) -> None:
-        """Stop delivering anything between a client and an address; neither is told."""
+        """Stop delivering anything between a client and an address; neither is notified."""
         self.note(f"{client} and port {server[1]} are cut off from each other")
         self._parted[client, server] = None
 
@@ -310,7 +310,7 @@ class Network:
     def died(self, process: Process, *, silent: bool) -> None:
         """End all connections and listeners of a dead process.
 
-        :param silent: its machine died with it, so peers are not told before it is back.
+        :param silent: its machine died with it, so peers are not notified before it is back.
         """
         for listener in list(self._listeners.values()):
             if listener.process is process:

@@ -91,7 +91,7 @@ def run_simulation(simulation: Simulation, main: Main[T]) -> T:
     """
     loop, context = simulation.loop, context_of_main()
     collects = gc.isenabled()
-    gc.disable()  # when garbage is collected does not depend on the seed
+    gc.disable()  # garbage collections would not depend on the seed
     try:
         with guarded(loop, simulation.network, simulation.rng("chance")), warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
@@ -111,7 +111,7 @@ def run_simulation(simulation: Simulation, main: Main[T]) -> T:
 
 
 def _end(simulation: Simulation) -> None:
-    """Leave nothing behind: whatever still waits is dropped, not continued."""
+    """Clean up: whatever still waits is dropped, not continued."""
     loop = simulation.loop
     if simulation.broker.is_running:
         simulation.broker.server.broker.metadata.close()
@@ -200,7 +200,7 @@ class Failure:
     def __str__(self) -> str:
         told = "\n".join(f"  {trouble}" for trouble in self.troubles) or "  none"
         return (
-            f"seed {self.seed} fails with {type(self.error).__name__}: {self.error}\ntroubles that it takes:\n{told}\n"
+            f"seed {self.seed} fails with {type(self.error).__name__}: {self.error}\ntroubles needed for it:\n{told}\n"
             f"the last of {self.timeline.count} lines of what happened (simulated seconds, who, what):\n"
             f"{self.timeline.text(LAST_LINES)}"
         )

@@ -1,6 +1,6 @@
 """What happened in a simulation, in order, with a fingerprint of all of it.
 
-Every delivery, fault, start and end of a process is noted here. Two runs of a seed have the same timeline, unless
+Every delivery, fault, start and end of a process is recorded here. Two runs of a seed have the same timeline, unless
 something is not deterministic; fingerprints can be compared without keeping both timelines.
 """
 

@@ -47,10 +47,10 @@ class SimulatedProcess:
         return task.exception() if task is not None and task.done() and not task.cancelled() else None
 
     def start(self) -> None:
-        """Begin a new life, with only what the program has stored elsewhere."""
+        """Begin a new life, with only what the program has stored outside its memory."""
         if self.alive:
             return
-        self.kill()  # tasks that a failed main left running
+        self.kill()  # tasks that a failed ``main`` left running
         self._begin()
 
     def _begin(self) -> None:
@@ -62,7 +62,8 @@ class SimulatedProcess:
         self._simulation.keep(self.task)
 
     def double(self) -> None:
-        """Begin a new life while the old one still runs, as if a supervisor had taken a slow program for dead."""
+        """Begin a new life while the old one still runs, as if a supervisor had mistaken a slow program for a dead
+        one."""
         if self.alive:
             self._simulation.keep((self.task, self._process))
             self._begin()
@@ -85,9 +86,9 @@ class SimulatedProcess:
             self._simulation.loop.resume(self._process)
 
     def kill(self, *, power: bool = False) -> None:
-        """Stop it where it is: no ``finally`` runs, nothing is sent.
+        """Stop it at once: no ``finally`` runs, nothing is sent.
 
-        :param power: its machine fails with it, so its peers are not told.
+        :param power: its machine fails with it, so its peers are not notified.
         """
         if not self._process.alive:
             return
@@ -153,7 +154,8 @@ class Simulation:
     def process(self, name: str, main: Callable[[], Awaitable[object]], *, alone: bool = False) -> SimulatedProcess:
         """Start a program under its own name in the network; faults may kill and restart it.
 
-        :param alone: ``double_program`` spares it, because something else ensures that there is never a second one.
+        :param alone: exempt from ``double_program``, because something else ensures that there is never a second
+            instance.
         :raises SimulationError: the name is taken.
         """
         if name in self.processes or name in ("broker", "main"):
@@ -168,12 +170,12 @@ class Simulation:
         self._troubles = self.loop.create_task(troubles)
 
     async def calm(self) -> None:
-        """Wait until nothing is broken any more: anything that does not finish from here on is a bug."""
+        """Wait until all faults are over: anything that does not finish from then on is a bug."""
         if self._troubles is not None:
             await asyncio.shield(self._troubles)
 
     def keep(self, thing: object) -> None:
-        """Keep a part of a dead process alive until the end: collecting its coroutines would run their ``finally``."""
+        """Keep objects of a dead process alive until the end: collecting its coroutines would run their ``finally``."""
         self._kept.append(thing)
 
     def forget(self) -> None:

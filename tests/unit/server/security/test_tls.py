@@ -79,7 +79,7 @@ def test_a_pair_that_cannot_be_used_leaves_the_old_one_until_there_is_one_that_c
     for broken in (half, mixed, b""):
         assert renewing.after(lambda store, text=broken: store.write_bytes(text)) is first  # type: ignore[misc]
     assert renewing.after(Path.unlink) is first
-    assert caplog.text.count("the certificates of listener SSL stay as they were") == 4
+    assert caplog.text.count("listener SSL keeps its certificates") == 4
     assert "PRIVATE KEY" not in caplog.text
     assert renewing.after(lambda store: store.write_bytes(other.store.read_bytes())) is not first
     assert "listener SSL uses new certificates" in caplog.text

@@ -1,8 +1,8 @@
-"""Adds the optional compiled module to what pyproject.toml says.
+"""Adds the optional compiled modules to what pyproject.toml says.
 
-Without a C compiler or Cython, or where ``ONCELOG_PURE`` is set, the package installs all the same and uses the
-module's twin in Python; a wheel without the module then says so in its tag (``py3-none-any``). A free-threaded Python
-has no limited API: there the module is compiled for that one version.
+Without a C compiler or Cython, or where ``ONCELOG_PURE`` is set, the package installs all the same and uses their
+twins in Python; a wheel without them then says so in its tag (``py3-none-any``). A free-threaded Python
+has no limited API: there they are compiled for that one version.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
-SOURCE = "src/oncelog/records/_native.pyx"
+SOURCES = {
+    "oncelog.records._native": "src/oncelog/records/_native.pyx",
+    "oncelog.schemas.arrow._columns": "src/oncelog/schemas/arrow/_columns.pyx",
+}
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
@@ -39,14 +42,17 @@ def modules() -> list[Extension]:
     except ImportError:
         return []
     macros = [("Py_LIMITED_API", "0x030B0000")] if LIMITED_API else []
-    native = Extension(
-        "oncelog.records._native",
-        [SOURCE],
-        py_limited_api=LIMITED_API,
-        define_macros=macros,
-        extra_compile_args=[] if os.name == "nt" else ["-g0"],  # debugging information is six times the code
-    )
-    made: list[Extension] = cythonize([native], build_dir="build")
+    native = [
+        Extension(
+            name,
+            [source],
+            py_limited_api=LIMITED_API,
+            define_macros=macros,
+            extra_compile_args=[] if os.name == "nt" else ["-g0"],  # debugging information is six times the code
+        )
+        for name, source in SOURCES.items()
+    ]
+    made: list[Extension] = cythonize(native, build_dir="build")
     for module in made:
         # cythonize makes new extensions and does not pass this on.
         module.optional = True

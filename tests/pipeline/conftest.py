@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 from pyspark.java_gateway import launch_gateway
 
+from oncelog.schema_registry.serving import RegistryThread
+from oncelog.schema_registry.settings import RegistrySettings
+from oncelog.server.listener_settings import Address
+from tests.conftest import RunningBroker
 from tests.support.patient_queries import worker_was_late
 
 HERE = Path(__file__).parent
@@ -88,6 +92,15 @@ def warm_java(quick_spark: None, tmp_path_factory: pytest.TempPathFactory) -> It
 def pipeline(tmp_path: Path, warm_java: dict[str, str]) -> PipelineCommand:
     """In a running JVM."""
     return PipelineCommand(tmp_path, warm_java)
+
+
+@pytest.fixture
+def registry_url(broker: RunningBroker, unique_name: str) -> Iterator[str]:
+    """A schema registry in front of the test's broker, on a topic of its own."""
+    settings = RegistrySettings({"bootstrap.servers": broker.bootstrap_servers}, topic=f"_schemas-{unique_name}")
+    registry = RegistryThread(settings, Address("127.0.0.1", 0)).start()
+    yield registry.url
+    registry.stop()
 
 
 @pytest.fixture

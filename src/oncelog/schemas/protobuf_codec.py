@@ -92,7 +92,7 @@ class ProtobufCodec:
         :raises SchemaError: the path leads nowhere, or the bytes do not fit.
         """
         path, position = indexes_of(data, HEADER_BYTES)
-        return read_message(message_class or self._message_class(path), data[position:])
+        return read_message(message_class or self.message_class(path), data[position:])
 
     def to_json(self, value: Any) -> Any:
         """A message as Protobuf's JSON has it, with the file's own names."""
@@ -118,11 +118,11 @@ class ProtobufCodec:
         if not isinstance(value, dict):
             raise SchemaError(f"a Protobuf message is a JSON object, not {repr(value)[:80]}")
         try:
-            return json_format.ParseDict(value, self._message_class(self.path)(), descriptor_pool=self._file.pool)
+            return json_format.ParseDict(value, self.message_class(self.path)(), descriptor_pool=self._file.pool)
         except (json_format.Error, ValueError, TypeError, RecursionError) as error:
             raise SchemaError(f"the value does not fit the Protobuf message {self.name}: {error}") from error
 
-    def _message_class(self, path: Sequence[int]) -> type[Message]:
+    def message_class(self, path: Sequence[int]) -> type[Message]:
         from google.protobuf.message_factory import GetMessageClass
 
         found = self._classes.get(tuple(path))

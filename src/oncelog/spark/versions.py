@@ -5,6 +5,7 @@
 | below 4.0 | Python data sources | Spark's own Kafka source; ``write`` and ``for_each_batch`` of ``session`` |
 | below 4.0 | Spark Connect for our sink, which is a data source there | nothing: :func:`check_connect` |
 | below 4.1 | stream writers that take Arrow batches | a batch writer that does: Spark looks only at that class |
+| below 4.1 | functions on Arrow arrays | nothing: records with schemas are refused |
 | below 4.2 | limits and AvailableNow of Python streaming sources | :mod:`oncelog.spark.source.unlimited` |
 | below 4.2 | names of streaming sources | their order in the query |
 
@@ -14,6 +15,7 @@ Called on the driver and in Spark's workers. A worker compares its versions with
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable
@@ -30,6 +32,7 @@ except ImportError:
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 ONCELOG = __version__
 PYSPARK: str = _installed
@@ -65,6 +68,7 @@ _BEGINS = (
     ((4, 0), 'format("oncelog")'),
     ((4, 0), "Spark Connect"),
     ((4, 1), "declarative pipelines"),
+    ((4, 1), "records with schemas"),
     ((4, 2), "limits in the first batch of a streaming read"),
     ((4, 2), "names of streaming sources"),
 )
@@ -77,6 +81,7 @@ def lacking(version: str) -> list[str]:
 
 HAS_DATA_SOURCES = release(PYSPARK) >= (4, 0)
 HAS_ARROW_STREAM_WRITER = release(PYSPARK) >= (4, 1)
+HAS_ARROW_FUNCTIONS = release(PYSPARK) >= (4, 1)
 HAS_READ_LIMITS = release(PYSPARK) >= (4, 2)
 
 NO_DATA_SOURCES = (
@@ -141,6 +146,17 @@ def to_arrow(rows: DataFrame) -> pa.Table:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return pa.Table.from_batches(rows._collect_as_arrow(), to_arrow_schema(rows.schema))  # type: ignore[operator]
+
+
+def arrow_struct(columns: StructType) -> pa.StructType:
+    """The columns as Arrow has them, moments in UTC: a later PySpark asks for the time zone, an earlier one has it."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    convert: Any = to_arrow_type
+    if "timezone" in inspect.signature(convert).parameters:
+        convert = functools.partial(convert, timezone="UTC")
+    found: pa.StructType = convert(columns)
+    return found
 
 
 def session_of_query(query: Any) -> Any:

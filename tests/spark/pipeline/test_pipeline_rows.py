@@ -12,6 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import IntegerType, StringType, StructType
 
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, Sink, Source
+from oncelog.spark.pipeline.registered import Schemas
 from oncelog.spark.pipeline.rows import rows_of
 from tests.spark.kafka_records import create_topic, produce
 
@@ -39,7 +40,7 @@ def started(spark: SparkSession, address: str, topic: str, sql: str, name: str) 
         return spark.sql(sql, rows=rows)
 
     one = Pipeline(name, {ONLY: Source(topic, schema=SCHEMA)}, {ONLY: Sink("out")}, transform)
-    writer = rows_of(spark, one, address).writeStream.format("memory").queryName(name)
+    writer = rows_of(spark, one, address, Schemas(one.name)).writeStream.format("memory").queryName(name)
     return writer.outputMode("complete" if "count" in sql else "append").trigger(availableNow=True).start()
 
 

@@ -19,6 +19,7 @@ from oncelog.cli.doctor.pipeline_doctor import doctor
 from oncelog.cli.doctor.pipeline_tables import clean
 from oncelog.cli.shared.options import ENVIRONMENT
 from oncelog.cli.shared.output import draws_progress, remark
+from oncelog.cli.shared.registry_option import registry_option
 from oncelog.errors import ConfigError, OncelogError
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ command.add_command(clean)
 )
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics and health of the run over HTTP.")
 @click.option("--console", metavar="URL", help="Report to the console at http://HOST:PORT; $ONCELOG_CONSOLE_TOKEN.")
+@registry_option
 @click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each batch.")
 def run(
     file: Path,
@@ -100,6 +102,7 @@ def run(
     log: Path,
     metrics: str | None,
     console: str | None,
+    schema_registry: str | None,
     as_json: bool,
 ) -> None:
     """Run the pipelines of FILE: Python functions with @pipeline, or a TOML file with source, SQL and sink.
@@ -123,7 +126,15 @@ def run(
     with _broker(_cluster(bootstrap_server, data, listen), data or DATA, listen or LISTEN) as servers:
         names = [pipeline.name for pipeline in pipelines]
         with _reporting(console, names) as report, _measured(metrics, names) as measured:
-            run_settings = RunSettings(servers, location, once, trigger, on_written=measured.written)
+            run_settings = RunSettings(
+                servers,
+                location,
+                once,
+                trigger,
+                on_written=measured.written,
+                registry=schema_registry or "",
+                tell=remark,
+            )
             _run(pipelines, run_settings, master, settings, log, as_json, report, measured)
 
 

@@ -19,11 +19,17 @@ from oncelog.spark.tables.options import Mode, TableOptions, parse_table_options
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from oncelog.spark.schemas import Access
+
 Transform: TypeAlias = "Callable[..., DataFrame | Mapping[str, DataFrame]]"
 """Takes a DataFrame for each source; returns one for the only sink, or a mapping from sink names."""
 
 MODES = ("append", "complete", "update")
 MALFORMED = ("fail", "null", "dead-letter")
+JSON_TEXT = "json"
+REGISTERED = {"avro": "AVRO", "json-schema": "JSON", "protobuf": "PROTOBUF"}
+"""Formats whose schemas are in a registry, and its names for them."""
+SUBJECT_NAMES = ("topic", "record", "topic-record")
 TABLES_FIRST, TOPICS_FIRST = "tables-first", "topics-first"
 ORDERS = (TABLES_FIRST, TOPICS_FIRST)
 ONLY = "source"
@@ -50,6 +56,13 @@ class Source:
     :param malformed: what happens to a value that is not such JSON: ``fail`` stops the pipeline, ``null`` gives nulls,
         ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
+    :param format: ``json``, or ``avro``, ``json-schema`` or ``protobuf`` in Confluent's wire format: each value is read
+        with the schema that it was written with.
+    :param registry: the schema registry, as ``from_registry`` takes it; the run's, if it is empty.
+    :param message: the message of a Protobuf file; its first one unless given.
+
+    With a registry, ``schema`` is the version to read into, ``orders-value:3``, or a subject, whose latest version is
+    taken at each start; it is ``TOPIC-value`` unless given.
     """
 
     topic: str = ""
@@ -58,9 +71,22 @@ class Source:
     malformed: str = "fail"
     watermark: tuple[str, str] | None = None
     dead_letter: str = ""
+    format: str = JSON_TEXT
+    registry: Access = ""
+    message: str = ""
 
     def __post_init__(self) -> None:
         self.texts()
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether its values have schemas in a registry."""
+        return self.format != JSON_TEXT
+
+    @property
+    def subject(self) -> str:
+        """What to ask the registry for; empty if neither ``schema`` nor one topic says it."""
+        return self.schema or ("" if not self.topic or "," in self.topic else f"{self.topic.strip()}-value")
 
     def texts(self) -> dict[str, str]:
         """The options as Spark takes them."""
@@ -92,12 +118,25 @@ class Sink:
     :param key: the column that becomes the record's key; empty for records without keys.
     :param options: options of ``format("oncelog")``.
     :param topics: with an empty ``topic``, the topics that rows may name.
+    :param format: ``avro``, ``json-schema`` or ``protobuf``: the value is all columns in Confluent's wire format.
+    :param registry: the schema registry, as ``from_registry`` takes it; the run's, if it is empty.
+    :param schema: the version to write with, ``orders-value:3``, or a subject, whose latest version is taken at each
+        start. Without it Avro's schema is made of the columns, and registered.
+    :param record: the full name of the record in a schema that is made of the columns; the topic's unless given.
+    :param subject_name: where that is registered: ``topic`` (``TOPIC-value``), ``record`` or ``topic-record``.
+    :param message: the message of a Protobuf file; its first one unless given.
     """
 
     topic: str = ""
     key: str = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
+    format: str = ""
+    registry: Access = ""
+    schema: str = ""
+    record: str = ""
+    subject_name: str = "topic"
+    message: str = ""
 
     def __post_init__(self) -> None:
         self.texts()
@@ -179,6 +218,23 @@ class Pipeline:
             raise ConfigError(f"Pipeline {self.name} needs a source and a sink")
         for source in self.sources.values():
             self._check_source(source)
+        for sink in self.topic_sinks.values():
+            self._check_format(sink)
+
+    def _check_format(self, sink: Sink) -> None:
+        """How a sink's values are written."""
+        if not sink.format:
+            return
+        if sink.format not in REGISTERED:
+            raise ConfigError(f"Pipeline {self.name}: a sink's format is one of {', '.join(REGISTERED)}")
+        if sink.subject_name not in SUBJECT_NAMES:
+            raise ConfigError(f"Pipeline {self.name}: subject_name is one of {', '.join(SUBJECT_NAMES)}")
+        if not sink.schema and sink.format != "avro":
+            raise ConfigError(
+                f"Pipeline {self.name}: a sink of format {sink.format} needs schema, a registered version to write with"
+            )
+        if not sink.schema and not sink.topic and not sink.topics:
+            raise ConfigError(f"Pipeline {self.name}: a schema is registered for each topic: name the sink's topics")
 
     def _check_source(self, source: Source) -> None:
         if source.malformed not in MALFORMED:
@@ -191,7 +247,15 @@ class Pipeline:
             raise ConfigError(
                 f"Pipeline {self.name}: malformed = 'dead-letter' and dead_letter, the topic, need each other: set both"
             )
-        if source.dead_letter and not source.schema:
+        if source.format not in (JSON_TEXT, *REGISTERED):
+            known = ", ".join((JSON_TEXT, *REGISTERED))
+            raise ConfigError(f"Pipeline {self.name}: format is {source.format!r}, allowed are {known}")
+        if source.is_registered and not source.subject:
+            raise ConfigError(
+                f"Pipeline {self.name} reads several topics of format {source.format}: name the subject to read into "
+                "(schema)"
+            )
+        if source.dead_letter and not source.schema and not source.is_registered:
             raise ConfigError(f"Pipeline {self.name}: without a schema no value is malformed: give the source one")
 
     @property

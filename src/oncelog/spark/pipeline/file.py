@@ -16,7 +16,9 @@ from oncelog.errors import ConfigError
 from oncelog.settings import nearest
 from oncelog.spark.options import OptionValue, option_texts
 from oncelog.spark.pipeline.definition import (
+    JSON_TEXT,
     ONLY,
+    REGISTERED,
     TABLES_FIRST,
     Pipeline,
     PipelineError,
@@ -30,10 +32,16 @@ from oncelog.spark.pipeline.definition import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from oncelog.spark.schemas import Access
+
 _SECTIONS = ("name", "mode", "trigger", "order", "source", "sources", "tables", "query", "sink", "sinks")
-_SOURCE = ("topic", "schema", "malformed", "dead_letter", "watermark", "options")
+_SOURCE = (
+    "topic", "schema", "malformed", "dead_letter", "watermark", "options", "format", "registry", "message",
+)  # fmt: skip
 _TABLE = ("path", "format", "schema", "options")
 _SINK = ("topic", "topics", "key", "options")
+_REGISTERED_SINK = ("schema", "record", "subject_name", "message")
+"""Further entries of a sink whose schema is in a registry, beside ``format`` and ``registry``."""
 _TABLE_SINK = {
     "format": "format",
     "table": "table",
@@ -45,6 +53,7 @@ _TABLE_SINK = {
 }
 """Entries of a sink that is a table, and the options of ``to_table`` that they are."""
 _QUERY = ("sql", "file")
+_ANY_SINK = (*_SINK, *_TABLE_SINK, "catalog", "storage", "registry", *_REGISTERED_SINK, *_QUERY)
 
 
 def load_pipelines(path: Path) -> list[Pipeline]:
@@ -109,7 +118,7 @@ def _from_toml(path: Path) -> Pipeline:
         for name, entry in section.tables("tables").items()
     ]
     sources = {name: _source(one) for name, one in section.one_or_several("source", _SOURCE).items()}
-    several = section.one_or_several("sink", (*_SINK, *_TABLE_SINK, "catalog", "storage", *_QUERY))
+    several = section.one_or_several("sink", _ANY_SINK)
     sinks = {name: _sink(path, one) for name, one in several.items()}
     if list(several) == [ONLY]:
         queries = {ONLY: _sql(path, section.section("query", _QUERY), "[query]")}
@@ -136,16 +145,38 @@ def _source(source: _Section) -> Source:
         malformed=source.text("malformed", "fail"),
         watermark=_watermark(source),
         dead_letter=source.text("dead_letter"),
+        format=source.text("format", JSON_TEXT),
+        registry=source.registry(),
+        message=source.text("message"),
     )
 
 
 def _sink(path: Path, sink: _Section) -> Sink | TableSink:
-    if sink.has("format"):
-        return _table_sink(path, sink)
+    registered = sink.has("format") and sink.text("format") in REGISTERED
+    if not registered:
+        for name in ("registry", *_REGISTERED_SINK):
+            if sink.has(name):
+                raise PipelineError(
+                    f"{path}: {sink.full(name)} is for records with schemas: give the sink a format "
+                    f"({', '.join(REGISTERED)}), or leave it out"
+                )
+        if sink.has("format"):
+            return _table_sink(path, sink)
     for name in (*_TABLE_SINK, "catalog", "storage"):
-        if name != "key" and sink.has(name):
+        if name != "key" and sink.has(name) and not (registered and name == "format"):
             raise PipelineError(f"{path}: {sink.full(name)} is for tables: give the sink a format, or leave it out")
-    return Sink(topic=sink.text("topic"), key=sink.text("key"), options=sink.options(), topics=sink.texts("topics"))
+    return Sink(
+        topic=sink.text("topic"),
+        key=sink.text("key"),
+        options=sink.options(),
+        topics=sink.texts("topics"),
+        format=sink.text("format"),
+        registry=sink.registry(),
+        schema=sink.text("schema"),
+        record=sink.text("record"),
+        subject_name=sink.text("subject_name", "topic"),
+        message=sink.text("message"),
+    )
 
 
 class _Section:
@@ -208,6 +239,12 @@ class _Section:
             return option_texts(self.tables("options"), f"[{self.full('options')}]")
         except ConfigError as error:
             raise PipelineError(f"{self._path}: {error}") from None
+
+    def registry(self) -> Access:
+        """A schema registry: its address, or a table of its settings."""
+        if not isinstance(self._entries.get("registry"), dict):
+            return self.text("registry")
+        return dict(self.tables("registry"))
 
     def tables(self, name: str) -> Mapping[str, Any]:
         value = self._entries.get(name, {})

@@ -34,6 +34,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, S
 from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
 from oncelog.spark.options import includes_headers
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
+from oncelog.spark.pipeline.registered import Schemas
 from oncelog.spark.versions import HAS_DATA_SOURCES, PYSPARK
 
 if TYPE_CHECKING:
@@ -43,20 +44,21 @@ _META = ("key", "timestamp", "topic", "partition", "offset")
 _HEADERS = "array<struct<key:string,value:binary>>"
 _RECORD = {"key": "binary", "value": "binary", "partition": "int", "headers": _HEADERS}
 _CORRUPT = "_oncelog_malformed"
+_PROBLEM = "_oncelog_problem"
 
 
 SINK = "_oncelog_sink"
 """The column that says for which sink a row is, if a pipeline has several and one is a table."""
 
 
-def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> DataFrame:
+def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str, schemas: Schemas) -> DataFrame:
     """What a pipeline writes: the records for topics, the rows of its only table, or with several sinks one column for
-    each (:func:`rows_for`). Raises PipelineError, or Spark's own errors.
+    each (:func:`rows_for`). Raises PipelineError, OncelogError, or Spark's own errors.
     """
-    read = {name: _read(spark, source, bootstrap_servers) for name, source in one.sources.items()}
+    read = {name: _read(spark, name, source, bootstrap_servers, schemas) for name, source in one.sources.items()}
     good = {name: _good(rows, one.sources[name]) for name, rows in read.items()}
     found = _transformed(one, good)
-    records = [_records(found[name], sink, one) for name, sink in one.topic_sinks.items()]
+    records = [_records(found[name], sink, one, schemas) for name, sink in one.topic_sinks.items()]
     records += [_dead_letters(rows, one.sources[name]) for name, rows in read.items() if one.sources[name].dead_letter]
     tables = {name: found[name] for name in one.table_sinks}
     if not records and len(tables) == 1:
@@ -103,16 +105,18 @@ def _takes_one(one: Pipeline) -> bool:
     return list(one.sources) == [ONLY]
 
 
-def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
-    """The source's columns, and with a schema the column ``json``: null for tombstones and malformed values."""
+def _read(spark: SparkSession, name: str, source: Source, bootstrap_servers: str, schemas: Schemas) -> DataFrame:
+    """The source's columns, and with a schema the column ``payload``: null for tombstones and malformed values, which
+    have the column that says why.
+    """
     options = source.reader_options(bootstrap_servers)
     if HAS_DATA_SOURCES:
         rows = spark.readStream.format("oncelog").options(**options).load()
     else:
         rows = _read_by_sparks_own_source(spark, options)
-    if not source.schema:
-        return rows
-    return _parsed(rows, source)
+    if source.is_registered:
+        return _decoded(rows, name, source, schemas)
+    return _parsed(rows, source) if source.schema else rows
 
 
 def _read_by_sparks_own_source(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
@@ -131,7 +135,7 @@ def _read_by_sparks_own_source(spark: SparkSession, options: Mapping[str, str]) 
 
 
 def _parsed(rows: DataFrame, source: Source) -> DataFrame:
-    """The rows with ``json``: the value as a struct, if all of it is one JSON object of the schema.
+    """The rows with ``payload``: the value as a struct, if all of it is one JSON object of the schema.
 
     The value is put into an array, followed by an object whose name it cannot know, because Spark ignores what follows
     a JSON value and treats an empty text as null. Whether the value is good is decided in an array that is exploded, so
@@ -150,9 +154,37 @@ def _parsed(rows: DataFrame, source: Source) -> DataFrame:
     if source.malformed != "null":
         whole &= found[_CORRUPT].isNull()
     checked = when(whole, array(struct(*(value[column.name].alias(column.name) for column in columns))))
+    problem = lit(f"the value is no JSON of the schema {source.schema}")
+    rows = rows.withColumn(name, from_json(text, around, options))
+    return _checked(rows, source, checked, problem, col("value").isNotNull()).drop(name)
+
+
+def _decoded(rows: DataFrame, name: str, source: Source, schemas: Schemas) -> DataFrame:
+    """The rows with ``payload``: the value as the reader's schema has it, read with the schema whose id it carries."""
+    from oncelog.spark.schemas.functions import PROBLEM, VALUE
+
+    decoded = secrets.token_hex(8)
+    rows = rows.withColumn(decoded, schemas.decoded(name, source))
+    value, problem = col(decoded).getField(VALUE), col(decoded).getField(PROBLEM)
+    kind = rows.select(value.alias("value")).schema["value"].dataType
+    if isinstance(kind, StructType):
+        columns = [value.getField(column.name).alias(column.name) for column in kind]
+    else:
+        columns = [value.alias("value")]
+    whole = when(col("value").isNotNull() & problem.isNull(), array(struct(*columns)))
+    return _checked(rows, source, whole, problem, problem.isNotNull()).drop(decoded)
+
+
+def _checked(rows: DataFrame, source: Source, whole: Column, problem: Column, is_malformed: Column) -> DataFrame:
+    """The rows with ``payload`` and the column that says why it is null.
+
+    :param whole: an array of the one payload, null if there is none.
+    :param is_malformed: whether that is because the value is malformed, wherever ``whole`` is null.
+    """
     if source.malformed == "fail":
-        checked = checked.when(col("value").isNotNull(), raise_error(_refusal(source)))
-    return rows.withColumn(name, from_json(text, around, options)).withColumn("json", explode_outer(checked)).drop(name)
+        whole = whole.when(is_malformed, raise_error(_refusal(source, problem)))
+    rows = rows.withColumn(_PROBLEM, when(is_malformed, problem))
+    return rows.withColumn("payload", explode_outer(whole))
 
 
 def _columns(schema: str) -> StructType:
@@ -171,24 +203,26 @@ def _columns(schema: str) -> StructType:
 
 
 def _malformed() -> Column:
-    return col("value").isNotNull() & col("json").isNull()
+    return col("value").isNotNull() & col("payload").isNull()
 
 
-def _refusal(source: Source) -> Column:
+def _refusal(source: Source, problem: Column) -> Column:
     place = concat(lit("Record "), col("offset"), lit(" of "), col("topic"), lit("-"), col("partition"))
     advice = "correct the schema, or set malformed to dead-letter or null"
-    return concat(place, lit(f" has a value that is no JSON of the schema {source.schema}: {advice}"))
+    if not source.is_registered:
+        return concat(place, lit(f" has a value that is no JSON of the schema {source.schema}: {advice}"))
+    return concat(place, lit(" cannot be read: "), problem, lit(f": {advice}"))
 
 
 def _good(rows: DataFrame, source: Source) -> DataFrame:
     """The rows that the transform gets."""
-    if source.schema:
+    if source.schema or source.is_registered:
         if source.dead_letter:
             rows = rows.where(~_malformed())
-        columns = rows.select("json.*").columns
+        columns = rows.select("payload.*").columns
         payload = {name.lower() for name in columns}
         meta = [name for name in (*_META, *_passed_on(source)) if name not in payload]
-        rows = rows.select(*(col("json").getField(name).alias(name) for name in columns), *meta)
+        rows = rows.select(*(col("payload").getField(name).alias(name) for name in columns), *meta)
     if source.watermark is not None:
         rows = rows.withWatermark(*source.watermark)
     return rows
@@ -201,8 +235,7 @@ def _passed_on(source: Source) -> tuple[str, ...]:
 
 def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:
     """The malformed records unchanged, with the reason and their origin as headers."""
-    reason = f"the value is no JSON of the schema {source.schema}"
-    added = [_header(ERROR_HEADER, lit(reason)), *(_header(name, col(of)) for name, of in ORIGIN_HEADERS.items())]
+    added = [_header(ERROR_HEADER, col(_PROBLEM)), *(_header(name, col(of)) for name, of in ORIGIN_HEADERS.items())]
     none = array().cast(_HEADERS)
     return rows.where(_malformed()).select(
         lit(source.dead_letter).alias("topic"),
@@ -217,8 +250,8 @@ def _header(name: str, value: Column) -> Column:
     return struct(lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
 
 
-def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
-    """The columns that the sink takes; if the rows have no value, it is JSON."""
+def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> DataFrame:
+    """The columns that the sink takes; if the rows have no value, it is JSON. With a format it is all columns."""
     columns = {column.lower(): column for column in rows.columns}
     key = columns.get((sink.key or "key").lower())
     if sink.key and key is None:
@@ -231,7 +264,7 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
             f"{', '.join(rows.columns)}"
         )
     chosen: dict[str, Column] = {} if key is None else {"key": _key(rows, key)}
-    if "value" in columns:
+    if "value" in columns and not sink.format:
         chosen |= {name: col(columns[name]) for name in ("value", "partition", "headers") if name in columns}
     else:
         left_out = {"topic"} if not sink.topic else set()
@@ -240,7 +273,10 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
             chosen["headers"] = col(columns["headers"])
             left_out |= {"headers"}
         payload = [column for column in rows.columns if column.lower() not in left_out]
-        chosen["value"] = to_json(struct(*payload), {"ignoreNullFields": "false"})
+        if sink.format:
+            chosen["value"] = schemas.encoded(sink, struct(*payload), rows.select(*payload).schema)
+        else:
+            chosen["value"] = to_json(struct(*payload), {"ignoreNullFields": "false"})
     if one.writes_one_topic and len(one.sinks) == 1:
         return rows.select(*(column.alias(name) for name, column in chosen.items()))
     topic = lit(sink.topic) if sink.topic else col(columns["topic"])

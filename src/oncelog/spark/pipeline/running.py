@@ -8,6 +8,7 @@ checkpoint knows what was read, the broker what was written.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import re
@@ -27,15 +28,17 @@ from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import SourceOptions, parse_sink_options, parse_source_options
 from oncelog.spark.pipeline.definition import Pipeline, PipelineError
+from oncelog.spark.pipeline.registered import Schemas, find_schemas, keep
 from oncelog.spark.pipeline.rows import rows_of
 from oncelog.spark.pipeline.several import several_sinks
 from oncelog.spark.progress import Progress, ProgressReader
 from oncelog.spark.session import for_each_batch
-from oncelog.spark.sink.engine import Observer, ignore
+from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from oncelog.spark.tables.sink import open_store
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from oncelog.spark.executors import Written
@@ -66,6 +69,8 @@ class RunSettings:
     :param sink_options: more options for that data source, by pipeline.
     :param observers: called at each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
     :param on_written: called after each commit, by pipeline; not with another ``sink_format``.
+    :param registry: the schema registry of sources and sinks that name none.
+    :param tell: told what is worth knowing at a start, such as that a source has a newer schema.
     :param paths: filled during the run: who wrote, by pipeline and batch; not with another ``sink_format``.
     """
 
@@ -78,6 +83,8 @@ class RunSettings:
     observers: Mapping[str, Observer] = field(default_factory=dict)
     paths: dict[str, dict[int, str]] = field(default_factory=dict)
     on_written: Callable[[str, Written], None] | None = None
+    registry: str = ""
+    tell: Callable[[str], None] = logger.info
 
 
 @contextlib.contextmanager
@@ -123,6 +130,7 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
                     "would come back without end: give dead_letter another topic"
                 )
             _check_source(one.name, parsed)
+        find_schemas(one, settings.registry)
 
 
 def _check_source(name: str, source: SourceOptions) -> None:
@@ -152,11 +160,13 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
 
 
 def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataStreamWriter:
-    records = rows_of(spark, one, settings.bootstrap_servers)
+    schemas = find_schemas(one, settings.registry, spark.sparkContext)
+    records = rows_of(spark, one, settings.bootstrap_servers, schemas)
+    keep(schemas, Checkpoint.open(_checkpoint(one, settings)), settings.tell)
     options = one.writer_options(settings.bootstrap_servers) if one.writes_topics else {}
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
-    observe = settings.observers.get(one.name)
+    observe = _observer(schemas, settings.observers.get(one.name))
     if settings.sink_format == "oncelog" or one.mode == "update" or observe is not None or one.table_sinks:
         paths = settings.paths.setdefault(one.name, {})
 
@@ -166,9 +176,10 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
                 settings.on_written(one.name, written)
 
         if one.table_sinks:
-            writer = writer.foreachBatch(several_sinks(one, options, note, observe or ignore))
+            write = several_sinks(one, options, note, observe or ignore)
         else:
-            writer = writer.foreachBatch(for_each_batch(options, on_written=note, observe=observe or ignore))
+            write = for_each_batch(options, on_written=note, observe=observe or ignore)
+        writer = writer.foreachBatch(_begun(schemas, write))
     else:
         writer = writer.format(settings.sink_format).options(**options)
     trigger = settings.trigger or one.trigger
@@ -177,6 +188,32 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
     elif trigger:
         writer = writer.trigger(processingTime=trigger)
     return writer.option("checkpointLocation", _checkpoint(one, settings))
+
+
+def _observer(schemas: Schemas, given: Observer | None) -> Observer | None:
+    """What is called at each step of a commit: the check of the batch's schema ids, and what the run has."""
+    if schemas.verdicts is None:
+        return given
+    check_ids = schemas.verdicts.observe
+    return check_ids if given is None else functools.partial(_both, check_ids, given)
+
+
+def _both(first: Observer, second: Observer, step: BatchStep, batch_id: int | None) -> None:
+    first(step, batch_id)
+    second(step, batch_id)
+
+
+def _begun(schemas: Schemas, write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+    """The function that writes a batch; what was said about schema ids in the batch before is forgotten first."""
+    verdicts = schemas.verdicts
+    if verdicts is None:
+        return write
+
+    def begun(rows: DataFrame, batch_id: int) -> None:
+        verdicts.begin()
+        write(rows, batch_id)
+
+    return begun
 
 
 def _checkpoint(one: Pipeline, settings: RunSettings) -> str:

@@ -137,6 +137,14 @@ class Checkpoint:
             fields["table"] = memory.table
         self._write(name, json.dumps(fields).encode())
 
+    def kept(self, name: str) -> bytes | None:
+        """What was kept under a name beside the memories; None if there is nothing."""
+        return self._read(f"{MEMORY_FOLDER}/{name}")
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Store ``data`` under a name that no memory has: without a dot."""
+        self._write(f"{MEMORY_FOLDER}/{name}", data)
+
     # --- files
 
     def _read(self, name: str) -> bytes | None:

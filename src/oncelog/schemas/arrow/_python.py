@@ -1,0 +1,422 @@
+"""Decodes Avro into columns in plain Python: what the compiled decoder does, where it is not there.
+
+Called by :mod:`oncelog.schemas.arrow.decoder`. A step of the layout becomes a function, a column lists of cells.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+from oncelog.errors import InvariantError
+from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, CellKind, Column, Do, ReadStep
+from oncelog.schemas.framing import HEADER_BYTES
+from oncelog.schemas.schema_errors import SchemaError
+
+_CODES = {CellKind.BOOL: "b", CellKind.INT32: "i", CellKind.INT64: "q", CellKind.FLOAT32: "f", CellKind.FLOAT64: "d"}
+_FLOAT = struct.Struct("<f")
+_DOUBLE = struct.Struct("<d")
+DECIMAL_BYTES = 16
+Read = Callable[["_Bytes"], None]
+
+
+class _Bytes:
+    """A payload and how far it is read."""
+
+    __slots__ = ("data", "depth", "end", "position")
+
+    def __init__(self, data: bytes, position: int) -> None:
+        self.data, self.position, self.end, self.depth = data, position, len(data), 0
+
+    def take(self, count: int) -> bytes:
+        begin = self.position
+        if count < 0 or count > self.end - begin:
+            raise SchemaError("they end too early" if count >= 0 else f"a length is {count}")
+        self.position = begin + count
+        return self.data[begin : begin + count]
+
+    def whole(self, bits: int = 64) -> int:
+        """A number in Avro's zigzag."""
+        value, position = 0, self.position
+        for shift in range(0, 70, 7):
+            if position >= self.end:
+                raise SchemaError("they end too early")
+            byte = self.data[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.position = position
+                if value >> bits:
+                    break
+                return (value >> 1) ^ -(value & 1)
+        raise SchemaError(f"a number has more than {bits} bits")
+
+    def counts(self, sized: bool = False) -> Any:
+        """How many items each block of an array or a map has."""
+        while True:
+            count = self.whole()
+            if count == 0:
+                return
+            if count < 0:
+                count = -count
+                size = self.whole()
+                if sized:
+                    self.take(size)
+                    continue
+            if count > self.end - self.position:
+                raise SchemaError(f"{count} items cannot be in {self.end - self.position} bytes")
+            yield count
+
+
+class _Cells:
+    """The cells of one column and of those inside it."""
+
+    def __init__(self, column: Column) -> None:
+        self.kind = column.kind
+        self.children = [_Cells(child) for child in column.children]
+        self.valid = bytearray()
+        self.offsets = array("i", [0])
+        self.data: Any = array(_CODES[column.kind]) if column.kind in _CODES else bytearray()
+
+    def null(self) -> None:
+        self.valid.append(0)
+        match self.kind:
+            case CellKind.BYTES | CellKind.LIST | CellKind.MAP:
+                self.offsets.append(self.offsets[-1])
+            case CellKind.STRUCT:
+                for child in self.children:
+                    child.null()
+            case CellKind.DECIMAL:
+                self.data.extend(bytes(DECIMAL_BYTES))
+            case _:
+                self.data.append(0)
+
+    def put(self, value: Any) -> None:
+        self.data.append(value)
+        self.valid.append(1)
+
+    def put_bytes(self, value: bytes) -> None:
+        if len(self.data) + len(value) > MAX_COLUMN_BYTES:
+            raise SchemaError("a column has no room for it: read fewer records at a time")
+        self.data.extend(value)
+        self.offsets.append(len(self.data))
+        self.valid.append(1)
+
+    def put_items(self) -> None:
+        self.offsets.append(len(self.children[0].valid))
+        self.valid.append(1)
+
+    def cut(self, length: int) -> None:
+        """Forget all cells but the first ones."""
+        del self.valid[length:]
+        match self.kind:
+            case CellKind.BYTES:
+                del self.offsets[length + 1 :]
+                del self.data[self.offsets[-1] :]
+            case CellKind.LIST | CellKind.MAP:
+                del self.offsets[length + 1 :]
+                for child in self.children:
+                    child.cut(self.offsets[-1])
+            case CellKind.STRUCT:
+                for child in self.children:
+                    child.cut(length)
+            case CellKind.DECIMAL:
+                del self.data[length * DECIMAL_BYTES :]
+            case _:
+                del self.data[length:]
+
+
+class ColumnDecoder:
+    """Values of one reader's schema, as they come.
+
+    :param column: of the reader's schema.
+    """
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        self._cells = _Cells(column)
+        self._of = dict(_pairs(column, self._cells))
+
+    def compiled(self, step: ReadStep) -> Read:
+        """What :meth:`read` takes for values of one writer's schema."""
+        return _Made(self._of).function(step)
+
+    def read(self, data: bytes, position: int, read: Read) -> None:
+        """Add a value.
+
+        :raises SchemaError: the bytes do not fit; nothing is added.
+        """
+        length, source = len(self._cells.valid), _Bytes(data, position)
+        try:
+            read(source)
+            if source.position != source.end:
+                raise SchemaError(f"{source.end - source.position} bytes are left over")
+        except SchemaError:
+            self._cells.cut(length)
+            raise
+
+    def read_rows(self, rows: list[bytes | None], reads: dict[bytes, Read | str]) -> dict[int, str]:
+        """Add values, each by what its first five bytes are in ``reads``; returns why some are null.
+
+        :param reads: what :meth:`compiled` has made, or why there is none.
+        """
+        problems = {}
+        for number, row in enumerate(rows):
+            read = None if row is None else reads[row[:HEADER_BYTES]]
+            if row is None or read is None:
+                self._cells.null()
+                continue
+            try:
+                if isinstance(read, str):
+                    raise SchemaError(read)
+                self.read(row, HEADER_BYTES, read)
+            except SchemaError as error:
+                problems[number] = str(error)
+                self._cells.null()
+        return problems
+
+    def null(self) -> None:
+        """Add a value that is null."""
+        self._cells.null()
+
+    def cells(self) -> dict[int, tuple[Any, Any, Any]]:
+        """By the id of each column: whether each cell has a value, a byte for each; offsets; values."""
+        return {id(column): (cells.valid, cells.offsets, cells.data) for column, cells in self._of.items()}
+
+
+def _pairs(column: Column, cells: _Cells) -> Any:
+    yield column, cells
+    for inner, of in zip(column.children, cells.children, strict=True):
+        yield from _pairs(inner, of)
+
+
+class _Made:
+    """The functions for the steps of one writer's schema."""
+
+    def __init__(self, of: dict[Column, _Cells]) -> None:
+        self._of = of
+        self._made: dict[int, Read] = {}
+
+    def function(self, step: ReadStep) -> Read:
+        found = self._made.get(id(step))
+        if found is None:
+            self._made[id(step)] = self._later(id(step))
+            found = self._made[id(step)] = self._new(step)
+        return found
+
+    def _later(self, key: int) -> Read:
+        """The function of a step that is being made: one of its own steps is the same one."""
+        return lambda source: self._made[key](source)
+
+    def _new(self, step: ReadStep) -> Read:
+        inner = [self.function(one) for one in step.steps]
+        if step.do is Do.FAIL:
+            return _failing(step.extra)
+        if step.do is Do.UNION:
+            return _union(inner)
+        if step.do is Do.SKIP_FIXED:
+            return _skip_fixed(step.extra)
+        if step.do in _SKIPPING:
+            return _SKIPPING[step.do](inner)
+        if step.do is Do.DEFAULT:
+            return lambda source: inner[0](_Bytes(step.extra, 0))
+        if step.column is None:
+            raise InvariantError(f"the step {step.do.name} has no column")
+        cells = self._of[step.column]
+        return _NESTED[step.do](step, cells, inner) if step.do in _NESTED else _PLAIN[step.do](cells, step.extra)
+
+
+def _failing(text: str) -> Read:
+    def fail(source: _Bytes) -> None:
+        raise SchemaError(text)
+
+    return fail
+
+
+def _union(inner: list[Read]) -> Read:
+    def union(source: _Bytes) -> None:
+        branch = source.whole()
+        if not 0 <= branch < len(inner):
+            raise SchemaError(f"a union has no branch {branch}")
+        inner[branch](source)
+
+    return union
+
+
+def _record(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
+    def record(source: _Bytes) -> None:
+        for read in inner:
+            read(source)
+        cells.valid.append(1)
+
+    return record
+
+
+def _items(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
+    def items(source: _Bytes) -> None:
+        for count in source.counts():
+            for _ in range(count):
+                inner[0](source)
+        cells.put_items()
+
+    return items
+
+
+def _entries(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
+    def entries(source: _Bytes) -> None:
+        for count in source.counts():
+            for _ in range(count):
+                cells.children[0].put_bytes(_text(source.take(source.whole())))
+                inner[0](source)
+        cells.put_items()
+
+    return entries
+
+
+def _member(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
+    def member(source: _Bytes) -> None:
+        for i, child in enumerate(cells.children):
+            if i == step.extra:
+                inner[0](source)
+            else:
+                child.null()
+        cells.valid.append(1)
+
+    return member
+
+
+_NESTED = {Do.RECORD: _record, Do.LIST: _items, Do.MAP: _entries, Do.MEMBER: _member}
+
+
+def _longs(cells: _Cells, factor: int, divisor: int, bits: int) -> Read:
+    return lambda source: cells.put(_scaled(source.whole(bits), factor, divisor))
+
+
+def _bytes(cells: _Cells, is_text: bool) -> Read:
+    if is_text:
+        return lambda source: cells.put_bytes(_text(source.take(source.whole())))
+    return lambda source: cells.put_bytes(source.take(source.whole()))
+
+
+def _decimal(cells: _Cells, size: int, precision: int) -> Read:
+    limit = 10**precision
+
+    def read(source: _Bytes) -> None:
+        value = int.from_bytes(source.take(source.whole() if size < 0 else size), "big", signed=True)
+        if not -limit < value < limit:
+            raise SchemaError(f"a decimal number has more than {precision} digits")
+        cells.data.extend(value.to_bytes(DECIMAL_BYTES, "little", signed=True))
+        cells.valid.append(1)
+
+    return read
+
+
+def _skip_record(inner: list[Read]) -> Read:
+    def record(source: _Bytes) -> None:
+        source.depth += 1
+        if source.depth > MAX_DEPTH:
+            raise SchemaError(f"it is nested more than {MAX_DEPTH} levels deep")
+        for skip in inner:
+            skip(source)
+        source.depth -= 1
+
+    return record
+
+
+def _skip_items(inner: list[Read]) -> Read:
+    def items(source: _Bytes) -> None:
+        for count in source.counts(sized=True):
+            for _ in range(count):
+                inner[0](source)
+
+    return items
+
+
+def _skip_entries(inner: list[Read]) -> Read:
+    def entries(source: _Bytes) -> None:
+        for count in source.counts(sized=True):
+            for _ in range(count):
+                source.take(source.whole())
+                inner[0](source)
+
+    return entries
+
+
+def _skip_fixed(size: int) -> Read:
+    return lambda source: _nothing(source.take(size))
+
+
+def _skip_whole(source: _Bytes) -> None:
+    source.whole()
+
+
+def _skip_bytes(source: _Bytes) -> None:
+    source.take(source.whole())
+
+
+_SKIPPING: dict[Do, Callable[[list[Read]], Read]] = {
+    Do.SKIP_WHOLE: lambda inner: _skip_whole,
+    Do.SKIP_BYTES: lambda inner: _skip_bytes,
+    Do.SKIP_RECORD: _skip_record,
+    Do.SKIP_LIST: _skip_items,
+    Do.SKIP_MAP: _skip_entries,
+    Do.SKIP_UNION: _union,
+}
+
+
+def _nothing(value: object) -> None:
+    return
+
+
+def _text(data: bytes) -> bytes:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        raise SchemaError("a text is not UTF-8") from None
+    return data
+
+
+def _either(data: bytes, is_text: bool) -> bytes:
+    return _text(data) if is_text else data
+
+
+def _boolean(byte: int) -> int:
+    if byte > 1:
+        raise SchemaError(f"a boolean is the byte {byte}")
+    return byte
+
+
+def _symbol(symbols: tuple[bytes | None, ...], index: int) -> bytes:
+    if not 0 <= index < len(symbols):
+        raise SchemaError(f"an enum has no symbol {index}")
+    symbol = symbols[index]
+    if symbol is None:
+        raise SchemaError(f"symbol {index} of an enum is none of the reader's, which has no default")
+    return symbol
+
+
+def _scaled(value: int, factor: int, divisor: int) -> int:
+    scaled = value * factor // divisor
+    if not -(2**63) <= scaled < 2**63:
+        raise SchemaError("a moment is out of range")
+    return scaled
+
+
+_PLAIN: dict[Do, Callable[[_Cells, Any], Read]] = {
+    Do.NULL: lambda cells, extra: lambda source: cells.null(),
+    Do.BOOL: lambda cells, extra: lambda source: cells.put(_boolean(source.take(1)[0])),
+    Do.INT: lambda cells, extra: lambda source: cells.put(source.whole(32)),
+    Do.LONG: lambda cells, extra: _longs(cells, *extra),
+    Do.WHOLE_TO_FLOAT: lambda cells, extra: lambda source: cells.put(source.whole(extra)),
+    Do.FLOAT: lambda cells, extra: lambda source: cells.put(_FLOAT.unpack(source.take(4))[0]),
+    Do.DOUBLE: lambda cells, extra: lambda source: cells.put(_DOUBLE.unpack(source.take(8))[0]),
+    Do.BYTES: _bytes,
+    Do.FIXED: lambda cells, extra: lambda source: cells.put_bytes(source.take(extra)),
+    Do.REST: lambda cells, extra: (
+        lambda source: cells.put_bytes(_either(source.take(source.end - source.position), extra))
+    ),
+    Do.ENUM: lambda cells, extra: lambda source: cells.put_bytes(_symbol(extra, source.whole(32))),
+    Do.DECIMAL: lambda cells, extra: _decimal(cells, *extra),
+}

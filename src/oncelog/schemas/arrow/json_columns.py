@@ -1,0 +1,209 @@
+"""JSON values of a JSON Schema as an Arrow array.
+
+Objects with properties are structs, those without are maps; what has no type of its own, or several, is a text of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from oncelog.schemas.json_codec import JsonCodec
+from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.structs import Schema
+
+Take = Callable[[Any, str], Any]
+"""Makes of a JSON value what Arrow takes; the second argument says where it is. Raises SchemaError."""
+_INTEGER_BITS = 63
+_PLAIN: dict[str, tuple[pa.DataType, type | tuple[type, ...]]] = {
+    "string": (pa.string(), str),
+    "boolean": (pa.bool_(), bool),
+    "null": (pa.bool_(), ()),
+}
+
+
+class JsonColumns:
+    """The columns of a reader's schema.
+
+    :param needs: what the schema refers to, by name.
+    :raises SchemaError: the text is no JSON Schema.
+    """
+
+    def __init__(self, schema: Schema, needs: Mapping[str, Schema]) -> None:
+        JsonCodec(schema, needs)
+        texts = {name: json.loads(one.text) for name, one in needs.items()}
+        self.arrow_type, self._take = _Types(json.loads(schema.text), texts).of_root()
+
+    def array(self, rows: list[tuple[JsonCodec | str, bytes] | None]) -> tuple[pa.Array, dict[int, str]]:
+        """The values, each read with its writer's codec; and why a row, which is null then, could not be.
+
+        :param rows: each with its writer's codec, or why there is none.
+        """
+        values, problems = [], {}
+        for number, row in enumerate(rows):
+            value = None
+            if row is not None:
+                codec, data = row
+                try:
+                    if isinstance(codec, str):
+                        raise SchemaError(codec)
+                    value = self._take(codec.decode(data), "")
+                except SchemaError as error:
+                    problems[number] = str(error)
+            values.append(value)
+        return pa.array(values, self.arrow_type), problems
+
+
+class _Types:
+    def __init__(self, root: Any, needs: Mapping[str, Any]) -> None:
+        self._documents = {"": root, **needs}
+
+    def of_root(self) -> tuple[pa.DataType, Take]:
+        return self._of(self._documents[""], "", ())
+
+    def _of(self, schema: Any, document: str, around: tuple[str, ...]) -> tuple[pa.DataType, Take]:
+        """:param document: in which one ``#`` is; ``around``: what has led here by ``$ref``."""
+        schema = _single(schema)
+        if not isinstance(schema, dict):
+            return _TEXT
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            target, pointer = self._place(reference, document)
+            key = f"{target}#{pointer}"
+            found = self._found(target, pointer)
+            return _TEXT if found is None or key in around else self._of(found, target, (*around, key))
+        kind = schema.get("type")
+        kinds = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
+        if len(kinds) != 1 or any(name in schema for name in ("oneOf", "anyOf", "allOf")):
+            return _TEXT
+        match kinds[0]:
+            case "object":
+                return self._object(schema, document, around)
+            case "array" if isinstance(schema.get("items"), dict):
+                inner, take = self._of(schema["items"], document, around)
+                return pa.list_(inner), _array(take)
+            case "integer":
+                return pa.int64(), _integer
+            case "number":
+                return pa.float64(), _number
+            case str() as plain if plain in _PLAIN:
+                found_type, python = _PLAIN[plain]
+                return found_type, _of_type(plain, python)
+        return _TEXT
+
+    def _object(self, schema: Mapping[str, Any], document: str, around: tuple[str, ...]) -> tuple[pa.DataType, Take]:
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and properties:
+            fields = {name: self._of(one, document, around) for name, one in properties.items()}
+            defaults = {
+                name: one["default"] for name, one in properties.items() if isinstance(one, dict) and "default" in one
+            }
+            required = set(schema.get("required", ())) - set(defaults)
+            kind = pa.struct([pa.field(name, inner) for name, (inner, _) in fields.items()])
+            return kind, _struct({name: take for name, (_, take) in fields.items()}, required, defaults)
+        inner, take = self._of(schema.get("additionalProperties"), document, around)
+        return pa.map_(pa.string(), inner), _map(take)
+
+    def _place(self, reference: str, document: str) -> tuple[str, str]:
+        name, _, pointer = reference.partition("#")
+        return name or document, pointer
+
+    def _found(self, document: str, pointer: str) -> Any:
+        found = self._documents.get(document)
+        for part in pointer.split("/")[1:]:
+            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+        return found
+
+
+def _single(schema: Any) -> Any:
+    """What a schema is but for null: ``anyOf`` of null and one other, or ``allOf`` of one."""
+    for name in ("oneOf", "anyOf", "allOf"):
+        parts = schema.get(name) if isinstance(schema, dict) else None
+        if isinstance(parts, list) and "properties" not in schema:
+            kinds = [one for one in parts if one != {"type": "null"}]
+            if len(kinds) == 1:
+                return _single(kinds[0])
+    return schema
+
+
+def _unfit(where: str, what: str, value: Any) -> SchemaError:
+    return SchemaError(f"{where or 'the value'} is {repr(value)[:80]}, which cannot be read as {what}")
+
+
+def _as_text(value: Any, where: str) -> Any:
+    return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+_TEXT = (pa.string(), _as_text)
+
+
+def _of_type(name: str, python: type | tuple[type, ...]) -> Take:
+    def take(value: Any, where: str) -> Any:
+        if value is not None and not isinstance(value, python):
+            raise _unfit(where, name, value)
+        return value
+
+    return take
+
+
+def _integer(value: Any, where: str) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value.bit_length() > _INTEGER_BITS:
+        raise _unfit(where, "an integer of 64 bits", value)
+    return value
+
+
+def _number(value: Any, where: str) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _unfit(where, "a number", value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise _unfit(where, "a number", value) from None
+
+
+def _array(inner: Take) -> Take:
+    def take(value: Any, where: str) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise _unfit(where, "an array", value)
+        return [inner(one, f"{where}[{i}]") for i, one in enumerate(value)]
+
+    return take
+
+
+def _map(inner: Take) -> Take:
+    def take(value: Any, where: str) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise _unfit(where, "an object", value)
+        return [(name, inner(one, f"{where}.{name}" if where else name)) for name, one in value.items()]
+
+    return take
+
+
+def _struct(fields: Mapping[str, Take], required: set[str], defaults: Mapping[str, Any]) -> Take:
+    def take(value: Any, where: str) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise _unfit(where, "an object", value)
+        made = {}
+        for name, inner in fields.items():
+            here = f"{where}.{name}" if where else name
+            if name in required and name not in value:
+                raise SchemaError(f"{here} is missing, and the reader's schema requires it")
+            made[name] = inner(value.get(name, defaults.get(name)), here)
+        return made
+
+    return take

@@ -1,0 +1,96 @@
+"""What the decoder of Avro columns is told: where values go, and what stands in the bytes. Pure.
+
+Made by :mod:`oncelog.schemas.arrow.avro_types` and :mod:`oncelog.schemas.arrow.resolution`, and followed by the
+compiled decoder and its twin in Python alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_DEPTH = 200
+"""How deeply a value may be nested where it is left out; what is read is as deep as the reader's schema."""
+MAX_COLUMN_BYTES = 2**31 - 1
+"""What a column of texts, or the items of a list column, can hold: Arrow counts them in 32 bits."""
+
+
+class CellKind(IntEnum):
+    """How the cells of a column lie in memory."""
+
+    BOOL = 0
+    INT32 = 1
+    INT64 = 2
+    FLOAT32 = 3
+    FLOAT64 = 4
+    BYTES = 5
+    DECIMAL = 6
+    LIST = 7
+    MAP = 8
+    STRUCT = 9
+
+
+@dataclass(eq=False, slots=True)
+class Column:
+    """A column of the reader's schema.
+
+    :param children: the items of a list, key and value of a map, the fields of a struct.
+    """
+
+    kind: CellKind
+    arrow_type: pa.DataType
+    children: tuple[Column, ...] = ()
+
+
+class Do(IntEnum):
+    """What is done with the next bytes."""
+
+    NULL = 0
+    BOOL = 1
+    INT = 2
+    LONG = 3
+    """``extra``: factor and divisor, and the bits of what was written."""
+    WHOLE_TO_FLOAT = 4
+    FLOAT = 5
+    DOUBLE = 6
+    BYTES = 7
+    """``extra``: whether they must be UTF-8."""
+    FIXED = 8
+    """``extra``: how many bytes."""
+    REST = 9
+    """All bytes that are left; ``extra`` as in BYTES."""
+    ENUM = 10
+    """``extra``: the reader's symbol, in UTF-8, for each of the writer's; None if it has none."""
+    DECIMAL = 11
+    """``extra``: how many bytes (-1: their number stands before them), and the reader's precision."""
+    LIST = 12
+    MAP = 13
+    RECORD = 14
+    UNION = 15
+    MEMBER = 16
+    """``extra``: which field of the column gets the value; the others are null."""
+    DEFAULT = 17
+    """``extra``: bytes to be read instead of what was written."""
+    FAIL = 18
+    """``extra``: why it cannot be read."""
+    SKIP_FIXED = 19
+    SKIP_WHOLE = 20
+    SKIP_BYTES = 21
+    SKIP_RECORD = 22
+    SKIP_LIST = 23
+    SKIP_MAP = 24
+    SKIP_UNION = 25
+
+
+@dataclass(eq=False, slots=True)
+class ReadStep:
+    """One thing to do; ``column`` is where the value goes. A type that contains itself has steps that do."""
+
+    do: Do
+    column: Column | None = None
+    steps: list[ReadStep] = field(default_factory=list)
+    extra: Any = None

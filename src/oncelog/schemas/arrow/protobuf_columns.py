@@ -1,0 +1,159 @@
+"""Protobuf messages as an Arrow array, field by field: a column takes its values from all messages at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from oncelog.schemas.schema_errors import SchemaError
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+Values = list[Any]
+MAX_COLUMNS = 10_000
+_MICROSECONDS = 1_000_000
+_TIMES = {"google.protobuf.Timestamp": pa.timestamp("us", "UTC"), "google.protobuf.Duration": pa.duration("us")}
+_WRAPPERS = {f"google.protobuf.{kind}Value" for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32",
+             "Bool", "String", "Bytes")}  # fmt: skip
+_ANY_SHAPE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"}
+UNFIT = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
+"""What values raise that a column cannot hold, a text that is not UTF-8 among them."""
+
+
+class ProtobufColumns:
+    """The columns of a message type, by the file's own names.
+
+    :raises SchemaError: a message contains itself, which no column can.
+    """
+
+    def __init__(self, descriptor: Descriptor) -> None:
+        self.name = str(descriptor.full_name)
+        self._type = _Message(descriptor, (), [0])
+        self.arrow_type = self._type.arrow_type
+
+    def array(self, messages: Values) -> tuple[pa.Array, dict[int, str]]:
+        """The messages, None among them; and why one, which is null then, cannot be in a column."""
+        try:
+            return self._type.array(messages), {}
+        except UNFIT:
+            pass
+        kept, problems = list(messages), {}
+        for number, message in enumerate(messages):
+            try:
+                self._type.array([message])
+            except UNFIT as error:
+                kept[number], problems[number] = None, f"the message cannot be read into columns: {error}"
+        return self._type.array(kept), problems
+
+
+class _Message:
+    """A struct: each field's column, made from all messages."""
+
+    def __init__(self, descriptor: Descriptor, around: tuple[str, ...], count: list[int]) -> None:
+        if descriptor.full_name in around:
+            raise SchemaError(f"the message {descriptor.full_name} contains itself: Spark has no type for it")
+        self._fields = []
+        for field in descriptor.fields:
+            count[0] += 1
+            if count[0] > MAX_COLUMNS:
+                raise SchemaError(f"the messages have more than {MAX_COLUMNS} columns, nested ones among them")
+            self._fields.append((field, _Field(field, (*around, descriptor.full_name), count)))
+        self.arrow_type = pa.struct([pa.field(field.name, made.arrow_type) for field, made in self._fields])
+
+    def array(self, messages: Values) -> pa.Array:
+        absent = pa.array([message is None for message in messages], pa.bool_())
+        if not self._fields:
+            return pa.array([None if message is None else {} for message in messages], self.arrow_type)
+        arrays = [made.of_messages(messages) for _, made in self._fields]
+        return pa.StructArray.from_arrays(arrays, fields=list(self.arrow_type), mask=absent)
+
+
+class _Field:
+    def __init__(self, field: FieldDescriptor, around: tuple[str, ...], count: list[int]) -> None:
+        self._name, self._has_presence = field.name, field.has_presence
+        entry = field.message_type
+        self._is_map = entry is not None and bool(entry.GetOptions().map_entry)
+        self._is_list = field.is_repeated and not self._is_map
+        if self._is_map and entry is not None:
+            key = _value(entry.fields_by_name["key"], around, count)
+            value = _value(entry.fields_by_name["value"], around, count)
+            self._inner = [key, value]
+            self.arrow_type = pa.map_(key[0], value[0])
+        else:
+            self._inner = [_value(field, around, count)]
+            self.arrow_type = pa.list_(self._inner[0][0]) if self._is_list else self._inner[0][0]
+
+    def of_messages(self, messages: Values) -> pa.Array:
+        name = self._name
+        if not (self._is_list or self._is_map):
+            if self._has_presence:
+                found = [getattr(one, name) if one is not None and one.HasField(name) else None for one in messages]
+            else:
+                found = [None if one is None else getattr(one, name) for one in messages]
+            return self._inner[0][1](found)
+        held = [() if one is None else getattr(one, name) for one in messages]
+        offsets = [0]
+        for items in held:
+            offsets.append(offsets[-1] + len(items))
+        places = pa.array(offsets, pa.int32())
+        if self._is_list:
+            return pa.ListArray.from_arrays(places, self._inner[0][1]([item for items in held for item in items]))
+        pairs = [pair for items in held if items for pair in items.items()]
+        keys, values = ([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+        return pa.MapArray.from_arrays(places, self._inner[0][1](keys), self._inner[1][1](values))
+
+
+def _value(
+    field: FieldDescriptor, around: tuple[str, ...], count: list[int]
+) -> tuple[pa.DataType, Callable[[Values], pa.Array]]:
+    """The type of single values, and what makes an array of them."""
+    if field.message_type is not None:
+        return _message(field.message_type, around, count)
+    if field.enum_type is not None:
+        names = {number: one.name for number, one in field.enum_type.values_by_number.items()}
+        return pa.string(), lambda values: pa.array(
+            [None if one is None else names.get(one, str(one)) for one in values], pa.string()
+        )
+    kind = _SCALARS[field.cpp_type] if field.type != field.TYPE_BYTES else pa.binary()
+    return kind, lambda values: pa.array(values, kind)
+
+
+def _message(
+    descriptor: Descriptor, around: tuple[str, ...], count: list[int]
+) -> tuple[pa.DataType, Callable[[Values], pa.Array]]:
+    name = descriptor.full_name
+    if name in _TIMES:
+        kind = _TIMES[name]
+        return kind, lambda values: pa.array([None if one is None else _microseconds(one) for one in values], kind)
+    if name in _WRAPPERS:
+        kind, inner = _value(descriptor.fields_by_name["value"], around, count)
+        return kind, lambda values: inner([None if one is None else one.value for one in values])
+    if name in _ANY_SHAPE:
+        return pa.string(), lambda values: pa.array(
+            [None if one is None else _json(one) for one in values], pa.string()
+        )
+    made = _Message(descriptor, around, count)
+    return made.arrow_type, made.array
+
+
+def _microseconds(time: Any) -> int:
+    return int(time.seconds * _MICROSECONDS + time.nanos // 1000)
+
+
+def _json(message: Any) -> str:
+    from google.protobuf import json_format
+
+    try:
+        return str(json_format.MessageToJson(message, indent=None))
+    except (json_format.Error, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+_SCALARS: Sequence[pa.DataType] = [
+    pa.null(), pa.int32(), pa.int64(), pa.int64(), pa.decimal128(20, 0), pa.float64(), pa.float32(), pa.bool_(),
+    pa.string(), pa.string(),
+]  # fmt: skip
+"""By the runtime's number of a type (CPPTYPE); unsigned ones as the next larger signed type."""

@@ -1,0 +1,233 @@
+"""Arrow columns as values in the wire format, and the Avro schema of columns that have none.
+
+Called in Spark's workers with a batch at a time, and on the driver, which refuses columns that do not fit before
+anything is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from oncelog.schemas.arrow.avro_types import AvroTypes
+from oncelog.schemas.arrow.json_columns import JsonColumns
+from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
+from oncelog.schemas.arrow.reading import ReaderSchema
+from oncelog.schemas.avro_codec import AvroCodec
+from oncelog.schemas.avro_json import to_json
+from oncelog.schemas.framing import framed
+from oncelog.schemas.json_codec import JsonCodec
+from oncelog.schemas.protobuf_codec import ProtobufCodec
+from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.structs import JSON, PROTOBUF, Schema
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]")
+
+
+def avro_name(text: str) -> str:
+    """A text as the name of an Avro type: other characters become underscores."""
+    name = _NO_NAME.sub("_", text)
+    return name if _NAME.fullmatch(name) else f"_{name}"
+
+
+def avro_schema(columns: pa.StructType, name: str) -> Schema:
+    """The schema of a record with these columns; each may be null, and is if it is missing.
+
+    :param name: the record's full name.
+    :raises SchemaError: Avro has no such type or name.
+    """
+    return Schema(json.dumps(_record(columns, name, "")))
+
+
+def _record(columns: pa.StructType, name: str, where: str) -> dict[str, Any]:
+    fields = []
+    for column in columns:
+        here = f"{where}.{column.name}" if where else column.name
+        if not _NAME.fullmatch(column.name):
+            raise SchemaError(f"the column {here!r} cannot be a field of Avro: give it a name of letters, digits and _")
+        kind = _avro_type(column.type, f"{name}_{column.name}", here)
+        fields.append({"name": column.name, "type": ["null", kind], "default": None})
+    return {"type": "record", "name": name, "fields": fields}
+
+
+_AVRO: tuple[tuple[Callable[[pa.DataType], bool], Any], ...] = (
+    (kinds.is_boolean, "boolean"),
+    (kinds.is_int64, "long"),
+    (kinds.is_signed_integer, "int"),
+    (kinds.is_float64, "double"),
+    (kinds.is_float32, "float"),
+    (kinds.is_string, "string"),
+    (kinds.is_large_string, "string"),
+    (kinds.is_binary, "bytes"),
+    (kinds.is_large_binary, "bytes"),
+    (kinds.is_date32, {"type": "int", "logicalType": "date"}),
+)
+
+
+def _avro_type(kind: pa.DataType, name: str, where: str) -> Any:
+    for fits, avro in _AVRO:
+        if fits(kind):
+            return avro
+    if kinds.is_timestamp(kind):
+        return {"type": "long", "logicalType": "timestamp-micros" if kind.tz else "local-timestamp-micros"}
+    if kinds.is_decimal(kind):
+        return {"type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale}
+    if kinds.is_list(kind):
+        return {"type": "array", "items": ["null", _avro_type(kind.value_type, f"{name}_item", f"{where}[]")]}
+    if kinds.is_map(kind) and kinds.is_string(kind.key_type):
+        return {"type": "map", "values": ["null", _avro_type(kind.item_type, f"{name}_value", f"{where}{{}}")]}
+    if kinds.is_struct(kind):
+        return _record(kind, name, where)
+    raise SchemaError(f"the column {where} is of type {kind}, which Avro does not have: cast it")
+
+
+class ColumnWriter:
+    """Writes columns with one registered schema."""
+
+    def __init__(self, target: ReaderSchema) -> None:
+        self._id = target.schema_id
+        self._shown = target.shown
+        needs = dict(target.needs)
+        self._codec: Any
+        if target.schema.schema_type == PROTOBUF:
+            self._codec = ProtobufCodec(target.schema, needs)
+            if target.message:
+                self._codec.choose(target.message)
+        elif target.schema.schema_type == JSON:
+            self._codec = JsonCodec(target.schema, needs)
+        else:
+            self._codec = AvroCodec(target.schema, needs)
+        self._target = target
+
+    def check(self, columns: pa.StructType) -> None:
+        """:raises SchemaError: the schema has no place for a column, or the columns leave out what it requires."""
+        schema, needs = self._target.schema, dict(self._target.needs)
+        wanted: pa.DataType
+        if isinstance(self._codec, AvroCodec):
+            types = AvroTypes(self._codec.parsed)
+            wanted = types.column().arrow_type
+            root = types.known(types.root)
+            optional = [one["name"] for one in root.get("fields", ()) if "default" in one or _takes_null(types, one)]
+        elif isinstance(self._codec, JsonCodec):
+            wanted = JsonColumns(schema, needs).arrow_type
+            root = json.loads(schema.text)
+            required = root.get("required", ()) if isinstance(root, dict) else ()
+            optional = [one.name for one in wanted if one.name not in required] if kinds.is_struct(wanted) else []
+        else:
+            wanted = ProtobufColumns(self._codec.message_class(self._codec.path).DESCRIPTOR).arrow_type
+            optional = [one.name for one in wanted]
+        if not kinds.is_struct(wanted):
+            raise SchemaError(f"{self._shown} is no record: columns cannot be written with it")
+        missing = sorted({one.name for one in wanted} - {one.name for one in columns} - set(optional))
+        if missing:
+            raise SchemaError(f"{self._shown} requires {', '.join(missing)}, which is none of the columns")
+        _check(columns, wanted, self._shown, "")
+
+    def write(self, values: pa.Array) -> pa.Array:
+        """:raises SchemaError: a value does not fit the schema."""
+        return pa.array([None if one is None else self._written(one) for one in _plain(values)], pa.binary())
+
+    def _written(self, value: Any) -> bytes:
+        try:
+            if isinstance(self._codec, AvroCodec):
+                payload = self._codec.encode(value, strict=True)
+            elif isinstance(self._codec, JsonCodec):
+                payload = self._codec.encode(to_json(_without_nulls(value)))
+            else:
+                payload = self._codec.encode(_protobuf_json(value))
+        except SchemaError as error:
+            raise SchemaError(f"a row cannot be written with {self._shown}: {error}") from error
+        return framed(self._id, payload)
+
+
+def _takes_null(types: AvroTypes, field: Mapping[str, Any]) -> bool:
+    known = types.known(field["type"])
+    return isinstance(known, list) and any(types.known(branch) == {"type": "null"} for branch in known)
+
+
+_WIDTHS: dict[pa.DataType, int] = {
+    pa.int8(): 1, pa.int16(): 2, pa.int32(): 3, pa.int64(): 4, pa.float32(): 5, pa.float64(): 6,
+}  # fmt: skip
+
+
+def _check(given: pa.DataType, wanted: pa.DataType, shown: str, where: str) -> None:
+    if kinds.is_struct(given) and kinds.is_struct(wanted):
+        known = {one.name: one.type for one in wanted}
+        for column in given:
+            here = f"{where}.{column.name}" if where else column.name
+            if column.name not in known:
+                raise SchemaError(f"{shown} has no field for the column {here}: leave it out, or register a version")
+            _check(column.type, known[column.name], shown, here)
+    elif kinds.is_list(given) and kinds.is_list(wanted):
+        _check(given.value_type, wanted.value_type, shown, f"{where}[]")
+    elif kinds.is_map(given) and kinds.is_map(wanted):
+        _check(given.key_type, wanted.key_type, shown, f"{where}{{}}")
+        _check(given.item_type, wanted.item_type, shown, f"{where}{{}}")
+    elif not _fits(given, wanted):
+        raise SchemaError(f"the column {where} is of type {given}, which {shown} cannot take: there it is {wanted}")
+
+
+def _fits(given: pa.DataType, wanted: pa.DataType) -> bool:
+    if given in _WIDTHS and wanted in _WIDTHS:
+        return _WIDTHS[given] <= _WIDTHS[wanted]
+    if kinds.is_decimal(given) and kinds.is_decimal(wanted):
+        return bool(given.scale == wanted.scale and given.precision <= wanted.precision)
+    if kinds.is_timestamp(given) and kinds.is_timestamp(wanted):
+        return bool((given.tz is None) == (wanted.tz is None))
+    if kinds.is_struct(wanted) and not kinds.is_struct(given):  # a union of several types
+        return any(_fits(given, one.type) for one in wanted if one.name.startswith("member"))
+    return bool(given == wanted)
+
+
+def _plain(values: pa.Array) -> list[Any]:
+    """The rows as Python objects, with maps as dictionaries."""
+    rows = values.to_pylist()
+    change = _maps(values.type)
+    return rows if change is None else [None if row is None else change(row) for row in rows]
+
+
+def _maps(kind: pa.DataType) -> Callable[[Any], Any] | None:
+    """What makes dictionaries of the maps in a value; None if it has none."""
+    if kinds.is_map(kind):
+        inner = _maps(kind.item_type)
+        if inner is None:
+            return dict
+        return lambda pairs: {key: None if value is None else inner(value) for key, value in pairs}
+    if kinds.is_list(kind):
+        item = _maps(kind.value_type)
+        return None if item is None else lambda items: [None if one is None else item(one) for one in items]
+    if kinds.is_struct(kind):
+        found = {one.name: change for one in kind if (change := _maps(one.type)) is not None}
+        if not found:
+            return None
+        return lambda row: {
+            name: found[name](value) if name in found and value is not None else value for name, value in row.items()
+        }
+    return None
+
+
+def _without_nulls(value: Any) -> Any:
+    """A row without its columns that are null: in JSON and in Protobuf a missing member says the same."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_nulls(one) for one in value]
+    return value
+
+
+def _protobuf_json(value: Any) -> Any:
+    import base64
+
+    if isinstance(value, dict):
+        return {name: _protobuf_json(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_protobuf_json(one) for one in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return to_json(value)

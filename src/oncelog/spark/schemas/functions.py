@@ -1,0 +1,248 @@
+"""``from_registry`` and ``to_registry``: functions from column to column. Called by users and by pipelines.
+
+The registry is asked for the schema to read into, or to write with, when the function is called, in the process that
+builds the query. What was written with other schemas is read with those: each worker asks for an id once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from oncelog.errors import ConfigError
+from oncelog.schemas.arrow import writing
+from oncelog.schemas.arrow.reading import ColumnReader, ReaderSchema, find_reader, parse_version
+from oncelog.schemas.arrow.writing import ColumnWriter
+from oncelog.schemas.codecs import Codecs, need_schema_packages
+from oncelog.schemas.registry import LATEST, SchemaRegistry
+from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.structs import Schema
+from oncelog.spark.process import this_process
+from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, arrow_struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+    from oncelog.spark.schemas.verdicts import Verdicts
+
+Access: TypeAlias = "str | Mapping[str, Any]"
+"""A registry's address, or the arguments of :class:`~oncelog.schemas.SchemaRegistry` by name, ``url`` among them."""
+FAIL, NULL, REPORT = "fail", "null", "report"
+VALUE, PROBLEM = "value", "problem"
+PATIENCE: Mapping[str, Any] = {"timeout_s": 60.0, "retries": 8}
+"""How long workers wait for a registry that restarts, unless ``Access`` says otherwise."""
+MAX_READERS = 100
+
+
+def from_registry(
+    column: Column | str, registry: Access, *, subject: str, message: str = "", malformed: str = FAIL
+) -> Column:
+    """The column's values, in Confluent's wire format, as the schema of a subject has them.
+
+    Each value is read with the schema that it was written with, by the id that it carries, into ``subject``'s schema.
+    A record becomes a struct; other types are those of Spark's ``from_avro``.
+
+    :param subject: ``orders-value`` for its latest version at this moment, or ``orders-value:3``.
+    :param message: the message of a Protobuf file; its first one unless given.
+    :param malformed: what happens to a value that cannot be read: ``fail`` fails the query, ``null`` gives null, and
+        ``report`` makes the column a struct of ``value`` and ``problem``, the reason.
+    :raises SchemaRegistryError: the registry does not have the subject, or cannot be asked.
+    :raises SchemaError: the schema has no columns in Spark.
+    """
+    if malformed not in (FAIL, NULL, REPORT):
+        raise ConfigError(f"malformed is {malformed!r}: allowed are {FAIL}, {NULL} and {REPORT}")
+    check_here()
+    with open_registry(registry) as asked:
+        reader = find_reader(asked, subject, message)
+    return read_column(column, registry, reader, malformed)
+
+
+def to_registry(
+    column: Column | str,
+    registry: Access,
+    *,
+    subject: str,
+    schema: str | Schema | None = None,
+    message: str = "",
+) -> Column:
+    """A column of structs as values in Confluent's wire format.
+
+    :param subject: the subject whose latest version is written, or ``orders-value:3``; with ``schema``, where that is
+        registered.
+    :param schema: an Avro schema (:func:`avro_schema` makes one of columns), or a :class:`~oncelog.schemas.Schema`.
+    :param message: the message of a Protobuf file; its first one unless given.
+    :raises SchemaRegistryError: the registry does not have the subject, refuses the schema, or cannot be asked.
+    """
+    check_here()
+    with open_registry(registry) as asked:
+        target = find_target(asked, subject, schema, message)
+    return write_column(column, target)
+
+
+def avro_schema(columns: StructType, name: str) -> str:
+    """The Avro schema of a record with these columns: each may be null, and is where it is missing.
+
+    :raises SchemaError: Avro does not have the type of a column, or cannot have its name.
+    """
+    return writing.avro_schema(arrow_struct(columns), name).text
+
+
+def check_here() -> None:
+    """Raises ConfigError if this PySpark has no functions on Arrow arrays, OncelogError if the extra is missing."""
+    if not HAS_ARROW_FUNCTIONS:
+        raise ConfigError(
+            f"PySpark {PYSPARK} has no functions on Arrow arrays, which read and write records with schemas: use "
+            "PySpark 4.1 or later"
+        )
+    need_schema_packages()
+
+
+def open_registry(access: Access, given: Mapping[str, Any] | None = None) -> SchemaRegistry:
+    """A client of the registry. Raises ConfigError if ``access`` is none.
+
+    :param given: settings that ``access`` may overrule.
+    """
+    named: dict[str, Any] = {"url": access} if isinstance(access, str) else dict(access)
+    if not named.get("url"):
+        raise ConfigError("a schema registry is given by its address, or by a mapping with url and other settings")
+    try:
+        return SchemaRegistry(**{**(given or {}), **named})
+    except TypeError as error:
+        raise ConfigError(f"the settings of the schema registry cannot be used: {error}") from error
+
+
+def find_target(
+    registry: SchemaRegistry, subject: str, schema: str | Schema | None = None, message: str = ""
+) -> ReaderSchema:
+    """What is written with: a version that is there, or a schema that is registered now.
+
+    :raises SchemaRegistryError: the registry refuses, or cannot be asked.
+    """
+    if schema is None:
+        return find_reader(registry, subject, message)
+    if parse_version(subject)[1] != LATEST:
+        raise ConfigError(f"{subject} is a version that exists: give either it or a schema")
+    given = Schema(schema) if isinstance(schema, str) else schema
+    registry.register(subject, given)
+    found = registry.lookup(subject, given)
+    return find_reader(registry, f"{subject}:{found.version}", message)
+
+
+def read_column(
+    column: Column | str, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None = None
+) -> Column:
+    """:func:`from_registry` with a schema that is known.
+
+    :param verdicts: told what each id stood for.
+    """
+    decode = _Decode(_picklable(registry), reader, malformed, verdicts)
+    with open_registry(registry) as asked:
+        kind = from_arrow_type(ColumnReader(reader, Codecs(asked)).arrow_type, prefer_timestamp_ntz=True)
+    if malformed == REPORT:
+        kind = StructType([StructField(VALUE, kind), StructField(PROBLEM, StringType())])
+    return _on_arrays(decode, kind, column)
+
+
+def write_column(column: Column | str, target: ReaderSchema) -> Column:
+    """:func:`to_registry` with a schema that is known."""
+    ColumnWriter(target)
+    return _on_arrays(_Encode(target), BinaryType(), column)
+
+
+def _on_arrays(function: Callable[[pa.Array], pa.Array], kind: DataType, column: Column | str) -> Column:
+    from pyspark.sql.functions import arrow_udf
+
+    def on_arrays(values: pa.Array) -> pa.Array:
+        return function(values)
+
+    define: Any = arrow_udf  # its overloads leave types of structs out
+    made: Column = define(on_arrays, kind)(col(column) if isinstance(column, str) else column)
+    return made
+
+
+def check_written(columns: StructType, target: ReaderSchema) -> None:
+    """:raises SchemaError: the columns do not fit the schema that they are to be written with."""
+    ColumnWriter(target).check(arrow_struct(columns))
+
+
+def _picklable(registry: Access) -> Access:
+    if not isinstance(registry, str) and callable(registry.get("token")):
+        raise ConfigError("Spark's workers cannot call a function for a registry's token: give the token itself")
+    return registry if isinstance(registry, str) else dict(registry)
+
+
+class _Decode:
+    """What a worker does with an array of values."""
+
+    def __init__(self, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None) -> None:
+        self._registry, self._reader, self._malformed, self._verdicts = registry, reader, malformed, verdicts
+
+    def __call__(self, values: pa.Array) -> pa.Array:
+        found = this_process().part(Kept).reader(self._registry, self._reader).read(values)
+        if self._verdicts is not None:
+            self._verdicts.tell(found.verdicts)
+        if self._malformed == FAIL and found.problems:
+            number, problem = next(iter(sorted(found.problems.items())))
+            raise SchemaError(f"a value of {len(values[number].as_py())} bytes cannot be read: {problem}")
+        if self._malformed != REPORT:
+            return found.values
+        problems = [found.problems.get(number) for number in range(len(values))] if found.problems else None
+        told = pa.nulls(len(values), pa.string()) if problems is None else pa.array(problems, pa.string())
+        return pa.StructArray.from_arrays([found.values, told], names=[VALUE, PROBLEM])
+
+
+class _Encode:
+    """What a worker does with an array of rows."""
+
+    def __init__(self, target: ReaderSchema) -> None:
+        self._target = target
+
+    def __call__(self, values: pa.Array) -> pa.Array:
+        return this_process().part(Kept).writer(self._target).write(values)
+
+
+class Kept:
+    """Readers and writers of this process: a schema is fetched and prepared once, not in each task."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers: dict[Any, ColumnReader] = {}
+        self._writers: dict[ReaderSchema, ColumnWriter] = {}
+        self._registries: dict[Any, Codecs] = {}
+
+    def reader(self, access: Access, reader: ReaderSchema) -> ColumnReader:
+        address = access if isinstance(access, str) else tuple(sorted(access.items()))
+        with self._lock:
+            codecs = self._registries.get(address)
+            if codecs is None:
+                codecs = self._registries[address] = Codecs(open_registry(access, PATIENCE))
+            found = self._readers.get((address, reader))
+            if found is None:
+                if len(self._readers) >= MAX_READERS:
+                    self._readers.clear()
+                found = self._readers[address, reader] = ColumnReader(reader, codecs)
+            return found
+
+    def writer(self, target: ReaderSchema) -> ColumnWriter:
+        with self._lock:
+            found = self._writers.get(target)
+            if found is None:
+                if len(self._writers) >= MAX_READERS:
+                    self._writers.clear()
+                found = self._writers[target] = ColumnWriter(target)
+            return found
+
+    def close(self) -> None:
+        with self._lock:
+            for codecs in self._registries.values():
+                codecs.registry.close()
+            self._readers.clear()
+            self._writers.clear()
+            self._registries.clear()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import StructType
 
-    from oncelog.schemas.arrow.reading import ReaderSchema
+    from oncelog.schemas.arrow.value_reading import ReaderSchema
     from oncelog.spark.schemas import Access
     from oncelog.spark.schemas.verdicts import Verdicts
     from oncelog.spark.sink.checkpoint import Checkpoint
@@ -72,7 +72,7 @@ class Schemas:
     def _registered(self, sink: Sink, columns: StructType) -> ReaderSchema:
         """A schema made of the columns, registered for each topic. Raises OncelogError."""
         from oncelog.schemas import record_subject, topic_record_subject, topic_subject
-        from oncelog.schemas.arrow.writing import avro_name
+        from oncelog.schemas.arrow.value_writing import avro_name
         from oncelog.spark.schemas.functions import avro_schema, find_target, open_registry
 
         topics = (sink.topic,) if sink.topic else sink.topics
@@ -133,7 +133,7 @@ def find_schemas(one: Pipeline, registry: Access, context: SparkContext | None =
 
 
 def _reader(pipeline: str, source: Source, registry: Access) -> ReaderSchema:
-    from oncelog.schemas.arrow.reading import find_reader
+    from oncelog.schemas.arrow.value_reading import find_reader
     from oncelog.spark.schemas.functions import open_registry
 
     access = access_of(source, registry, pipeline)
@@ -154,7 +154,7 @@ def _of_format(found: ReaderSchema, name: str) -> ReaderSchema:
 
 def _columns(reader: ReaderSchema) -> dict[str, str]:
     """The columns of a schema and their types. Raises SchemaError."""
-    from oncelog.schemas.arrow.reading import columns_of
+    from oncelog.schemas.arrow.value_reading import columns_of
 
     kind = columns_of(reader)
     return {column.name: str(column.type) for column in kind}

@@ -16,9 +16,9 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from oncelog.errors import ConfigError
-from oncelog.schemas.arrow import writing
-from oncelog.schemas.arrow.reading import ColumnReader, ReaderSchema, find_reader, parse_version
-from oncelog.schemas.arrow.writing import ColumnWriter
+from oncelog.schemas.arrow import value_writing
+from oncelog.schemas.arrow.value_reading import ColumnReader, ReaderSchema, find_reader, parse_version
+from oncelog.schemas.arrow.value_writing import ColumnWriter
 from oncelog.schemas.codecs import Codecs, need_schema_packages
 from oncelog.schemas.registry import LATEST, SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError
@@ -91,7 +91,7 @@ def avro_schema(columns: StructType, name: str) -> str:
 
     :raises SchemaError: Avro does not have the type of a column, or cannot have its name.
     """
-    return writing.avro_schema(arrow_struct(columns), name).text
+    return value_writing.avro_schema(arrow_struct(columns), name).text
 
 
 def check_here() -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from oncelog.schemas.arrow.reading import (
+from oncelog.schemas.arrow.value_reading import (
     UNKNOWN,
     ColumnReader,
     ReaderSchema,
@@ -21,7 +21,7 @@ from oncelog.schemas.arrow.reading import (
     find_reader,
     parse_version,
 )
-from oncelog.schemas.arrow.writing import ColumnWriter, avro_name, avro_schema
+from oncelog.schemas.arrow.value_writing import ColumnWriter, avro_name, avro_schema
 from oncelog.schemas.codecs import Codecs
 from oncelog.schemas.framing import framed, with_indexes
 from oncelog.schemas.protobuf_codec import ProtobufCodec

@@ -17,7 +17,7 @@ import pyarrow.types as kinds
 from oncelog.schemas.arrow.avro_types import AvroTypes
 from oncelog.schemas.arrow.json_columns import JsonColumns
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
-from oncelog.schemas.arrow.reading import ReaderSchema
+from oncelog.schemas.arrow.value_reading import ReaderSchema
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.avro_json import to_json
 from oncelog.schemas.framing import framed

@@ -12,6 +12,7 @@ import click
 from oncelog.cli.doctor.pipeline_tables import pipeline_of, table_diagnoses
 from oncelog.cli.shared.options import Cluster, cluster_options
 from oncelog.cli.shared.output import remark, show_json
+from oncelog.cli.shared.registry_option import registry_option
 from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
@@ -38,8 +39,16 @@ END = -1
     "--pipeline", "file", type=click.Path(path_type=Path), metavar="FILE",
     help="The pipeline's file: its tables are examined too.",
 )  # fmt: skip
+@registry_option
 @cluster_options
-def doctor(checkpoint: str, group: str, on_missing_marker: str, file: Path | None, cluster: Cluster) -> None:
+def doctor(
+    checkpoint: str,
+    group: str,
+    on_missing_marker: str,
+    file: Path | None,
+    schema_registry: str | None,
+    cluster: Cluster,
+) -> None:
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
     It changes nothing. The status is 1 if the query would be refused. With --pipeline, also what its tables hold, how
@@ -52,7 +61,7 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, file: Path | Non
       oncelog pipeline doctor s3a://bucket/checkpoints/late --bootstrap-server kafka:9092 --json
     """
     pipeline = None if file is None else pipeline_of(file, checkpoint)
-    tables = [] if pipeline is None else _tables(cluster, checkpoint, pipeline)
+    tables = [] if pipeline is None else _tables(cluster, checkpoint, pipeline, schema_registry or "")
     only_tables = pipeline is not None and not pipeline.writes_topics and not group
     told: Sequence[Diagnosis | TableDiagnosis] = [
         *([] if only_tables else diagnoses(cluster, checkpoint, group, on_missing_marker)),
@@ -75,13 +84,13 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, file: Path | Non
         raise click.exceptions.Exit(1)
 
 
-def _tables(cluster: Cluster, checkpoint: str, one: Pipeline) -> Sequence[TableDiagnosis]:
+def _tables(cluster: Cluster, checkpoint: str, one: Pipeline, registry: str) -> Sequence[TableDiagnosis]:
     from oncelog.spark.sink.checkpoint import Checkpoint
 
     _check_folder(checkpoint)
     found = Checkpoint.open(checkpoint)
     found.query_id()
-    return table_diagnoses(one, found, cluster.properties["bootstrap.servers"])
+    return table_diagnoses(one, found, cluster.properties["bootstrap.servers"], registry)
 
 
 def diagnoses(

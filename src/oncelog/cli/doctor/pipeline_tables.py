@@ -37,9 +37,15 @@ def pipeline_of(file: Path, checkpoint: str) -> Pipeline:
     raise ConfigError(f"{file} has no pipeline {folder}, but {', '.join(one.name for one in found)}")
 
 
-def table_diagnoses(one: Pipeline, checkpoint: Checkpoint, bootstrap_servers: str) -> Sequence[TableDiagnosis]:
-    """Predict what the next start will do with each table. Spark starts, to learn which columns the rows have."""
+def table_diagnoses(
+    one: Pipeline, checkpoint: Checkpoint, bootstrap_servers: str, registry: str
+) -> Sequence[TableDiagnosis]:
+    """Predict what the next start will do with each table. Spark starts, to learn which columns the rows have.
+
+    :param registry: the schema registry of sources that name none.
+    """
     from oncelog.spark.pipeline.definition import ONLY
+    from oncelog.spark.pipeline.registered import find_schemas
     from oncelog.spark.pipeline.rows import table_schemas
     from oncelog.spark.pipeline.running import spark_log
     from oncelog.spark.session import session
@@ -49,10 +55,11 @@ def table_diagnoses(one: Pipeline, checkpoint: Checkpoint, bootstrap_servers: st
 
     if not one.table_sinks:
         return []
+    registered = find_schemas(one, registry)
     with spark_log(Path("/dev/null")):
         spark = session("oncelog pipeline doctor", master="local[1]")
         try:
-            schemas = table_schemas(spark, one, bootstrap_servers)
+            schemas = table_schemas(spark, one, bootstrap_servers, registered)
         finally:
             spark.stop()
     found = []

@@ -73,9 +73,11 @@ def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str, schemas:
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
 
 
-def table_schemas(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> dict[str, StructType]:
+def table_schemas(
+    spark: SparkSession, one: Pipeline, bootstrap_servers: str, schemas: Schemas
+) -> dict[str, StructType]:
     """The columns of the rows for each table; nothing is read. Raises as :func:`rows_of`."""
-    read = {name: _read(spark, source, bootstrap_servers) for name, source in one.sources.items()}
+    read = {name: _read(spark, name, source, bootstrap_servers, schemas) for name, source in one.sources.items()}
     found = _transformed(one, {name: _good(rows, one.sources[name]) for name, rows in read.items()})
     return {name: found[name].schema for name in one.table_sinks}
 

@@ -313,5 +313,5 @@ def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker) -> None
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e300, 315_360_001])
 def test_no_time_passes_that_would_never_end(broker: oncelog.Broker, seconds: float) -> None:
-    with pytest.raises(oncelog.OncelogError, match=r"time passes forwards|at most 315360000 seconds pass at once"):
+    with pytest.raises(oncelog.OncelogError, match=r"time passes forwards|at most 315360000 seconds can pass at once"):
         broker.pass_time(seconds)

@@ -25,10 +25,10 @@ What the tests of each row showed in each environment, on Linux with Python 3.11
 `make test` runs two of the environments, with one kill of each way to write; `make soak` runs all of them, with
 pipelines and all kills.
 
-- **yes**, and the seconds that it took on two cores, starts of Spark among them;
+- **yes**, and the seconds that it took on two cores beside other programs, starts of Spark among them;
 - **refused by name**: an error says what to do instead;
 - **-**: does not concern that PySpark;
-- **1 of 7 steps**: of the steps at which it can be killed, so many were tried;
+- **1 of 7 steps**: of the steps at which the tests kill it, so many were tried;
 - **not run**: no result is kept here.
 
 """

@@ -113,7 +113,7 @@ def test_killed_executor(environment: Environment, copy: Copy, step: BatchStep) 
     copy.check()
 
 
-@case("named sources: one more source after a kill", least=(4, 2), steps=2)
+@case("named sources: one more source after a kill", least=(4, 3), steps=2)
 @pytest.mark.parametrize("step", [DECISIVE, BatchStep.COMMITTED], ids=lambda step: step.value)
 @pytest.mark.soak
 def test_named_query_takes_one_more_source_after_a_kill(environment: Environment, copy: Copy, step: BatchStep) -> None:

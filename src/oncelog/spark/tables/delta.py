@@ -75,6 +75,8 @@ class DeltaTableStore:
     def prepare(self, schema: StructType) -> str:
         self._schema = stored = stored_schema(schema, Format.DELTA)
         table = self._load()
+        if missing := self.missing_rights():
+            raise DeltaRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
         try:
             if table is None:
                 _check_names(schema, self._options)
@@ -219,13 +221,16 @@ class FilesWriter:
                 yield piece(held)
             return
         schema = file_schema(held[0].schema, self.options.partition_by)
-        writer = FileWriter(file_system(self.options), self.options, schema)
-        for batch in held:
-            writer.write(batch)
-        held.clear()
-        for batch in batches:
-            writer.write(batch)
-        files = writer.finish()
+        try:
+            writer = FileWriter(file_system(self.options), self.options, schema)
+            for batch in held:
+                writer.write(batch)
+            held.clear()
+            for batch in batches:
+                writer.write(batch)
+            files = writer.finish()
+        except OSError as error:
+            raise DeltaRefused(f"{self.options} cannot be written: {short(error)}") from error
         yield Part(sum(f.rows for f in files), sum(f.size_bytes for f in files), written=pickle.dumps(files))
 
 

@@ -103,6 +103,8 @@ class IcebergTable:
         from pyspark.sql.pandas.types import to_arrow_schema
 
         stored = file_schema(to_arrow_schema(stored_schema(schema, Format.ICEBERG), timezone="UTC"), ())
+        if missing := self.missing_rights():
+            raise IcebergRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
         try:
             table = self._load() or self._create(stored)
             if self._lacks_columns(table, stored):
@@ -196,7 +198,7 @@ class IcebergTable:
             return InlineWriter()
         table = self._prepared()
         metadata = table.metadata.model_copy(update={"snapshots": [], "snapshot_log": [], "metadata_log": []})
-        return FilesWriter(pickle.dumps((metadata, dict(table.io.properties))))
+        return FilesWriter(str(self._options), pickle.dumps((metadata, dict(table.io.properties))))
 
     def _prepared(self) -> Table:
         if self._table is None:
@@ -271,9 +273,11 @@ class IcebergTable:
 class FilesWriter:
     """In a task: writes files, and leaves a few rows to the driver.
 
+    :param name: the table's, for messages.
     :param table: metadata and properties of the file system, pickled: they are loaded in tasks only.
     """
 
+    name: str
     table: bytes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
@@ -284,7 +288,10 @@ class FilesWriter:
             return
         metadata, properties = pickle.loads(self.table)
         for rows in _chunks(held, batches):
-            found = list(_write(metadata, properties, rows))
+            try:
+                found = list(_write(metadata, properties, rows))
+            except OSError as error:
+                raise IcebergRefused(f"{self.name} cannot be written: {error}") from error
             size = sum(file.file_size_in_bytes for file in found)
             yield Part(rows.num_rows, size, written=pickle.dumps(found))
 

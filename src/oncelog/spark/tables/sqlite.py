@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from oncelog.spark.tables.store import (
     Sighting,
     TaskWriter,
     inline_rows,
+    may_write,
     unwritable,
 )
 
@@ -61,6 +61,8 @@ class SqliteTable:
     def prepare(self, schema: StructType) -> str:
         wanted = [(field.name, sql_type(field.dataType, Format.SQLITE)) for field in schema.fields]
         self._columns = tuple(schema.names)
+        if missing := self.missing_rights():
+            raise SqliteRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_CREATE)
@@ -95,7 +97,7 @@ class SqliteTable:
 
     def missing_rights(self) -> list[str]:
         path = Path(self._options.url)
-        if path.exists() and not os.access(path, os.W_OK):
+        if path.exists() and not may_write(path):
             return [f"the file {path} may not be written"]
         return unwritable(str(path.absolute().parent))
 

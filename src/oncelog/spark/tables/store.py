@@ -137,7 +137,13 @@ def unwritable(folder: str) -> list[str]:
     path = Path(folder).absolute()
     while not path.exists() and path != path.parent:
         path = path.parent
-    return [] if path.is_dir() and os.access(path, os.W_OK | os.X_OK) else [f"the folder {path} may not be written"]
+    return [] if path.is_dir() and may_write(path) else [f"the folder {path} may not be written"]
+
+
+def may_write(path: Path) -> bool:
+    """Whether this process may write a file, or in a folder."""
+    mode = os.W_OK | os.X_OK if path.is_dir() else os.W_OK
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def inline_rows(parts: Iterable[Part]) -> list[pa.RecordBatch]:

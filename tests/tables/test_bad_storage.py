@@ -67,7 +67,9 @@ def test_disk_that_is_full_in_the_middle_of_a_file_leaves_the_table_as_it_was(wo
 
     with (
         full_disk(100_000),
-        pytest.raises(OncelogError, match=r"table .*cannot be (read or )?written: .*(File too large|full|disk I/O error)"),
+        pytest.raises(
+            OncelogError, match=r"table .*cannot be (read or )?written: .*(File too large|full|disk I/O error)"
+        ),
     ):
         write()
     assert world.read() == [(-1, "a")]

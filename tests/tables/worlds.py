@@ -157,10 +157,10 @@ class PostgresWorld(World):
 
 class DeltaWorld(World):
     def read(self) -> list[Row]:
-        rows = pa.table(
-            DeltaTable(self.options.table).scan() if False else DeltaTable(self.options.table).to_pyarrow_table()
-        )
-        return in_order(rows)
+        return in_order(self.table().to_pyarrow_table())
+
+    def table(self) -> DeltaTable:
+        return DeltaTable(self.options.table, storage_options=dict(self.options.storage))
 
     def drop(self) -> None:
         shutil.rmtree(self.options.table)
@@ -173,7 +173,8 @@ class DeltaWorld(World):
             path.write_text("\n".join(kept) + "\n")
 
     def append_as_another(self, row: Row) -> None:
-        write_deltalake(self.options.table, arrow([row]), mode="append")
+        storage = dict(self.options.storage)
+        write_deltalake(self.options.table, arrow([row]), mode="append", storage_options=storage)
 
     def maintain(self) -> None:
         table = DeltaTable(self.options.table)

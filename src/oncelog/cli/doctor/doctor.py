@@ -11,6 +11,7 @@ from oncelog.cli.shared.options import Cluster
 from oncelog.cli.shared.output import show_json, show_table
 from oncelog.cli.shared.patience import waits_told
 from oncelog.cli.shared.properties import given_properties
+from oncelog.cli.shared.registry_option import registry_option
 from oncelog.errors import OncelogError
 
 
@@ -30,6 +31,7 @@ from oncelog.errors import OncelogError
     show_default=True,
     help="How long a query may be stopped.",
 )
+@registry_option
 @click.option("--json", "-J", "as_json", is_flag=True, help="Answer in JSON.")
 def command(
     data: Path | None,
@@ -39,12 +41,13 @@ def command(
     assignments: tuple[str, ...],
     checkpoint: str | None,
     pause_minutes: int,
+    schema_registry: str | None,
     as_json: bool,
 ) -> None:
     """Print what this installation runs on, what is missing, and what to do. Nothing is changed.
 
-    With --bootstrap-server also what endangers exactly-once in a cluster, this broker's or Apache Kafka's. The status
-    is 1 if something is bad.
+    With --bootstrap-server also what endangers exactly-once in a cluster, this broker's or Apache Kafka's, and with
+    --schema-registry ids in its topics that the registry does not know. The status is 1 if something is bad.
 
     \b
     Examples:
@@ -64,9 +67,14 @@ def command(
     if properties and not there:
         raise click.UsageError(f"{', '.join(properties)}: properties of a client need --bootstrap-server")
     found = list(findings(data, Address.parse(listen)))
-    if there:
-        with waits_told():
-            found += _cluster(Cluster(properties, as_json), pause_minutes, checkpoint)
+    cluster = Cluster(properties, as_json) if there else None
+    with waits_told():
+        if cluster is not None:
+            found += _cluster(cluster, pause_minutes, checkpoint)
+        if schema_registry:
+            from oncelog.cli.doctor.doctor_schemas import findings as of_registry
+
+            found += of_registry(schema_registry, cluster)
     if as_json:
         show_json([one.as_json() for one in found])
     else:

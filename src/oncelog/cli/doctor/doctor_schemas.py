@@ -1,0 +1,122 @@
+"""What ``oncelog doctor --schema-registry`` finds: a registry that does not answer, and ids in topics that it does not
+know.
+
+It only reads: the last records of each partition of the topics that have a subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
+from oncelog.cli.shared.output import counted
+from oncelog.errors import OncelogError
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.cli.shared.options import Cluster
+    from oncelog.client.blocking import Consumer
+    from oncelog.schemas import SchemaRegistry
+
+CHECK = "schema registry"
+LAST_RECORDS = 1000
+"""How many of a partition's last records are looked at."""
+WAIT_MS = 5_000
+MAX_NAMED = 5
+
+
+def findings(url: str, cluster: Cluster | None) -> Iterator[DoctorFinding]:
+    """:param cluster: whose topics are looked at; None for the registry alone."""
+    from oncelog.cli.shared.registry_option import registry
+
+    with registry(url) as asked:
+        try:
+            subjects = asked.subjects()
+        except OncelogError as error:
+            yield bad(CHECK, str(error), "start it, or check its address and login: clients cannot write or read")
+            return
+        yield DoctorFinding(CHECK, f"{asked.url}, {counted(len(subjects), 'subject')}")
+        if cluster is not None:
+            try:
+                yield from _topics(cluster, asked, subjects)
+            except OncelogError as error:
+                yield warn(CHECK, f"its ids could not be looked for in all topics: {error}", "see what is refused")
+
+
+def _topics(cluster: Cluster, registry: SchemaRegistry, subjects: list[str]) -> Iterator[DoctorFinding]:
+    from oncelog.client.blocking import Consumer
+    from oncelog.client.core.config import ConsumerConfig
+
+    with cluster.admin() as admin:
+        described = admin.describe_topics(admin.list_topics())
+    parts = {
+        topic.name: [TopicPartition(topic.name, part.partition) for part in topic.partitions if part.leader >= 0]
+        for topic in described
+    }
+    named = {name: [key for key in (False, True) if _subject(name, key) in subjects] for name in parts}
+    settings = cluster.settings(ConsumerConfig, auto_offset_reset="earliest")
+    with Consumer(config=settings) as consumer:
+        for name, sides in sorted(named.items()):
+            unknown: dict[int, str] = {}
+            for part in parts[name] if sides else ():
+                _look(consumer, part, sides, registry, unknown)
+            if unknown:
+                ids = sorted(unknown)
+                more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
+                told = ", ".join(map(str, ids[:MAX_NAMED])) + more
+                yield bad(
+                    CHECK,
+                    f"topic {name} has records with schema ids that the registry does not know: {told}, "
+                    f"as in {unknown[ids[0]]}",
+                    "restore these schemas, or ask the registry that they were written with: readers cannot read them",
+                )
+
+
+def _subject(topic: str, is_key: bool) -> str:
+    return f"{topic}-{'key' if is_key else 'value'}"
+
+
+def _look(
+    consumer: Consumer[bytes, bytes],
+    part: TopicPartition,
+    sides: list[bool],
+    registry: SchemaRegistry,
+    unknown: dict[int, str],
+) -> None:
+    """Note the ids of a partition's last records that the registry does not know, each with one place."""
+    consumer.assign([part])
+    end, begin = consumer.end_offsets([part])[part], consumer.beginning_offsets([part])[part]
+    consumer.seek(part, max(begin, end - LAST_RECORDS))
+    while consumer.position(part) < end:
+        records = consumer.getmany(timeout_ms=WAIT_MS).get(part, [])
+        if not records:
+            return  # what is left is not committed
+        for record in records:
+            for is_key in sides:
+                schema_id = _id_of(record.key if is_key else record.value)
+                if schema_id is not None and schema_id not in unknown and not _is_known(registry, schema_id):
+                    unknown[schema_id] = f"{part} at offset {record.offset}"
+
+
+def _id_of(data: bytes | None) -> int | None:
+    """The schema id of a key or value; None if it carries none."""
+    from oncelog.schemas.framing import schema_id_of
+    from oncelog.schemas.schema_errors import SchemaError
+
+    try:
+        return None if data is None else schema_id_of(data)
+    except SchemaError:
+        return None
+
+
+def _is_known(registry: SchemaRegistry, schema_id: int) -> bool:
+    from oncelog.schemas.schema_errors import SchemaRegistryError
+
+    try:
+        registry.schema(schema_id)
+    except SchemaRegistryError as error:
+        if not error.is_not_found:
+            raise
+        return False
+    return True

@@ -62,14 +62,7 @@ def test_every_reachable_state_keeps_every_promise(bounds: Bounds) -> None:
     assert not found.promise, str(found)
 
 
-DOUBLE_BUMP = Mutant(
-    "an abort by the coordinator bumps twice (KAFKA-19367)",
-    "coordinator.transaction.rules:_abort_open",
-    "return _end_and_bump(txn, False,",
-    "return _end_and_bump(txn._replace(producer_epoch=txn.producer_epoch + 1), False,",
-    scenes=(),
-    one_in=0,
-)
+(DOUBLE_BUMP,) = (mutant for mutant in CATALOGUE if mutant.name == "an end by the coordinator uses up two epochs")
 
 
 @pytest.mark.parametrize(

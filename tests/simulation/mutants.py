@@ -80,6 +80,30 @@ IDEMPOTENCE: Sequence[Mutant] = (
         scenes=("restarts",),
         one_in=4,
     ),
+    Mutant(
+        "a run is admitted without a look at its producers",
+        "log.writer:LogWriter._admitted_at_once",
+        "if not self._log.producers.admits_at_once(header, last.get(producer_id)):",
+        "if False:",
+        scenes=("raw",),
+        one_in=2,
+    ),
+    Mutant(
+        "a batch of a run is not noted of its producer",
+        "log.writer:LogWriter.append_run",
+        "producers.apply_data(header, offset)",
+        "pass",
+        scenes=("raw",),
+        one_in=4,
+    ),
+    Mutant(
+        "a new epoch begins with any sequence",
+        "log.producers.producer_rules:_new_epoch_not_from_zero",
+        "a.header.base_sequence != 0",
+        "False",
+        scenes=("raw",),
+        one_in=1,
+    ),
 )
 CLIENT: Sequence[Mutant] = (
     Mutant(
@@ -270,6 +294,14 @@ ABORTED: Sequence[Mutant] = (
         scenes=("everything",),
         one_in=5,
     ),
+    Mutant(
+        "an aborted transaction is listed from its marker on",
+        "log.writer:LogWriter.append_marker",
+        "AbortedTxn(done.producer_id, done.first_offset, done.last_offset,",
+        "AbortedTxn(done.producer_id, done.last_offset, done.last_offset,",
+        scenes=("coordinator",),
+        one_in=1,
+    ),
 )
 COORDINATOR: Sequence[Mutant] = (
     Mutant(
@@ -376,6 +408,14 @@ COORDINATOR: Sequence[Mutant] = (
         "return False",
         scenes=("raw",),
         one_in=1,
+    ),
+    Mutant(
+        "an end by the coordinator uses up two epochs",
+        "coordinator.transaction.rules:_abort_open",
+        "return _end_and_bump(txn, False,",
+        "return _end_and_bump(txn._replace(producer_epoch=txn.producer_epoch + 1), False,",
+        scenes=("coordinator",),
+        one_in=2,
     ),
 )
 GROUPS: Sequence[Mutant] = (
@@ -620,6 +660,22 @@ FULL_DISK: Sequence[Mutant] = (
         scenes=("full_disks",),
         one_in=3,
     ),
+    Mutant(
+        "a batch that the disk has refused the other thread is noted",
+        "log.writer:LogWriter.settle",
+        "append.result = self._append_failed(append.refused)\n            return",
+        "append.result = self._append_failed(append.refused)",
+        scenes=("full_disks",),
+        one_in=5,
+    ),
+    Mutant(
+        "a run that found no room is taken for written",
+        "log.writer:LogWriter.append_run",
+        "self._append_failed(error)",
+        "written = True",
+        scenes=("full_disks",),
+        one_in=8,
+    ),
 )
 LONG_WRITES: Sequence[Mutant] = (
     Mutant(
@@ -638,6 +694,14 @@ LONG_WRITES: Sequence[Mutant] = (
         scenes=("raw",),
         one_in=3,
     ),
+    Mutant(
+        "a segment does not know where the other thread's batch ends",
+        "log.writer:LogWriter.settle",
+        "append.segment.take_in(size_bytes, last_offset, header.max_timestamp,",
+        "append.segment.take_in(size_bytes, base_offset, header.max_timestamp,",
+        scenes=("restarts",),
+        one_in=3,
+    ),
 )
 SINK: Sequence[Mutant] = (
     Mutant(
@@ -652,9 +716,17 @@ SINK: Sequence[Mutant] = (
         "a batch leaves the marker of the one before",
         "spark.sink.engine:WriteEngine._close",
         "Marker.of(self._plan, rows)",
-        "Marker.before(self._plan) if isinstance(self._plan, Plan) else Marker.of(self._plan, rows)",
+        "Marker.before(self._plan) if isinstance(self._plan, BatchPlan) else Marker.of(self._plan, rows)",
         scenes=("sink",),
-        one_in=2,
+        one_in=1,
+    ),
+    Mutant(
+        "a lost transaction is taken for written",
+        "spark.sink.engine:WriteEngine.write",
+        "                continue",
+        "                return BatchResult(BatchOutcome.WRITTEN)",
+        scenes=("sink",),
+        one_in=4,
     ),
 )
 OUTBOX: Sequence[Mutant] = (

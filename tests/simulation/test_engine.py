@@ -28,7 +28,7 @@ from oncelog.testing.simulation import (
     explore,
     simulate,
 )
-from oncelog.testing.simulation.faults import Trouble
+from oncelog.testing.simulation.faults import Trouble, full_disk
 
 
 def test_an_hour_takes_no_time_and_every_clock_says_the_same() -> None:
@@ -250,6 +250,18 @@ def test_a_full_disk_refuses_until_there_is_room() -> None:
             return [(await consumer.getone()).value for _ in range(2)]
 
     assert simulate(main) == [b"before", b"after"]
+
+
+def test_a_full_disk_has_room_again_though_the_power_has_failed_meanwhile() -> None:
+    async def main(world: Simulation) -> int:
+        undo = full_disk(world, random.Random(0))
+        assert undo is not None
+        world.broker.crash(power=True)
+        undo()
+        async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
+            return (await producer.send_and_wait("t", b"after")).offset
+
+    assert simulate(main) == 0
 
 
 def test_tls_is_refused_by_name() -> None:

@@ -152,19 +152,19 @@ def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
     In half of the cases it is full now and then, because other programs write and delete files.
     """
-    content = world.machine.content
-    content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
+    machine = world.machine  # a power loss gives it another content
+    machine.content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
     restarts = chance.random() < 0.5
     others = chance.random() < 0.5
     world.note("the disk is full", "trouble")
 
     def write_and_delete() -> None:
-        if content.free_bytes is not None:
-            content.free_bytes = chance.choice([0, 3000])
+        if machine.content.free_bytes is not None:
+            machine.content.free_bytes = chance.choice([0, 3000])
             later(world, chance.expovariate(1 / OTHERS_PAUSE_S), write_and_delete)
 
     def undo() -> None:
-        content.free_bytes = None
+        machine.content.free_bytes = None
         world.note("the disk has space again", "trouble")
         if restarts and world.broker.is_running:
             world.broker.resume()

@@ -2,12 +2,16 @@
 original.
 
 The function's code object is exchanged in place, so that tables, bound methods and imported names use it too. The text
-to change must occur exactly once: if the code has changed since, the mutant fails by name.
+to change must occur exactly once: if the code has changed since, the mutant fails by name. So it does if its code names
+what its module does not have. What planted code itself raises as Python's errors, such as an AttributeError, is a fault
+of the mutant: a seed that fails by it has found nothing.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import dis
 import importlib
 import inspect
 from collections.abc import Iterator, Sequence
@@ -19,6 +23,18 @@ from typing import Any
 
 class MutantDoesNotApply(Exception):
     """The code that a mutant changes has itself changed."""
+
+
+SLIPS = (NameError, AttributeError, TypeError)
+"""What code raises that does not fit the code around it."""
+_slips: list[str] = []
+
+
+def note_slip(error: BaseException) -> None:
+    """Called by planted code with what leaves it; what it was given by code that it called is not its own."""
+    own = error.__traceback__ is not None and error.__traceback__.tb_next is None
+    if own and isinstance(error, SLIPS):
+        _slips.append(repr(error))
 
 
 @dataclass(frozen=True)
@@ -70,23 +86,26 @@ def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
     """
     function, source, path = _function(mutant)
     lines = source.splitlines(keepends=True)
-    first, last = _place(ast.parse(source), path.split("."), mutant)
+    place = _node(ast.parse(source), path.split("."), mutant)
+    first, last = place.lineno, place.end_lineno
     text = "".join(lines[first - 1 : last])
     count = text.count(mutant.old)
     if count != 1:
         raise MutantDoesNotApply(
             f"{mutant.name}: {mutant.where} has {mutant.old!r} {count} times, not once: bring the mutant up to date"
         )
-    whole = "".join(lines[: first - 1]) + text.replace(mutant.old, mutant.new) + "".join(lines[last:])
+    whole = ast.parse("".join(lines[: first - 1]) + text.replace(mutant.old, mutant.new) + "".join(lines[last:]))
+    _watch(_node(whole, path.split("."), mutant))
     code = compile(whole, f"<mutant: {mutant.name}>", "exec")
     for found in _codes(code):
         if found.co_qualname == path and found.co_freevars == function.__code__.co_freevars:
+            _names_exist(mutant, function, found)
             return function, found
     raise MutantDoesNotApply(f"{mutant.name}: {mutant.where} cannot be exchanged: its free variables differ")
 
 
-def _place(tree: ast.AST, path: list[str], mutant: Mutant) -> tuple[int, int]:
-    """First and last line of a function in its module."""
+def _node(tree: ast.AST, path: list[str], mutant: Mutant) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """A function in its module."""
     node = tree
     for name in path:
         for child in ast.iter_child_nodes(node):
@@ -95,9 +114,39 @@ def _place(tree: ast.AST, path: list[str], mutant: Mutant) -> tuple[int, int]:
                 break
         else:
             raise MutantDoesNotApply(f"{mutant.name}: the source has no {mutant.where}")
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.end_lineno is None:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         raise MutantDoesNotApply(f"{mutant.name}: {mutant.where} is no function")
-    return node.lineno, node.end_lineno
+    return node
+
+
+_WATCHED = """
+try:
+    pass
+except BaseException as _left:
+    __import__("tests.simulation.planting", fromlist=["note_slip"]).note_slip(_left)
+    raise
+"""
+
+
+def _watch(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """Have planted code note what it raises."""
+    (watched,) = ast.parse(_WATCHED).body
+    assert isinstance(watched, ast.Try)
+    watched.body = node.body
+    node.body = [watched]
+    ast.fix_missing_locations(node)
+
+
+def _names_exist(mutant: Mutant, function: FunctionType, code: CodeType) -> None:
+    known = function.__globals__.keys() | vars(builtins).keys()
+    named = {
+        str(step.argval)
+        for part in (code, *_codes(code))
+        for step in dis.get_instructions(part)
+        if step.opname == "LOAD_GLOBAL"
+    }
+    if missing := sorted(named - known):
+        raise MutantDoesNotApply(f"{mutant.name}: {mutant.where} has no {', '.join(missing)}")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -108,14 +157,15 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 @contextmanager
-def planted(mutant: Mutant) -> Iterator[None]:
-    """Plants the bug for the length of the block."""
+def planted(mutant: Mutant) -> Iterator[list[str]]:
+    """Plants the bug for the length of the block; in the list is what it slipped on."""
     changes = [changed_code(part) for part in parts(mutant)]
     originals = [function.__code__ for function, _ in changes]
     for function, code in changes:
         function.__code__ = code
+    _slips.clear()
     try:
-        yield
+        yield _slips
     finally:
         for (function, _), original in zip(changes, originals, strict=True):
             function.__code__ = original
@@ -126,4 +176,4 @@ def parts(mutant: Mutant) -> list[Mutant]:
     return [mutant, *(Mutant(mutant.name, *change, scenes=(), one_in=0) for change in mutant.too)]
 
 
-__all__ = ["Mutant", "MutantDoesNotApply", "changed_code", "parts", "planted"]
+__all__ = ["Mutant", "MutantDoesNotApply", "changed_code", "note_slip", "parts", "planted"]

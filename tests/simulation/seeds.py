@@ -30,12 +30,14 @@ class Hunt:
     :param found: the seeds that found the mutant, each with its scene.
     :param said: what a checker said of the first one.
     :param broken: the seeds that fail without the mutant, too: they found something else.
+    :param slipped: what the planted code itself raised because it does not fit the code around it.
     """
 
     tried: int
     found: Sequence[tuple[int, str]]
     said: str
     broken: Sequence[tuple[int, str]]
+    slipped: str
 
 
 @cache
@@ -49,14 +51,17 @@ def hunt(mutant: Mutant, numbers: Iterable[int], enough: int = 1) -> Hunt:
 
     What a seed does without the mutant is only looked at if it fails with it.
     """
-    tried, said = 0, ""
+    tried, said, slipped = 0, "", ""
     found: list[tuple[int, str]] = []
     broken: list[tuple[int, str]] = []
     for seed in numbers:
         scene = mutant.scenes[seed % len(mutant.scenes)]
         tried += 1
-        with planted(mutant):
+        with planted(mutant) as slips:
             breaches = run(seed, scene=scene).breaches
+        if slips:
+            slipped = slips[0]
+            break
         if not breaches:
             continue
         if not _holds(seed, scene):
@@ -66,7 +71,7 @@ def hunt(mutant: Mutant, numbers: Iterable[int], enough: int = 1) -> Hunt:
         said = said or breaches[0]
         if len(found) == enough:
             break
-    return Hunt(tried, found, said, broken)
+    return Hunt(tried, found, said, broken, slipped)
 
 
 def hunt_number(job: tuple[int, range, int]) -> tuple[int, Hunt]:

@@ -65,6 +65,7 @@ def test_every_mutant_is_found(mutant: Mutant) -> None:
     its scenes none finds it once in 400 times if it is found half as often as was measured.
     """
     came = hunt(mutant, range(12 * mutant.one_in))
+    assert came.slipped == "", "the planted code does not fit the code around it"
     assert came.broken == [], "these fail without the mutant, too: python -m tests.simulation --seed N --scene NAME"
     assert came.found, f"{came.tried} seeds of {', '.join(mutant.scenes)} do not find it, {mutant.one_in} should"
 
@@ -83,3 +84,20 @@ def test_a_mutant_whose_code_has_changed_is_named() -> None:
         planted(Mutant("gone", "log.nowhere:x", "a", "b", scenes=(), one_in=0)),
     ):
         pass
+
+
+_FITS = "log.producers.producer_rules:_out_of_sequence", "last + 1)"
+
+
+def test_planted_code_names_only_what_there_is() -> None:
+    with (
+        pytest.raises(MutantDoesNotApply, match=r"renamed: .* has no gone_since"),
+        planted(Mutant("renamed", *_FITS, "gone_since(last))", scenes=(), one_in=0)),
+    ):
+        pass
+
+
+def test_a_bug_that_slips_is_not_found() -> None:
+    came = hunt(Mutant("slips", *_FITS, "a.header.gone_since)", scenes=("raw",), one_in=1), range(5))
+    assert came.found == []
+    assert "no attribute 'gone_since'" in came.slipped

@@ -28,6 +28,7 @@ from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.older_broker import older_broker
 
 PACKAGE = Path(oncelog.__file__).parent / "conformance"
 SOME = (
@@ -126,23 +127,50 @@ def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(brok
 @pytest.mark.soak
 @pytest.mark.parametrize("version", ["2.8.2", "3.6.2"])
 def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_taken_back(version: str) -> None:
+    """As if every release promised to refuse them."""
+    name = "offsets_without_the_group_in_the_transaction_are_refused"
+    (check,) = [dataclasses.replace(check, since="") for check in all_checks() if check.name == name]
     with ApacheKafka(version=version) as kafka:
-        report = run_some(kafka.bootstrap_servers, "offsets_without_the_group_in_the_transaction_are_refused")
+        report = run(AdminConfig.from_properties({"bootstrap.servers": kafka.bootstrap_servers}), cases_of([check]))
         assert [result.outcome for result in report.results].count(CheckOutcome.FAILED) == 4
         assert report.left_behind == []
         assert open_on(kafka.bootstrap_servers) == set()
 
 
-@pytest.mark.kafka
-@pytest.mark.soak
-def test_every_check_on_kafka_2_8_leaves_no_transaction_open_in_any_partition() -> None:
-    with ApacheKafka(version="2.8.2") as kafka:
-        report = run(
-            AdminConfig.from_properties({"bootstrap.servers": kafka.bootstrap_servers}), cases_of(all_checks())
-        )
-        assert [result.outcome for result in report.results].count(CheckOutcome.PASSED) > len(report.results) / 2
-        assert report.left_behind == []
-        assert open_on(kafka.bootstrap_servers) == set()
+NOT_VERIFIED = (
+    "a_partition_that_was_not_added_is_refused",
+    "a_transactional_batch_of_someone_else_is_refused",
+    "a_batch_goes_on_in_an_open_transaction_without_being_verified_again",
+    "offsets_without_the_group_in_the_transaction_are_refused",
+)
+"""Checks of what brokers do since they verify transactions."""
+
+
+def test_a_broker_that_verifies_nothing_fails_if_its_versions_promise_it_and_not_otherwise() -> None:
+    settings = {"transaction.partition.verification.enable": "false"}
+    with oncelog.Broker(settings=settings) as broker:
+        found = run_some(broker.bootstrap_servers, *NOT_VERIFIED)
+    assert {result.check.name for result in found.results if result.outcome is CheckOutcome.FAILED} == {*NOT_VERIFIED}
+    with older_broker(settings=settings) as broker:
+        older = run_some(broker.bootstrap_servers, *NOT_VERIFIED)
+    assert {result.outcome for result in older.results} == {CheckOutcome.NOT_OFFERED}
+    assert older.results[0].text == "Apache Kafka promises this since 3.6, which has AddPartitionsToTxn 4"
+
+
+def test_an_end_that_is_put_off_is_sent_again_but_not_for_ever(three: str) -> None:
+    (check,) = [item for item in all_checks() if item.name == "there_is_nothing_to_end_in_an_empty_transaction"]
+    for times, outcome in ((2, CheckOutcome.PASSED), (None, CheckOutcome.FAILED)):
+        with FaultProxy(three) as proxy, proxy.faults.answer_error("EndTxn", "CONCURRENT_TRANSACTIONS", times=times):
+            config = AdminConfig.from_properties({"bootstrap.servers": proxy.bootstrap_servers})
+            report = run(config, cases_of([check])[:1], patience_s=5)
+        assert [result.outcome for result in report.results] == [outcome]
+
+
+def test_transactions_of_version_2_are_asked_for_where_the_cluster_has_finalized_them() -> None:
+    name = "produce_12_adds_the_partition_itself"
+    with older_broker() as broker:
+        (result,) = run_some(broker.bootstrap_servers, name).results
+    assert (result.outcome, result.text) == (CheckOutcome.NOT_OFFERED, "transaction.version is 0, and this needs 2")
 
 
 def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:

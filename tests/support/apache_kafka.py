@@ -31,24 +31,18 @@ from tests.support.zookeeper import ZooKeeper
 
 CLUSTER_ID = "b25jZWxvZy10ZXN0cy0xMg"
 
-_KAFKA: tuple[Module, ...] = (
-    ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
-    ("org.apache.kafka", "kafka-tools", KAFKA_VERSION),
-    ("org.apache.kafka", "kafka-streams", KAFKA_VERSION),
-    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
-)
 
-
-def _older(version: str) -> tuple[Module, ...]:
-    """Kafka up to 3.9. Releases before 3.0 bring log4j, to the later ones reload4j is added; before 3.3, ZooKeeper is
-    among the dependencies.
+def _modules(version: str) -> tuple[Module, ...]:
+    """Kafka and its tools, and what writes its log: log4j, which releases before 3.0 bring, reload4j, and log4j2 from
+    4.0 on. Before 3.3, ZooKeeper is among the dependencies.
     """
-    reload4j: tuple[Module, ...] = (("org.slf4j", "slf4j-reload4j", "1.7.36"),)
-    return (
-        ("org.apache.kafka", "kafka_2.13", version),
-        ("org.apache.kafka", "kafka-tools", version),
-        *(() if _release(version) < (3, 0) else reload4j),
-    )
+    names = ["kafka_2.13", "kafka-tools", *(["kafka-streams"] if version == KAFKA_VERSION else [])]
+    kafka = tuple(("org.apache.kafka", name, version) for name in names)
+    if _release(version) < (3, 0):
+        return kafka
+    if _release(version) < (4, 0):
+        return (*kafka, ("org.slf4j", "slf4j-reload4j", "1.7.36"))
+    return (*kafka, ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"))
 
 
 def _release(version: str) -> tuple[int, int]:
@@ -95,9 +89,7 @@ class KafkaFailed(OncelogError):
 
 def kafka_jars(version: str = KAFKA_VERSION) -> Path:
     """The folder with the jars of Apache Kafka and its tools; downloaded (130 MB) if it does not exist."""
-    if version == KAFKA_VERSION:
-        return jars("libs", _KAFKA, transitive=True)
-    return jars(f"libs-{version}", _older(version), transitive=True)
+    return jars("libs" if version == KAFKA_VERSION else f"libs-{version}", _modules(version), transitive=True)
 
 
 class ApacheKafka:
@@ -364,16 +356,16 @@ def run_tool(
 def java_command(version: str = KAFKA_VERSION) -> list[str]:
     """A JVM with Apache Kafka's classes, up to the name of the class or file to run; warnings and errors are logged."""
     jars = kafka_jars(version)
-    newest = version == KAFKA_VERSION
-    log4j = cache_folder() / ("log4j2.properties" if newest else "log4j.properties")
+    log4j2 = _release(version) >= (4, 0)
+    log4j = cache_folder() / ("log4j2.properties" if log4j2 else "log4j.properties")
     if not log4j.exists():
         with _replaced(log4j) as path:
-            path.write_text(_LOG4J if newest else _RELOAD4J)
+            path.write_text(_LOG4J if log4j2 else _RELOAD4J)
     options = os.environ.get(JAVA_OPTIONS, "").split()
     return [
         find_java(),
         *options,
-        f"-Dlog4j2.configurationFile={log4j}" if newest else f"-Dlog4j.configuration=file:{log4j}",
+        f"-Dlog4j2.configurationFile={log4j}" if log4j2 else f"-Dlog4j.configuration=file:{log4j}",
         "-cp",
         f"{jars}/*",
     ]

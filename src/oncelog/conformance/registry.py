@@ -37,6 +37,7 @@ class Check:
 
     :ivar kip: where the promise is documented.
     :ivar assumes: a setting of the broker that must have its default.
+    :ivar since: the release of Apache Kafka that first made the promise; empty if all that are supported make it.
     """
 
     area: str
@@ -44,6 +45,7 @@ class Check:
     function: Function
     kip: str
     assumes: str
+    since: str
     cases: tuple[Mapping[str, Any], ...]
 
     @property
@@ -55,14 +57,14 @@ _PARAMETERS: dict[Function, list[list[dict[str, Any]]]] = {}
 _CHECKS: list[Check] = []
 
 
-def check(kip: str, *, assumes: str = "") -> Callable[[Function], Function]:
+def check(kip: str, *, assumes: str = "", since: str = "") -> Callable[[Function], Function]:
     """Register a function, with the cases that :func:`each` has given it."""
 
     def enter(function: Function) -> Function:
         groups = reversed(_PARAMETERS.pop(function, []))
         cases = tuple(_merged(parts) for parts in itertools.product(*groups))
         area = AREAS[function.__module__.rpartition(".")[2]]
-        _CHECKS.append(Check(area, function.__name__, function, kip, assumes, cases))
+        _CHECKS.append(Check(area, function.__name__, function, kip, assumes, since, cases))
         return function
 
     return enter

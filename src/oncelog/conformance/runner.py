@@ -116,6 +116,8 @@ def _one(address: str, world: World, name: str, check: Check, case: Mapping[str,
         with Connection(address, timeout_s=max(_SHORTEST_ANSWER_S, PATIENCE_S.get()), world=world) as connection:
             bench = Bench(connection, name)
             try:
+                if check.since:
+                    connection.needs_release(check.since)
                 check.function(bench, **case)
             finally:
                 bench.close()

@@ -78,7 +78,16 @@ def _chosen(areas: Sequence[str], names: Sequence[str]) -> list[Check]:
 def _list(as_json: bool, checks: Sequence[Check]) -> None:
     if as_json:
         show_json(
-            [{"area": check.area, "check": check.name, "kip": check.kip, "cases": len(check.cases)} for check in checks]
+            [
+                {
+                    "area": check.area,
+                    "check": check.name,
+                    "kip": check.kip,
+                    "since": check.since or None,
+                    "cases": len(check.cases),
+                }
+                for check in checks
+            ]
         )
     else:
         show_table(

@@ -1,6 +1,7 @@
-"""Which release of Apache Kafka first had what a broker does not offer, for messages.
+"""Which release of Apache Kafka first had what a broker does not offer, and which releases a broker is at least of.
 
-Called by the connection. Brokers do not report their release, but the versions of the APIs that they serve.
+Called by the connection, for messages, and by the conformance checks. Brokers do not report their release, but the
+versions of the APIs that they serve.
 """
 
 from __future__ import annotations
@@ -13,11 +14,29 @@ from oncelog.protocol.api_keys import ApiKey
 OLDEST = "2.5"
 """The oldest release with which transactions keep their promise: the first to compare the generation of a group's
 member with the offsets that a transaction commits (KIP-447)."""
-_TELLS_THE_OLDEST = (ApiKey.TXN_OFFSET_COMMIT, 3)
+_TELLS: Mapping[str, tuple[ApiKey, int]] = MappingProxyType(
+    {
+        "2.5": (ApiKey.TXN_OFFSET_COMMIT, 3),
+        "3.0": (ApiKey.LIST_OFFSETS, 7),
+        "3.6": (ApiKey.ADD_PARTITIONS_TO_TXN, 4),
+        "3.7": (ApiKey.PRODUCE, 10),
+        "3.8": (ApiKey.PRODUCE, 11),
+        "3.9": (ApiKey.LIST_OFFSETS, 9),
+        "4.0": (ApiKey.PRODUCE, 12),
+    }
+)
+"""The version of an API that brokers have since a release, whatever their configuration."""
 
 _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
     {
-        ApiKey.LIST_OFFSETS: {7: "3.0"},
+        ApiKey.PRODUCE: {10: "3.7", 11: "3.8", 12: "4.0", 13: "4.1"},
+        ApiKey.FETCH: {13: "3.1"},
+        ApiKey.LIST_OFFSETS: {7: "3.0", 8: "3.5", 9: "3.9", 10: "4.0", 11: "4.2"},
+        ApiKey.FIND_COORDINATOR: {4: "3.0", 5: "3.8"},
+        ApiKey.OFFSET_FETCH: {8: "3.0"},
+        ApiKey.ADD_PARTITIONS_TO_TXN: {4: "3.6", 5: "3.8"},
+        ApiKey.END_TXN: {4: "3.8", 5: "4.0"},
+        ApiKey.TXN_OFFSET_COMMIT: {4: "3.8", 5: "4.0"},
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {0: "2.7"},
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: {0: "2.7"},
         ApiKey.DESCRIBE_PRODUCERS: {0: "2.8"},
@@ -41,8 +60,21 @@ def is_too_old(offered: Mapping[int, tuple[int, int]]) -> bool:
 
     One that has no transactions at all is not Apache Kafka; it is asked nothing about them.
     """
-    key, version = _TELLS_THE_OLDEST
-    return key in offered and offered[key][1] < version
+    return _TELLS[OLDEST][0] in offered and not is_since(offered, OLDEST)
 
 
-__all__ = ["OLDEST", "first_with", "is_too_old"]
+def shown_by(release: str) -> tuple[ApiKey, int]:
+    """The API and the version by which brokers of ``release`` and newer are known."""
+    return _TELLS[release]
+
+
+def is_since(offered: Mapping[int, tuple[int, int]], release: str) -> bool:
+    """Whether a broker with these versions, by API, has what came with ``release``, one of those that are told apart.
+
+    A broker that is not Apache Kafka counts as of the releases whose versions it offers.
+    """
+    key, version = shown_by(release)
+    return offered.get(key, (0, -1))[1] >= version
+
+
+__all__ = ["OLDEST", "first_with", "is_since", "is_too_old", "shown_by"]

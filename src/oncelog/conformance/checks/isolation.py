@@ -15,6 +15,7 @@ from oncelog.conformance.raw.transactional_producer import Transactional, init, 
 from oncelog.conformance.raw.wire import MAX_TIMESTAMP, Connection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
+from oncelog.protocol.generated.list_offsets_request import ListOffsetsRequest
 from oncelog.protocol.generated.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -173,7 +174,7 @@ def the_latest_offset_depends_on_the_isolation(bench: Bench) -> None:
     connection.produce(topic, batch(b"a", b"b"))
     producer = Transactional(connection, unique_name + "-id").init()
     producer.send(topic, b"c")
-    for version in range(2, 12):
+    for version in connection.versions(ListOffsetsRequest.API_KEY, range(2, 12)):
         same(connection.list_offset(topic, isolation=READ_UNCOMMITTED, version=version).offset, 3)
         same(connection.list_offset(topic, isolation=READ_COMMITTED, version=version).offset, 2)
     producer.commit()

@@ -10,12 +10,12 @@ from oncelog.conformance.raw.transactional_producer import Transactional
 from oncelog.conformance.raw.wire import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MAX_TIMESTAMP, Connection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from oncelog.protocol.generated.list_offsets_request import ListOffsetsRequest
 from oncelog.protocol.generated.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -41,10 +41,12 @@ def list_offsets_by_every_kind_of_time(bench: Bench) -> None:
 
     same(found(LATEST), (0, 5, -1))
     same(found(EARLIEST), (0, 0, -1))
-    later = ((7, MAX_TIMESTAMP, (0, 2, start + 50)), (8, EARLIEST_LOCAL, (0, 0, -1)), (9, LATEST_TIERED, (0, -1, -1)))
-    for version, kind, expected in later:
-        if connection.offers(ApiKey.LIST_OFFSETS, version):
-            same(found(kind), expected)
+    if connection.offers(ListOffsetsRequest.API_KEY, 7):
+        same(found(MAX_TIMESTAMP)[2], start + 50)
+    if connection.offers(ListOffsetsRequest.API_KEY, 8):
+        same(found(EARLIEST_LOCAL), (0, 0, -1))
+    if connection.offers(ListOffsetsRequest.API_KEY, 9):
+        same(found(LATEST_TIERED), (0, -1, -1))
     same(found(0), (0, 0, start))
     same(found(start), (0, 0, start))
     same(found(start + 1), (0, 1, start + 10))
@@ -53,10 +55,9 @@ def list_offsets_by_every_kind_of_time(bench: Bench) -> None:
     same(found(start + 51), (0, -1, -1))
 
 
-@check("KIP-734")
+@check("KIP-734", since="3.0")
 def list_offsets_max_timestamp_names_the_record(bench: Bench) -> None:
     connection = bench.connection
-    connection.needs(ApiKey.LIST_OFFSETS, 7, "the largest timestamp")
     topic = bench.topic()
     start = 1_700_000_000_000
     empty = connection.list_offset(topic, MAX_TIMESTAMP)
@@ -67,7 +68,7 @@ def list_offsets_max_timestamp_names_the_record(bench: Bench) -> None:
     same((found.offset, found.timestamp, found.leader_epoch), (1, start + 9, 0))
 
 
-@check("KIP-79")
+@check("KIP-1005", since="3.9")
 @each(
     "timestamp",
     "version",
@@ -75,7 +76,6 @@ def list_offsets_max_timestamp_names_the_record(bench: Bench) -> None:
 )
 def list_offsets_of_a_time_that_the_version_does_not_have(bench: Bench, timestamp: int, version: int) -> None:
     connection = bench.connection
-    connection.needs(ApiKey.LIST_OFFSETS, 9, "the refusal of a kind of time that a version does not have")
     topic = bench.topic()
     same(connection.list_offset(topic, timestamp, version=version).error_code, 35)
 

@@ -20,6 +20,9 @@ from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 
+_WITH_FEATURES = 3
+"""The version of ApiVersions that tells features (KIP-584)."""
+
 
 @contextlib.contextmanager
 def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
@@ -43,7 +46,8 @@ def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
 def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
     with Connection(address, login=login) as connection:
         versions = connection.ask(ApiVersionsRequest(), 0).api_keys
-        world = World(0, 1, {entry.api_key: (entry.min_version, entry.max_version) for entry in versions}, login)
+        offered = {entry.api_key: (entry.min_version, entry.max_version) for entry in versions}
+        world = World(0, 1, offered, login, _features(connection, offered))
         connection.world = world
         oldest = world.offered.get(MetadataRequest.API_KEY, (0, 0))[0]
         version = max(oldest, connection.best(MetadataRequest.API_KEY, 1))
@@ -53,6 +57,14 @@ def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
         raise OncelogError(f"{address} tells of no broker")
     world.node_id, world.nodes = home.node_id, len(brokers)
     return f"{home.host}:{home.port}", world
+
+
+def _features(connection: Connection, offered: Mapping[int, tuple[int, int]]) -> Mapping[str, int]:
+    if offered.get(ApiVersionsRequest.API_KEY, (0, 0))[1] < _WITH_FEATURES:
+        return {}
+    request = ApiVersionsRequest(client_software_name="oncelog", client_software_version="conformance")
+    found = connection.ask(request, _WITH_FEATURES).finalized_features
+    return {feature.name: feature.max_version_level for feature in found}
 
 
 def name_at_home(connection: Connection, world: World, name: str, kind: int) -> str:

@@ -10,7 +10,6 @@ from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.bodies import Produced
 from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -31,9 +30,11 @@ LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, 
 CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS
 UNTOLD = ""
 """The state of a transaction if the broker does not offer DescribeTransactions."""
-VERIFIES = (ApiKey.ADD_PARTITIONS_TO_TXN, 4, "verification of partitions")
-"""What a broker offers that asks the coordinator about a transaction before it takes its batch (KIP-890)."""
 NOT_ENOUGH_REPLICAS = Error.NOT_ENOUGH_REPLICAS
+VERIFIED = "3.6"
+"""The release of Apache Kafka that first verified the batches of transactions with their coordinator (KIP-890)."""
+PUT_OFF = {*LOADING, CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS}
+"""Errors after which a client sends the same request again."""
 
 
 def find_coordinator(connection: Connection, key: str, kind: int) -> None:
@@ -104,9 +105,15 @@ class Transactional:
         self.timeout_ms = timeout_ms
         self.pid = self.epoch = -1
         self.sequences: dict[tuple[str, int], int] = {}
+        self._ended: EndTxnRequest | None = None
 
     def init(self) -> Transactional:
-        """Repeat until it succeeds, including while an open transaction is being aborted."""
+        """Repeat until it succeeds, including while an open transaction is being aborted.
+
+        :raises NotOffered: transaction version 2 is wanted, and the cluster has not finalized it.
+        """
+        if self.version_2:
+            self.connection.needs_feature("transaction.version", 2)
         find_coordinator(self.connection, self.id, 1)
 
         def probe() -> Any:
@@ -163,7 +170,7 @@ class Transactional:
         epoch: int | None = None,
         acks: int = -1,
     ) -> Produced:
-        """Send one Produce with the next sequence."""
+        """Send one Produce with the next sequence, repeated while it is put off."""
         first = self.sequences.get((topic, partition), 0) if sequence is None else sequence
         data = batch(
             *values,
@@ -172,14 +179,15 @@ class Transactional:
             sequence=first,
             attributes=TRANSACTIONAL,
         )
-        answer = self.connection.produce(
-            topic,
-            data,
-            partition,
-            version=version if version is not None else (12 if self.version_2 else None),
-            transactional_id=self.id,
-            acks=acks,
-        )
+        sent_as = version if version is not None else (12 if self.version_2 else None)
+
+        def probe() -> Produced | None:
+            answer = self.connection.produce(
+                topic, data, partition, version=sent_as, transactional_id=self.id, acks=acks
+            )
+            return None if answer.error in PUT_OFF else answer
+
+        answer = eventually(probe)
         if answer.error == 0 and sequence is None:
             self.sequences[topic, partition] = first + len(values)
         return answer
@@ -188,28 +196,24 @@ class Transactional:
         """Send a Produce that must succeed; adds the partition before if the protocol requires that."""
         if not self.version_2:
             self.add((topic, partition))
-
-        def probe() -> Produced | None:
-            answer = self.send_once(topic, *values, partition=partition)
-            return None if answer.error in (CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS) else answer
-
-        answer = eventually(probe)
+        answer = self.send_once(topic, *values, partition=partition)
         same(answer.error, Error.NONE)
         return answer
 
     def end_once(self, *, commit: bool, version: int | None = None, epoch: int | None = None) -> Any:
-        """Send one EndTxn."""
+        """Send one EndTxn, repeated while it is put off."""
         if version is None:
             version = 5 if self.version_2 else self.connection.best(EndTxnRequest.API_KEY, 4)
-        return self.connection.ask(
-            EndTxnRequest(
-                transactional_id=self.id,
-                producer_id=self.pid,
-                producer_epoch=self.epoch if epoch is None else epoch,
-                committed=commit,
-            ),
-            version,
+        request = EndTxnRequest(
+            transactional_id=self.id,
+            producer_id=self.pid,
+            producer_epoch=self.epoch if epoch is None else epoch,
+            committed=commit,
         )
+        answer = self.connection.ask_until(request, version, lambda answer: answer.error_code not in PUT_OFF)
+        if answer.error_code == Error.NONE:
+            self._ended = request
+        return answer
 
     def end(self, *, commit: bool) -> None:
         """End the transaction, take over the next identity (version 2), and wait until every marker is written."""
@@ -218,7 +222,7 @@ class Transactional:
         if self.version_2:
             self.pid, self.epoch = answer.producer_id, answer.producer_epoch
             self.sequences.clear()
-        self.completed(committed=commit)
+        self.completed()
 
     def commit(self) -> None:
         self.end(commit=True)
@@ -234,18 +238,25 @@ class Transactional:
         ).transaction_states
         return state
 
-    def completed(self, *, committed: bool | None = None) -> str:
+    def state(self) -> str:
+        """The state of the transaction; UNTOLD if the broker does not report it."""
+        if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
+            return UNTOLD
+        found: str = self.describe().transaction_state
+        return found
+
+    def completed(self) -> str:
         """The state once it is neither ongoing nor being completed; UNTOLD if the broker does not report it.
 
-        Then the end, which was ``committed`` or not, is repeated until that is no longer too early.
+        If it does not, the last EndTxn is repeated: it is put off until every marker is written.
         """
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
-            if committed is not None:
-                eventually(lambda: self.end_once(commit=committed).error_code != CONCURRENT_TRANSACTIONS)
+            if self._ended is not None:
+                self.end_once(commit=self._ended.committed, epoch=self._ended.producer_epoch)
             return UNTOLD
 
         def probe() -> str | None:
-            state: str = self.describe().transaction_state
+            state = self.state()
             return state if state in ("Empty", "CompleteCommit", "CompleteAbort") else None
 
         return eventually(probe)
@@ -278,7 +289,7 @@ class Transactional:
         instance: str | None = None,
         metadata: str = "",
     ) -> list[int]:
-        """Send TxnOffsetCommit; returns the error of each partition."""
+        """Send TxnOffsetCommit, repeated while it is put off; returns the error of each partition."""
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for (topic, index), offset in offsets.items():
             topics.setdefault(topic, []).append(
@@ -295,8 +306,13 @@ class Transactional:
         )
         if version >= 3:
             request.generation_id, request.member_id, request.group_instance_id = generation, member, instance
-        answer = self.connection.ask(request, version)
-        return [part.error_code for topic in answer.topics for part in topic.partitions]
+
+        def probe() -> list[int] | None:
+            answer = self.connection.ask(request, version)
+            errors = [part.error_code for topic in answer.topics for part in topic.partitions]
+            return None if PUT_OFF & {*errors} else errors
+
+        return eventually(probe)
 
     def take_back_offsets(self, group: str) -> None:
         """Abort offsets that the broker has accepted outside a transaction, as Apache Kafka 3.6 does.
@@ -313,14 +329,7 @@ class Transactional:
             self.add_offsets(group)
         version = 5 if self.version_2 else 3
         find_coordinator(self.connection, group, 0)
-
-        def probe() -> bool:
-            errors = set(self.commit_offsets_once(group, offsets, version=version, **member))
-            for error in errors:
-                among(error, (*LOADING, Error.NONE, Error.CONCURRENT_TRANSACTIONS))
-            return errors == {0}
-
-        eventually(probe)
+        same(set(self.commit_offsets_once(group, offsets, version=version, **member)), {0})
 
 
 def states(producers: Sequence[Transactional]) -> list[str]:

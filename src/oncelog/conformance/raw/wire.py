@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from oncelog.client.core.releases import first_with, is_since, shown_by
 from oncelog.conformance.expect import CheckFailed, NotOffered, eventually, same
 from oncelog.conformance.raw.batches import Read
 from oncelog.conformance.raw.bodies import (
@@ -71,6 +72,8 @@ class World:
     offered: Mapping[int, tuple[int, int]]
     login: Mapping[str, str] = field(default_factory=dict)
     """The credentials that a client needs, under Kafka's names; empty if it needs none."""
+    features: Mapping[str, int] = field(default_factory=dict)
+    """Finalized levels of features (KIP-584)."""
     topics: list[str] = field(default_factory=list)
     coordinators: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict)
     """The node and address of coordinators, by kind and key."""
@@ -116,6 +119,12 @@ _FOR_COORDINATORS = {
 def api_name(api_key: int) -> str:
     """The API's name as Kafka writes it."""
     return ApiKey(api_key).name.title().replace("_", "")
+
+
+def _not_offered(api_key: int, version: int) -> str:
+    release = first_with(ApiKey(api_key), version)
+    told = "" if release is None else f": Apache Kafka has it since {release}"
+    return f"{api_name(api_key)} {version} is not offered{told}"
 
 
 # --- connections
@@ -192,16 +201,34 @@ class Connection:
         lowest, highest = self.world.offered.get(api_key, (0, -1))
         return lowest <= version <= highest
 
-    def needs(self, api_key: int, version: int, promise: str) -> None:
-        """Raises NotOffered for a promise that came with a version of an API which this broker does not have."""
-        if not self.offers(api_key, version):
-            raise NotOffered(f"{promise} came with {api_name(api_key)} {version}, which is not offered")
-
     def best(self, api_key: int, wanted: int) -> int:
         """The wanted version, or the broker's highest one if that is lower."""
         if self.world is None or api_key not in self.world.offered:
             return wanted
         return min(wanted, self.world.offered[api_key][1])
+
+    def versions(self, api_key: int, wanted: range) -> Sequence[int]:
+        """Those of the wanted versions that the broker offers; raises NotOffered if it has none of them."""
+        found = [version for version in wanted if self.offers(api_key, version)]
+        if not found:
+            raise NotOffered(f"no version of {api_name(api_key)} from {wanted[0]} to {wanted[-1]} is offered")
+        return found
+
+    def is_since(self, release: str) -> bool:
+        """Whether the broker has what came with a release of Apache Kafka; without a world this is assumed."""
+        return self.world is None or is_since(self.world.offered, release)
+
+    def needs_release(self, release: str) -> None:
+        """:raises NotOffered: the broker does not have what came with the release."""
+        if not self.is_since(release):
+            key, version = shown_by(release)
+            raise NotOffered(f"Apache Kafka promises this since {release}, which has {api_name(key)} {version}")
+
+    def needs_feature(self, name: str, level: int) -> None:
+        """:raises NotOffered: the finalized level of the feature is lower."""
+        found = level if self.world is None else self.world.features.get(name, 0)
+        if found < level:
+            raise NotOffered(f"{name} is {found}, and this needs {level}")
 
     def send_bytes(self, data: bytes) -> None:
         """Send; raises ConnectionClosed if the broker has ended the connection. Its last answers may still be read."""
@@ -213,7 +240,7 @@ class Connection:
     def send(self, api_key: int, version: int, body: bytes, *, flexible: bool | None = None) -> int:
         """Send a request; returns its correlation id."""
         if not self.offers(api_key, version):
-            raise NotOffered(f"{api_name(api_key)} {version} is not offered")
+            raise NotOffered(_not_offered(api_key, version))
         self._correlation_id += 1
         name = None if self._client_id is None else self._client_id.encode()
         if flexible is None:
@@ -273,7 +300,7 @@ class Connection:
         if node_id == world.node_id or address == self.bootstrap_servers:
             return self
         if address not in self._elsewhere:
-            at_home = World(node_id, 1, world.offered, world.login)
+            at_home = World(node_id, 1, world.offered, world.login, world.features)
             self._elsewhere[address] = Connection(
                 address, client_id=self._client_id, timeout_s=self._timeout_s, world=at_home
             )

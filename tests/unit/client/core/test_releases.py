@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.client.core.releases import first_with, is_too_old
+from oncelog.client.core.releases import first_with, is_since, is_too_old, shown_by
+from oncelog.conformance.registry import all_checks
 from oncelog.protocol.api_keys import ApiKey
 from tests.support.older_broker import KAFKA_2_4, KAFKA_2_8
 
@@ -17,6 +18,9 @@ from tests.support.older_broker import KAFKA_2_4, KAFKA_2_8
         (ApiKey.DESCRIBE_PRODUCERS, 0, "2.8"),  # KIP-664
         (ApiKey.LIST_OFFSETS, 7, "3.0"),  # KIP-734
         (ApiKey.LIST_OFFSETS, 6, None),
+        (ApiKey.LIST_OFFSETS, 10, "4.0"),  # KIP-1075
+        (ApiKey.PRODUCE, 12, "4.0"),  # KIP-890
+        (ApiKey.END_TXN, 3, None),
         (ApiKey.METADATA, 12, None),
     ],
 )
@@ -29,3 +33,16 @@ def test_brokers_before_2_5_are_known_by_their_offsets_in_transactions() -> None
     assert is_too_old({key: (0, version) for key, version in KAFKA_2_4.items()})
     assert not is_too_old({key: (0, version) for key, version in KAFKA_2_8.items()})
     assert not is_too_old({ApiKey.PRODUCE: (0, 2), ApiKey.METADATA: (0, 4)}), "it has no transactions"
+
+
+def test_a_broker_is_of_a_release_if_it_offers_what_came_with_it() -> None:
+    offered: dict[int, tuple[int, int]] = {
+        ApiKey.ADD_PARTITIONS_TO_TXN: (0, 4),
+        ApiKey.PRODUCE: (0, 9),
+        ApiKey.LIST_OFFSETS: (0, 8),
+    }
+    assert [release for release in ("3.0", "3.6", "3.7", "3.9", "4.0") if is_since(offered, release)] == ["3.0", "3.6"]
+
+
+def test_every_release_that_a_check_names_is_shown_by_a_version() -> None:
+    assert all(shown_by(check.since) for check in all_checks() if check.since)

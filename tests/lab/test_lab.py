@@ -52,6 +52,20 @@ def test_a_flow_on_a_cluster(broker: RunningBroker, name: str) -> None:
             time.sleep(0.1)
 
 
+def test_a_flow_that_is_ended_while_its_topic_is_deleted_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The topic is gone already when it is deleted again."""
+    delete = oncelog.Admin.delete_topics
+
+    def ended(admin: oncelog.Admin, topics: list[str]) -> None:
+        monkeypatch.undo()
+        delete(admin, topics)
+        raise SystemExit(143)
+
+    monkeypatch.setattr(oncelog.Admin, "delete_topics", ended)
+    with pytest.raises(SystemExit, match="143"):
+        run(FLOWS["commit"])
+
+
 @pytest.mark.parametrize("name", sorted(NEEDS_OUR_BROKER))
 def test_what_cannot_be_done_to_a_cluster_is_refused(broker: RunningBroker, name: str) -> None:
     with pytest.raises(LabError, match="leave --bootstrap-server out"):

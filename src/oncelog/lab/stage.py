@@ -104,12 +104,15 @@ class Stage:
         eventually(lambda: self._watcher.fetch(self.topic).error == 0, _PATIENCE_S)
 
     def _delete_topic(self) -> None:
+        try:
+            self._delete_if_there()
+        except (KeyboardInterrupt, SystemExit):  # while it is under way
+            self._delete_if_there()
+            raise
+
+    def _delete_if_there(self) -> None:
         with contextlib.suppress(UnknownTopicOrPartitionError):
-            try:
-                self._admin.delete_topics([self.topic])
-            except (KeyboardInterrupt, SystemExit):  # while it is under way
-                self._admin.delete_topics([self.topic])
-                raise
+            self._admin.delete_topics([self.topic])
 
     def close(self) -> None:
         self._closing.close()

@@ -60,6 +60,12 @@ def _not_offered(error: OncelogError) -> bool:
     return isinstance(error, KafkaError) and error.error is Error.UNSUPPORTED_VERSION
 
 
+_LATE = (
+    "a transaction can include what its id sent late for an aborted one (KIP-890); the sink for Spark and the mirror "
+    "exclude that"
+)
+
+
 def _features(admin: Admin) -> Iterator[DoctorFinding]:
     """What the cluster's version allows: brokers do not report their release, but the features agreed on."""
     features = admin.describe_features()
@@ -67,7 +73,7 @@ def _features(admin: Admin) -> Iterator[DoctorFinding]:
         yield warn(
             "cluster's version",
             "no features: older than Apache Kafka 3.0, or in a migration",
-            "Apache Kafka 4.0 or newer: in older versions a transaction can include what a dead producer sent late",
+            f"Apache Kafka 4.0 or newer: in older ones {_LATE}",
         )
         return
     told = ", ".join(f"{name} {one.level}" for name, one in sorted(features.items()))
@@ -80,7 +86,7 @@ def _features(admin: Admin) -> Iterator[DoctorFinding]:
         )
         yield warn(
             "cluster's version",
-            f"{told}: a transaction can include what its producer's predecessor sent late (KIP-890)",
+            f"{told}: {_LATE}",
             todo,
         )
     else:

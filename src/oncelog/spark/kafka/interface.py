@@ -130,9 +130,10 @@ class ProducerTransaction(Protocol):
         ...
 
     def end(self, *, commit: bool) -> None:
-        """Send EndTxn, repeated until the outcome is known.
+        """End the transaction, repeated until the outcome is known.
 
-        After an abort no process can write any more with the producer passed to :meth:`join`.
+        After an abort no process can write any more with its producer, :meth:`join` or not, and what arrives late is
+        refused; :meth:`init_producer_id` comes before the next transaction.
         """
         ...
 

@@ -69,8 +69,8 @@ class BatchTransactions:
         self._delivery_setting = delivery_setting
         self._max_request_bytes = max_request_bytes
         self.producer = NO_PRODUCER
-        """The producer id and epoch in use: granted to :meth:`init`, passed to :meth:`join`, or renewed by
-        :meth:`end`."""
+        """The producer id and epoch in use: granted to :meth:`init`, passed to :meth:`join`, or renewed by a
+        commit."""
         self._v2 = False
         self._sequences: dict[TopicPartition, int] = {}
         self._added: set[TopicPartition] = set()
@@ -78,7 +78,6 @@ class BatchTransactions:
         self._adding = asyncio.Lock()
         """Held while partitions are added: the coordinator refuses further additions while it writes one down."""
         self._begun = False
-        self._shared = False
 
     async def init(self) -> None:
         """Fence older producers of the id and begin with a new epoch; no earlier transaction is open afterwards."""
@@ -91,7 +90,7 @@ class BatchTransactions:
     def join(self, producer: ProducerIdAndEpoch) -> None:
         """Continue the transaction of a producer that another process initialized with this id."""
         self._adopt(producer)
-        self._begun = self._shared = True
+        self._begun = True
 
     def _adopt(self, producer: ProducerIdAndEpoch) -> None:
         if producer != self.producer:
@@ -102,7 +101,7 @@ class BatchTransactions:
     def _ended(self) -> None:
         self._added.clear()
         self._groups.clear()
-        self._begun = self._shared = False
+        self._begun = False
 
     async def append(
         self, batches: Mapping[TopicPartition, ReadyBatch], *, channel: int = 0
@@ -185,28 +184,33 @@ class BatchTransactions:
         await self._coordinated(Step.TXN_OFFSET_COMMIT, request, group)
 
     async def end(self, *, commit: bool) -> None:
-        """Send EndTxn, repeated until the outcome is known; the next call begins the next transaction."""
+        """End the transaction, repeated until the outcome is known.
+
+        After a commit the next call begins the next transaction; after an abort :meth:`init` has to come first. Below
+        version 2 an abort is not by EndTxn but by InitProducerId: EndTxn would keep the epoch, and a batch whose answer
+        was lost may still arrive. Before Apache Kafka 3.6 it would be stored, and committed with the next transaction.
+        """
         if not self._begun:
             return
-        if self._shared and not commit and not self._v2:
-            await self._fence_sharers()
+        if not commit and not self._v2:
+            await self._abort_and_fence()
         else:
             outcome = await self._coordinated(Step.END_TXN, self._requests.end(lambda: self.producer, commit))
             if outcome.producer is not None:
                 self._adopt(outcome.producer)
         self._ended()
 
-    async def _fence_sharers(self) -> None:
-        """Abort and begin the next epoch, as EndTxn itself does from version 2 on: else a late writer would reopen
-        it."""
+    async def _abort_and_fence(self) -> None:
+        """Abort and begin the next epoch, as EndTxn itself does from version 2 on.
+
+        The request that aborts is answered CONCURRENT_TRANSACTIONS, and its repetition, before Apache Kafka 4.0, that
+        the epoch is fenced: by the first one, or by another run. Nobody writes with it any more.
+        """
         try:
-            outcome = await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self.producer))
+            await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self.producer))
         except KafkaError as error:
-            if error.error not in _FENCED:  # by another run, or by our first attempt: nobody writes any more
+            if error.error not in _FENCED:
                 raise
-        else:
-            if outcome.producer is not None:
-                self._adopt(outcome.producer)
 
     async def _coordinated(self, step: Step, request: Request, group: str | None = None) -> RequestOutcome:
         """Send a request to the step's coordinator, repeated while the error table says so."""

@@ -52,7 +52,7 @@ def test_apache_kafka_2_4_is_refused_by_its_name() -> None:
 
 def test_what_is_not_offered_is_told_with_the_release_that_has_it(servers: str) -> None:
     told = call("transactions", "list", "--bootstrap-server", servers).sentence()
-    assert "does not offer ListTransactions; Apache Kafka has what is asked for since 3.0" in told
+    assert "does not offer ListTransactions; Apache Kafka supports it since 3.0" in told
     told = call("transactions", "list", "--longer-than", 60, "--bootstrap-server", servers).sentence()
     assert "since 3.8" in told and "cannot be encoded" not in told
 

@@ -261,9 +261,12 @@ def test_a_record_that_failed_while_nobody_asks_is_told_once(
         producer.flush()
         assert isinstance(asked.exception(), UnknownTopicOrPartitionError)
     del asked
-    told = [record.getMessage() for record in caplog.records if "nobody asked" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "did not read its outcome" in record.getMessage()]
     assert len(told) == 1
-    assert f"nobody asked for its outcome: topic {topic!r} has no partition 17; its partitions are 0 to 1" in told[0]
+    assert (
+        f"the program did not read its outcome: topic {topic!r} has no partition 17; its partitions are 0 to 1"
+        in told[0]
+    )
 
 
 def test_a_transaction_that_a_program_leaves_open_is_aborted_and_said(broker: RunningBroker, topic: str) -> None:

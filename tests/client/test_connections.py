@@ -84,7 +84,7 @@ async def test_what_cannot_be_encoded_while_a_connection_opens_is_refused_and_th
         first, second, third = await asyncio.gather(*calls, return_exceptions=True)
         assert isinstance(second, KafkaError)
         assert second.error is Error.INVALID_REQUEST
-        assert "Metadata was not sent, for it cannot be encoded" in str(second)
+        assert "Metadata was not sent because it cannot be encoded" in str(second)
         for answered in (first, third):
             assert not isinstance(answered, BaseException)
         await network.close()
@@ -243,9 +243,9 @@ async def speaks_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         ),
         (speaks_http, "SSL", r"the TLS handshake failed \(.+\); if this is a plaintext listener"),
         (says_nothing, "SSL", "did not finish the TLS handshake within socket.connection.setup.timeout.ms=300"),
-        (alerts, "PLAINTEXT", "speaks TLS; set security.protocol to SSL or SASL_SSL"),
+        (alerts, "PLAINTEXT", "uses TLS; set security.protocol to SSL or SASL_SSL"),
         (closes, "PLAINTEXT", "closed the connection before it answered; if this is an SSL listener, set"),
-        (speaks_http, "PLAINTEXT", "sent a frame of 1213486160 bytes, which no Kafka broker does; check the port"),
+        (speaks_http, "PLAINTEXT", "sent a frame of 1213486160 bytes, which no Kafka broker sends; check the port"),
     ],
 )
 @on_loop

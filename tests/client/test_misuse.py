@@ -36,7 +36,7 @@ BAD_RECORDS = [
     ({"key": "text"}, "key must be bytes, not str; set key_serializer"),
     ({"value": 1}, "value must be bytes, not int"),
     ({"value": b"", "headers": [(b"name", b"")]}, "a header's name must be str, not b'name'"),
-    ({"value": b"", "headers": [("\udcff", b"")]}, "a header's name: a text that UTF-8 can write is needed"),
+    ({"value": b"", "headers": [("\udcff", b"")]}, "a header's name: text that can be encoded in UTF-8 is needed"),
     ({"value": b"", "headers": [("name", "text")]}, "the value of header 'name' must be bytes, not str"),
     ({"value": b"", "headers": {"name": b"a"}}, r"headers must be a list of \(name, bytes\), not dict"),
     ({"value": b"", "timestamp_ms": "now"}, "timestamp_ms must be int, not str"),
@@ -170,7 +170,9 @@ async def test_delete_records_takes_offsets_and_aiokafkas_records_to_delete(serv
         assert await admin.delete_records({name: 3}) == {name: 3}
         assert await admin.delete_records({name: -1}) == {name: 5}
         for wrong in ("2", None, -2, True, 1.0):
-            with pytest.raises(TypeError, match=r"takes for each partition an offset, -1 for all, or RecordsToDelete"):
+            with pytest.raises(
+                TypeError, match=r"takes an offset for each partition, -1 for all records, or RecordsToDelete"
+            ):
                 await admin.delete_records({name: wrong})  # type: ignore[dict-item]
         missing = TopicPartition(unique_name, 7)
         with pytest.raises(UnknownTopicOrPartitionError, match=r"has no partition 7; its only partition is 0"):

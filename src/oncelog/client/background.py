@@ -1,7 +1,7 @@
 """The event loop behind the blocking clients: one thread for a process.
 
-Called by ``client.blocking``. A forked process gets a loop of its own when it first needs one; clients made before the
-fork belong to the parent, and raise an error saying so when they are used in the child.
+Called by ``client.blocking``. A forked process gets a loop of its own when it first needs one; clients created before
+the fork belong to the parent, and raise an error when they are used in the child.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.interruptible import until_one_is_done
 
 T = TypeVar("T")
 
-FORKED = "the client was made before this process was forked; make a new one here"
+FORKED = "the client was created before this process was forked; create a new one here"
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
@@ -27,7 +27,7 @@ class Client(Protocol):
     """A blocking client."""
 
     def _forked(self) -> None:
-        """Called in the child after a fork: a started client and the records it holds belong to the parent."""
+        """Called in the child after a fork: a started client and its records belong to the parent."""
         ...
 
 
@@ -89,7 +89,7 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _current = None
     for client in list(_clients):
-        client._forked()  # and stays listed: a client first started in this process does not belong to its children
+        client._forked()  # stay registered: a client first started in this process does not belong to its children
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork

@@ -1,4 +1,4 @@
-"""The result of the blocking producer's ``send`` and ``send_many``: light enough to create a million a second.
+"""The result of the blocking producer's ``send`` and ``send_many``, cheap enough to create a million per second.
 
 Called by ``client.blocking``; resolved on the background loop's thread.
 """
@@ -23,7 +23,7 @@ _lock = threading.Lock()
 
 
 class _Untold:
-    """Why a record was not stored, kept until the program asks; logs the reason itself if the program never does."""
+    """Why a record was not stored, until the program reads it; if the program never does, this logs the reason."""
 
     __slots__ = ("error",)
     last = ""
@@ -36,7 +36,7 @@ class _Untold:
         text = str(self.error)
         if self.error is not None and text != _Untold.last:
             _Untold.last = text
-            log.error("a record was not stored, and nobody asked for its outcome: %s", text)
+            log.error("a record was not stored, and the program did not read its outcome: %s", text)
 
 
 class Delivery(Generic[T]):
@@ -87,7 +87,7 @@ class Delivery(Generic[T]):
             earlier = self._callbacks
             self._callbacks = [*(earlier or ()), callback]
             if not self._done:
-                return  # the thread that settles the delivery sees the callback
+                return  # the thread that resolves the delivery sees the callback
             self._callbacks = earlier
         callback(self)
 
@@ -119,7 +119,7 @@ class Delivery(Generic[T]):
         for callback in callbacks:
             try:
                 callback(self)
-            except BaseException:  # the program's; the batch's other records still have to be resolved
+            except BaseException:  # of the program: the batch's other records must still be resolved
                 log.exception("a callback of a record's delivery raised")
 
 

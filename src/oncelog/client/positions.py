@@ -1,4 +1,4 @@
-"""Where a reading command begins and ends: parses options into places in a log, and turns places into offsets.
+"""The start and the end of a reading command: parses options into places in a log, and places into offsets.
 
 Called by the command line and the console. Pure.
 """
@@ -16,7 +16,7 @@ from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
 EARLIEST, LATEST = -2, -1
-"""The timestamps that stand for the two ends of a log in ListOffsets."""
+"""The timestamps that mean the two ends of a log in ListOffsets."""
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
 _BARE_DATE = re.compile(r"(?:19|20)\d\d(?:[01]\d[0-3]\d)?")
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

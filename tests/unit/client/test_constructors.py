@@ -66,7 +66,7 @@ def test_a_start_that_was_not_answered_in_time_is_not_to_be_called_again() -> No
         with oncelog.Broker() as broker:
             broker.faults.delay(60_000, "InitProducerId")
             producer = aio.Producer(bootstrap_servers=broker.bootstrap_servers, max_block_ms=500)
-            with pytest.raises(KafkaTimeoutError, match=r"start\(\) was not answered .*; make a new producer"):
+            with pytest.raises(KafkaTimeoutError, match=r"start\(\) was not answered .*; create a new producer"):
                 await producer.start()
 
     asyncio.run(run())

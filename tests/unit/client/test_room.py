@@ -44,7 +44,7 @@ def _values(producer: Any) -> list[bytes]:
 
 def test_who_is_told_that_there_was_no_room_has_not_sent_the_record(full: Any) -> None:
     before = _values(full)
-    with pytest.raises(KafkaTimeoutError, match=r"no room for a record within max\.block\.ms=1"):
+    with pytest.raises(KafkaTimeoutError, match=r"no memory for a record within max\.block\.ms=1"):
         full.send("t", b"refused")
     assert _values(full) == before
 
@@ -63,7 +63,7 @@ def test_room_that_other_threads_have_taken_again_is_no_timeout(full: Any) -> No
 
 def test_who_finds_room_after_all_leaves_nobody_waiting(full: Any) -> None:
     full._queue.popleft()
-    full._wait_for_room()
+    full._wait_for_space()
     assert full._room.is_set()
 
 
@@ -116,7 +116,7 @@ def test_large_records_wait_by_their_bytes_not_by_their_number(where: str) -> No
     for _ in range(LARGE_HANDED_OVER_BYTES // 1_000_000 + 1):
         producer.send("t", **record)
     for refused in (record, {"value": b"small"}):  # a small one does not overtake those that wait
-        with pytest.raises(KafkaTimeoutError, match="no room for a record"):
+        with pytest.raises(KafkaTimeoutError, match="no memory for a record"):
             producer.send("t", **refused)
     producer._producer._intake = TakesAll()
     producer._room.clear()

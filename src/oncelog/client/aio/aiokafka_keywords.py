@@ -16,24 +16,24 @@ from oncelog.errors import ConfigError
 C = TypeVar("C", bound=ClientConfig)
 
 _WITHOUT_EFFECT = frozenset({"api_version", "loop"})
-"""aiokafka's arguments without meaning here: versions are negotiated, and the loop is the running one."""
+"""aiokafka's arguments that have no effect here: versions are negotiated, and the loop is the running one."""
 _NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name"})
 
 
 def config_of(
     client: str, kind: type[C], misplaced: Sequence[object], config: object, settings: Mapping[str, object]
 ) -> C:
-    """The configuration that a client's constructor was given: ready, or as keywords.
+    """The configuration passed to a client's constructor: ready, or as keywords.
 
-    :param misplaced: what was handed in without a name, as confluent-kafka takes its dictionary.
-    :raises TypeError: something was; or ``config`` is no configuration of this client.
+    :param misplaced: positional arguments, as in confluent-kafka, which takes a dictionary.
+    :raises TypeError: there are any, or ``config`` is not a configuration of this client.
     """
     for value in (*misplaced, config):
         if isinstance(value, Mapping):
             name = kind.__name__
             raise TypeError(
                 f"{client} takes its settings as keyword arguments, {client}(bootstrap_servers=...), not as a dict; "
-                f"a dict of Kafka's properties goes in as {client}(config={name}.from_properties({{...}})), with "
+                f"a dict of Kafka's properties is passed as {client}(config={name}.from_properties({{...}})), with "
                 f"{name} from {kind.__module__}"
             )
     if misplaced:
@@ -48,7 +48,7 @@ def config_of(
 
 
 def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
-    """The settings proper; ``bootstrap_servers`` may be one string and may leave out the port 9092."""
+    """The settings alone; ``bootstrap_servers`` may be one string and may leave out the port 9092."""
     kept: dict[str, Any] = {name: value for name, value in settings.items() if name not in _WITHOUT_EFFECT}
     for name in sorted(_NOT_OFFERED & kept.keys()):
         if kept.pop(name) not in (None, "kafka"):

@@ -64,7 +64,8 @@ _MEMBER_MOVED = frozenset({Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID})
 
 
 class MemberMoved(KafkaError):
-    """The member's epoch changed while it asked. Unlike the error codes, retriable: the membership continues."""
+    """The member's epoch changed during the request. Unlike the error codes, this is retriable: the membership
+    continues."""
 
     retriable = True
 
@@ -215,8 +216,8 @@ class OffsetLookups:
                 elif error in _MEMBER_GONE:
                     raise CommitFailedError(
                         error,
-                        f"offsets of group {self._group_id!r} were not committed: the group has rebalanced; read on, "
-                        "the records are delivered again to whoever has the partitions now",
+                        f"offsets of group {self._group_id!r} were not committed: the group has rebalanced; continue "
+                        "reading, the records are delivered again to the partitions' current owners",
                     )
                 elif error.retriable and error is not Error.UNKNOWN_TOPIC_OR_PARTITION:
                     last = error_for(error, f"the commit for {name} was refused")

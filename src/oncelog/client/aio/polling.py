@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Polling:
-    """Merges many requests to poll into one, in the event loop's next iteration."""
+    """Merges many requests for a poll into one poll in the event loop's next iteration."""
 
     def __init__(self, poll: Callable[[], object]) -> None:
         self._poll = poll
@@ -33,7 +33,7 @@ class Polling:
 
     @property
     def here(self) -> bool:
-        """Whether it was started in this process: a copy made by a fork belongs to the parent."""
+        """Whether it was started in this process: after a fork the child's copy belongs to the parent."""
         return self._pid == os.getpid()
 
     def close(self) -> None:
@@ -43,7 +43,7 @@ class Polling:
     def soon(self) -> None:
         """Request to poll because something new can be done. Has no effect before ``start`` and after ``close``."""
         if not self._scheduled and self._loop is not None:
-            self._scheduled = True  # set first: if another thread asks, the poll may run before this line's successor
+            self._scheduled = True  # set first: on another thread, the poll may run before the next line does
             try:
                 self._loop.call_soon(self._run)
             except RuntimeError:  # a loop in debug mode refuses calls from other threads

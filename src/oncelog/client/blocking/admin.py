@@ -60,7 +60,7 @@ class Admin:
     def start(self) -> Self:
         """Connect."""
         if self._closed:
-            raise IllegalStateError("the admin client was closed; make a new one")
+            raise IllegalStateError("the admin client was closed; create a new one")
         if self._background is None:
             chosen = background()
             chosen.run(self._admin.start())
@@ -71,7 +71,7 @@ class Admin:
         """Close the connections. May be called twice."""
         if not self._closed:
             self._closed = True
-            if self._background is not None and self._background.usable:  # else it belongs to the parent
+            if self._background is not None and self._background.usable:  # else it is the parent's
                 self._background.run(self._admin.close())
 
     def __enter__(self) -> Self:

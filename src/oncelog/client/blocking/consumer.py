@@ -81,7 +81,7 @@ class Consumer(Generic[K, V]):
         if settings.get("consumer_timeout_ms") is not None:
             raise ConfigError(
                 "consumer_timeout_ms is not supported, leave it out: iterating a consumer waits forever; "
-                "getone(timeout_ms=...) returns None when the time is over"
+                "getone(timeout_ms=...) returns None at the timeout"
             )
         self._consumer = AsyncConsumer(
             *topics,
@@ -112,7 +112,7 @@ class Consumer(Generic[K, V]):
     def start(self) -> Self:
         """Connect, and with a group, begin to join it."""
         if self._closed:
-            raise ConsumerStoppedError("the consumer was stopped; make a new one")
+            raise ConsumerStoppedError("the consumer was stopped; create a new one")
         if self._background is None:
             chosen = background()
             chosen.run(self._consumer.start())
@@ -126,7 +126,7 @@ class Consumer(Generic[K, V]):
         """Commit if that is automatic, leave the group, close the connections. May be called twice."""
         if not self._closed:
             self._closed = True
-            if self._background is not None and self._background.usable:  # else it belongs to the parent
+            if self._background is not None and self._background.usable:  # else it is the parent's
                 self._background.run(self._consumer.stop())
 
     close = stop
@@ -188,7 +188,7 @@ class Consumer(Generic[K, V]):
     def getone(self, *, timeout_ms: int) -> ConsumerRecord[K, V] | None: ...
 
     def getone(self, *, timeout_ms: int | None = None) -> ConsumerRecord[K, V] | None:
-        """The next record; waits for it, or with ``timeout_ms`` at most that long (then None)."""
+        """The next record; waits for it, or returns None after ``timeout_ms``, if given."""
         while True:
             record = self._next_held()
             if record is not None:
@@ -212,14 +212,14 @@ class Consumer(Generic[K, V]):
                 return False
 
     def _left(self) -> bool:
-        """Whether fetched records wait for the program; if so they are in ``_chunk``. Called on the loop."""
+        """Whether fetched records wait for the program, in ``_chunk``. Called on the loop."""
         found, self._found = self._found, {}
         for records in found.values():
             self._chunk += records
         return bool(self._chunk)
 
     def _next_held(self) -> ConsumerRecord[K, V] | None:
-        """The next waiting record; records of partitions since revoked or sought in are skipped."""
+        """The next waiting record; skips records of partitions revoked or sought in meanwhile."""
         chunk, hand_out = self._chunk, self._consumer._held.hand_out
         while chunk:
             record = chunk.popleft()
@@ -285,7 +285,7 @@ class Consumer(Generic[K, V]):
         return record
 
     def _give_back(self, partitions: Collection[TopicPartition]) -> None:
-        """Have records of these partitions that were fetched but not handed out fetched again."""
+        """Fetch records of these partitions again that were fetched but not handed out."""
         self._left()
         self._chunk = deque(
             item for item in self._chunk if TopicPartition(item.topic, item.partition) not in partitions

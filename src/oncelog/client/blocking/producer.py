@@ -98,14 +98,14 @@ class Producer(Generic[SentK, SentV]):
         value_serializer: Serializer[Any] | None = None,
         **settings: Unpack[ProducerArguments],
     ) -> None:
-        from oncelog.client.aio.producer.producer import Producer as AsyncProducer  # takes 12 ms
+        from oncelog.client.aio.producer.producer import Producer as AsyncProducer  # the import takes 12 ms
 
         self._producer = AsyncProducer(*misplaced, **settings)
         self._key_serializer = function(key_serializer, "key_serializer")
         self._value_serializer = function(value_serializer, "value_serializer")
         self._background: BackgroundLoop | None = None
         self._queue: deque[_Queued | asyncio.Event] = deque()
-        """Records, and among them events set for callers that wait until everything queued before is handed over."""
+        """Records, and events to set once everything queued before them has been handed over."""
         self._large_bytes = 0
         """Total size of the large records in the queue."""
         self._large_lock = threading.Lock()
@@ -127,7 +127,7 @@ class Producer(Generic[SentK, SentV]):
         """Connect; see the asyncio producer."""
         with self._start_lock:
             if self._closed:
-                raise ProducerClosed("the producer was stopped; make a new one")
+                raise ProducerClosed("the producer was stopped; create a new one")
             if self._is_parents:
                 raise IllegalStateError(FORKED)
             if self._background is None:
@@ -181,7 +181,7 @@ class Producer(Generic[SentK, SentV]):
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._background is not None and self._background.usable:
-            unclosed.dropped(self)  # which keeps a reference until the producer is closed
+            unclosed.dropped(self)  # it keeps a reference until the producer is closed
             warnings.warn(f"Unclosed {self!r}; call close()", ResourceWarning, source=self, stacklevel=2)
 
     async def _flush(self) -> None:
@@ -231,21 +231,21 @@ class Producer(Generic[SentK, SentV]):
 
         :raises IllegalStateError: the producer has a ``transactional_id``, and no transaction is open.
         :raises AbortableTransactionError: an earlier record failed; abort the transaction.
-        :raises KafkaTimeoutError: there was no room for ``max.block.ms``; the record was not queued.
+        :raises KafkaTimeoutError: there was no memory for ``max.block.ms``; the record was not queued.
         """
         if self._background is None or self._closed:
             if self._closed:
                 raise ProducerClosed("the producer was stopped")
             self.start()
         if len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES:
-            self._wait_for_room()  # first of all: a caller told that there is no room has not sent the record
+            self._wait_for_space()  # before anything else: a caller that gets this error has not sent the record
         transactions = self._producer._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
         key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
         value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
-        size = largest_size(key_bytes, value_bytes, headers or ())  # an invalid record is refused here, not later
-        if value_bytes.__class__ is not bytes:  # the loop writes it later, when the program may have changed it
+        size = largest_size(key_bytes, value_bytes, headers or ())  # an invalid record is refused by this call
+        if value_bytes.__class__ is not bytes:  # the loop writes it later: the program may change it before
             value_bytes = owned(value_bytes)
         if key_bytes.__class__ is not bytes:
             key_bytes = owned(key_bytes)
@@ -278,14 +278,14 @@ class Producer(Generic[SentK, SentV]):
         with self._large_lock:
             self._large_bytes += size_bytes
 
-    def _wait_for_room(self) -> None:
+    def _wait_for_space(self) -> None:
         limit_ms = self._producer.config.max_block_ms
         self._room.clear()
         if not self._full():
-            self._room.set()  # other threads may have begun to wait just before; nothing else would wake them
+            self._room.set()  # other threads may have just begun to wait; nothing else would wake them
         elif not self._room.wait(limit_ms / 1000) and self._full():
             raise KafkaTimeoutError(
-                f"no room for a record within max.block.ms={limit_ms}: "
+                f"no memory for a record within max.block.ms={limit_ms}: "
                 f"buffer.memory={self._producer.config.buffer_memory} is full of records not acknowledged"
             )
         if self._closed:
@@ -314,7 +314,8 @@ class Producer(Generic[SentK, SentV]):
                             await intake.put_slowly(*item)
                     except Exception as error:  # noqa: BLE001 - the program's partitioner may raise anything
                         if not delivery.done():
-                            delivery.set_exception(error.with_traceback(None))  # frames would keep the delivery
+                            # the frame would keep the delivery alive
+                            delivery.set_exception(error.with_traceback(None))
                     if not self._room.is_set() and self._half_empty():
                         self._room.set()
                     if intake.filled and intake.time_to_yield():
@@ -333,7 +334,7 @@ class Producer(Generic[SentK, SentV]):
         if not self._queue and (self._idle is None or self._idle.is_set()):
             return
         reached = asyncio.Event()
-        self._queue.append(reached)  # waiting for an empty queue might never end: other threads keep sending
+        self._queue.append(reached)  # the queue might never become empty, because other threads keep sending
         self._pumping = True
         self._begin_pumping()
         await reached.wait()
@@ -360,8 +361,8 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> Delivery[list[Stored]]:
-        """Queue many records given as columns, behind everything sent before; the delivery carries where each run of
-        them was stored, or why it was not. See the asyncio producer."""
+        """Queue many records given as columns, behind everything sent before; the delivery carries partition and offset
+        of each run of them, or the error. See the asyncio producer."""
         return self._queue_many(
             lambda: self._producer.send_many(
                 topic, values, keys, partition=partition, timestamp_ms=timestamp_ms, headers=headers
@@ -377,7 +378,7 @@ class Producer(Generic[SentK, SentV]):
     def _queue_many(
         self, send: Callable[[], Coroutine[Any, Any, asyncio.Future[list[Stored]]]]
     ) -> Delivery[list[Stored]]:
-        """Waits until everything is queued, that is, as long as ``buffer.memory`` is used up."""
+        """Waits until everything is queued, that is, while ``buffer.memory`` is used up."""
         delivery: Delivery[list[Stored]] = Delivery()
 
         async def queue() -> None:

@@ -1,4 +1,4 @@
-"""Blocking producers that a program forgets to close: the records given to them are sent all the same.
+"""Blocking producers that a program forgets to close: their records are sent nevertheless.
 
 Called by ``producer``. A producer that the program drops closes itself on the client's thread. When the main thread
 ends, everything sent so far is delivered; other threads, pools and ``atexit`` functions may still use producers, which
@@ -42,7 +42,7 @@ class Unclosed(Protocol):
 _open: weakref.WeakSet[Unclosed] = weakref.WeakSet()
 _ending: dict[Future[None], Unclosed] = {}
 kept: set[object] = set()
-"""Keeps each producer's worker objects alive: collected together in a cycle, they would end before it is closed."""
+"""Keeps each producer's objects alive: collected together with it in a cycle, they would end before it is closed."""
 _lock = threading.Lock()
 _registered = False
 _hurried = False
@@ -56,12 +56,12 @@ def opened(producer: Unclosed) -> None:
     if not _registered:
         _registered = True
         with suppress(RuntimeError):  # the program is ending already
-            # Before ``atexit``: once executors have shut down, no address can be resolved any more.
+            # Before ``atexit``: after the executors have shut down, addresses cannot be resolved.
             threading._register_atexit(send_all)  # type: ignore[attr-defined]
 
 
 def closed(producer: Unclosed) -> None:
-    """The producer is closed: forget it."""
+    """The producer is closed: drop it."""
     with _lock:
         _open.discard(producer)
 
@@ -75,7 +75,7 @@ def dropped(producer: Unclosed) -> None:
 
 
 def send_all() -> None:
-    """Wait for producers that are closing, and for everything the others have been given so far."""
+    """Wait for producers that are closing, and for all records given to the others so far."""
     _wait([*_ending, *filter(None, [producer._begin_flush() for producer in _still_open()])])
 
 
@@ -102,7 +102,7 @@ def _still_open() -> list[Unclosed]:
 
 
 def _wait(ends: list[Future[None]]) -> set[Future[None]]:
-    """Wait; returns the ends that did not finish in time."""
+    """Wait; returns those that did not finish in time."""
     global _hurried
     try:
         return wait(ends, 0 if _hurried else AT_EXIT_SECONDS / 2).not_done

@@ -1,8 +1,8 @@
-"""Arguments that programs pass: names, numbers, lists, partitions, positions. A string in place of a list is refused.
+"""Arguments that programs pass: names, numbers, lists, partitions, positions. A string instead of a list is refused.
 
 Called by the clients' methods before anything is sent. A wrong type raises TypeError, a number that no request can
-carry NumberOutOfRangeError; both say what was given and what is right. ``admin_arguments`` has the admin client's own
-shapes.
+carry NumberOutOfRangeError; both messages say what was given and what is allowed. ``admin_arguments`` checks the admin
+client's own arguments.
 """
 
 from __future__ import annotations
@@ -65,12 +65,13 @@ def _writable(value: str, what: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise TypeError(f"{what}: a text that UTF-8 can write is needed, not {value!r}") from None
+        raise TypeError(f"{what}: text that can be encoded in UTF-8 is needed, not {value!r}") from None
     return value
 
 
 def whole(value: object, what: str, bits: int = 64) -> int:
-    """An integer, also of another library, that fits into a field of ``bits`` bits; a float or a string is refused."""
+    """An integer, possibly of another library's type, that fits into a field of ``bits`` bits; floats and strings are
+    refused."""
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -109,9 +110,9 @@ def listed(values: Iterable[T], kind: type[T]) -> list[T]:
 
 
 def misfit(kind: type, value: object, sentence: str) -> str:
-    """A message about a value that is not of the class it must have.
+    """A message about a value of the wrong class.
 
-    If its class has the same name, as a class of another client may, the message names both modules.
+    If its class has the right name, as another client's class may, the message names both modules.
 
     :param sentence: with ``{wanted}`` for the class and ``{given}`` for the value.
     """
@@ -142,8 +143,8 @@ def function(value: T | None, what: str) -> T | None:
 
 
 def walked(values: T) -> T | list[Any]:
-    """A list of the items if iterating creates them: that may call a blocking client, and must not happen on the
-    client's thread. Anything else is returned as it is, to be checked there."""
+    """The items of an iterator as a list: iterating may call a blocking client, which must not happen on the client's
+    thread. Anything else is returned unchanged, to be checked there."""
     if isinstance(values, Iterable) and not isinstance(values, Collection):
         return list(values)
     return values
@@ -191,7 +192,7 @@ def partition(value: object) -> TopicPartition:
             number = index(given)
             if not 0 <= number <= MOST[32]:
                 raise NumberOutOfRangeError(
-                    f"partition {number} of topic {topic!r} cannot be: numbers are 0 to {MOST[32]}"
+                    f"there can be no partition {number} of topic {topic!r}: numbers are 0 to {MOST[32]}"
                 )
             return TopicPartition(name(topic, "topics"), number)
     raise TypeError(misfit(TopicPartition, value, "a partition is given as {wanted}(topic, number), not {given}"))

@@ -1,4 +1,4 @@
-"""The client's exceptions, and which of them stands for which error code of the protocol.
+"""The client's exceptions, and which of them each error code of the protocol becomes.
 
 Producers distinguish three kinds. Retriable errors are handled inside the client and only surface as a timeout. After
 an ``AbortableTransactionError`` the transaction must be aborted; then work continues. After a ``FatalProducerError``
@@ -43,12 +43,12 @@ __all__ = [
 
 
 class IllegalStateError(KafkaError):
-    """A method was called at the wrong time; the text says what to call instead."""
+    """A method was called in the wrong state; the text says what to call instead."""
 
     default = Error.INVALID_REQUEST
 
     def __str__(self) -> str:
-        return Exception.__str__(self) or type(self).__name__  # not a broker's refusal: no code in the text
+        return Exception.__str__(self) or type(self).__name__  # not from a broker: no code in the text
 
 
 IllegalOperation = IllegalStateError
@@ -128,14 +128,14 @@ class NoOffsetForPartitionError(KafkaError):
 class LogTruncationError(OffsetOutOfRangeError):
     """Records that were already read are gone from the log, and ``auto.offset.reset`` is ``none`` (KIP-320).
 
-    ``divergent_offset``: the first lost offset, or None if the broker cannot tell.
+    ``divergent_offset``: the first lost offset, or None if the broker does not know.
     """
 
     def __init__(self, partition: object, position: int, divergent_offset: int | None) -> None:
         kept = "" if divergent_offset is None else f" from offset {divergent_offset} on"
         super().__init__(
             f"{partition} was read to offset {position} and has lost records{kept} since: its new leader did not have "
-            "them; auto.offset.reset is none, so seek to where reading is to go on"
+            "them; auto.offset.reset is none, so seek to where reading should continue"
         )
         self.divergent_offset = divergent_offset
         self._made_of = partition, position, divergent_offset

@@ -1,7 +1,7 @@
 """Settings of producer, consumer and admin client: Kafka's property names, aiokafka's names as attributes.
 
 Called by the clients' constructors (keyword form), the command line and Spark (properties form). Contradictory settings
-are refused before anything is sent, with the setting's name and what is allowed (``ProducerConfig.java``, KIP-679).
+are refused before anything is sent, with the setting's name and the allowed values (``ProducerConfig.java``, KIP-679).
 Defaults are Kafka 4.3's except ``linger.ms``, which is 0 as in aiokafka: records sent in one iteration of the event
 loop travel together anyway, and a waiting sender gets its answer 5 ms earlier.
 """
@@ -45,17 +45,19 @@ class ClientConfig(SecurityConfig):
     """Settings shared by all three clients."""
 
     bootstrap_servers: tuple[str, ...] = setting(
-        "bootstrap.servers", ["localhost:9092"], "Addresses (host:port) that tell about the rest of the cluster."
+        "bootstrap.servers",
+        ["localhost:9092"],
+        "Addresses (host:port) of some brokers, which report the rest of the cluster.",
     )
     client_id: str = setting("client.id", "oncelog", "Name of the client in the broker's logs and quotas.")
     request_timeout_ms: int = setting(
         "request.timeout.ms", 30_000, "An answer that takes longer counts as lost.", low=1, high=MAX_INT
     )
     retry_backoff_ms: int = setting(
-        "retry.backoff.ms", 100, "Wait before the first repeat of a failed request.", low=0, high=MAX_LONG
+        "retry.backoff.ms", 100, "Wait before the first retry of a failed request.", low=0, high=MAX_LONG
     )
     retry_backoff_max_ms: int = setting(
-        "retry.backoff.max.ms", 1000, "Longest wait between two repeats.", low=0, high=MAX_LONG
+        "retry.backoff.max.ms", 1000, "Longest wait between two retries.", low=0, high=MAX_LONG
     )
     reconnect_backoff_ms: int = setting(
         "reconnect.backoff.ms", 50, "Wait before the first new attempt to connect to a node.", low=0, high=MAX_LONG
@@ -71,19 +73,19 @@ class ClientConfig(SecurityConfig):
         high=MAX_LONG,
     )
     socket_connection_setup_timeout_max_ms: int = setting(
-        "socket.connection.setup.timeout.max.ms", 30_000, "Greatest of these times.", low=1, high=MAX_LONG
+        "socket.connection.setup.timeout.max.ms", 30_000, "Maximum of that doubled time.", low=1, high=MAX_LONG
     )
     connections_max_idle_ms: int = setting(
         "connections.max.idle.ms",
         540_000,
-        "Unused connections are closed after this; -1 never.",
+        "Idle connections are closed after this; -1 never.",
         low=-1,
         high=MAX_LONG,
     )
     metadata_max_age_ms: int = setting(
         "metadata.max.age.ms",
         300_000,
-        "Greatest age of the picture of the cluster.",
+        "Maximum age of the metadata.",
         low=0,
         high=MAX_LONG,
     )
@@ -94,7 +96,7 @@ class ClientConfig(SecurityConfig):
     def from_properties(cls, values: Mapping[str, str], token_provider: TokenProvider | None = None) -> Self:
         """Settings from Kafka's property names and texts, as in a file shared with Java's clients.
 
-        Settings that only Java's clients, or other clients of ours, have are left out, with a warning if Java would act
+        Settings that only Java's clients, or other clients of ours, have are ignored, with a warning if Java would act
         on them. Unknown names are refused with the nearest known one.
         """
         values = {name: text for name, text in values.items() if not _for_others(cls, name, text)}
@@ -116,7 +118,7 @@ class ClientConfig(SecurityConfig):
         return cls.from_properties(texts, token_provider)
 
     def _checked(self, explicit: frozenset[str]) -> Self:
-        """Self, adjusted; raises ConfigError if settings contradict each other."""
+        """These settings, adjusted; raises ConfigError if they contradict each other."""
         addresses = tuple(map(without_protocol, self.bootstrap_servers))
         for address in addresses:
             host, _, port = address.rpartition(":")
@@ -142,7 +144,7 @@ def known_properties(cls: type[ClientConfig]) -> Mapping[str, Field[Any]]:
 
 
 def _for_others(cls: type[ClientConfig], name: str, text: str) -> bool:
-    """Whether a property belongs to clients other than ``cls``; warns if it asks for something only Java's would do."""
+    """Whether a property belongs to clients other than ``cls``; warns if only Java's would act on its value."""
     if name in known_properties(cls):
         return False
     if any(name in known_properties(other) for other in (ProducerConfig, ConsumerConfig, AdminConfig)):
@@ -188,7 +190,7 @@ class ProducerConfig(ClientConfig):
     acks: str = setting(
         "acks",
         "all",
-        "Whose acknowledgement ends a send: 0 nobody's, 1 the leader's, all every in-sync replica's.",
+        "Acknowledgements that complete a send: 0 none, 1 the leader's, all those of all in-sync replicas.",
         choices=("all", "-1", "0", "1"),
     )
     enable_idempotence: bool = setting(
@@ -200,7 +202,7 @@ class ProducerConfig(ClientConfig):
     transaction_timeout_ms: int = setting(
         "transaction.timeout.ms",
         60_000,
-        "The broker aborts a transaction open for longer.",
+        "The broker aborts a transaction that is open for longer.",
         low=1,
         high=MAX_INT,
     )
@@ -209,7 +211,7 @@ class ProducerConfig(ClientConfig):
         False,
         "A database decides on the transactions, which have no timeout then (KIP-939).",
     )
-    retries: int = setting("retries", MAX_INT, "Repeats of a batch in delivery.timeout.ms.", low=0, high=MAX_INT)
+    retries: int = setting("retries", MAX_INT, "Retries of a batch within delivery.timeout.ms.", low=0, high=MAX_INT)
     max_in_flight_requests_per_connection: int = setting(
         "max.in.flight.requests.per.connection",
         5,
@@ -218,12 +220,14 @@ class ProducerConfig(ClientConfig):
         high=MAX_INT,
     )
     delivery_timeout_ms: int = setting(
-        "delivery.timeout.ms", 120_000, "From send() to the final answer, repeats included.", low=0, high=MAX_INT
+        "delivery.timeout.ms", 120_000, "From send() to the final answer, including retries.", low=0, high=MAX_INT
     )
-    max_batch_size: int = setting("batch.size", 16_384, "Bytes of one batch before packing.", low=0, high=MAX_INT)
-    linger_ms: float = setting("linger.ms", 0.0, "Wait of a batch that is not full.", low=0, high=MAX_LONG)
+    max_batch_size: int = setting("batch.size", 16_384, "Bytes of one batch before compression.", low=0, high=MAX_INT)
+    linger_ms: float = setting(
+        "linger.ms", 0.0, "How long a batch that is not full waits for more records.", low=0, high=MAX_LONG
+    )
     buffer_memory: int = setting(
-        "buffer.memory", 33_554_432, "Bytes of records that wait to be acknowledged.", low=0, high=MAX_LONG
+        "buffer.memory", 33_554_432, "Memory for records that are not acknowledged yet.", low=0, high=MAX_LONG
     )
     max_block_ms: int = setting(
         "max.block.ms", 60_000, "How long send() and the transaction calls may wait.", low=0, high=MAX_LONG
@@ -240,7 +244,7 @@ class ProducerConfig(ClientConfig):
     partitioner_class: str = setting(
         "partitioner.class",
         "sticky",
-        "Who chooses for records without a key: sticky fills a batch, roundrobin takes turns.",
+        "Partitioner for records without a key: sticky fills a batch, roundrobin alternates.",
         choices=("sticky", "roundrobin"),
     )
     partitioner_ignore_keys: bool = setting(
@@ -252,7 +256,7 @@ class ProducerConfig(ClientConfig):
     partitioner_availability_timeout_ms: int = setting(
         "partitioner.availability.timeout.ms",
         0,
-        "Pass over partitions whose leader took nothing for this long; 0 never does.",
+        "Avoid partitions whose leader has accepted nothing for this long; 0 never does.",
         low=0,
         high=MAX_LONG,
     )
@@ -297,17 +301,17 @@ class ProducerConfig(ClientConfig):
             return
         if self.transactional_id is None:
             raise ConfigError(
-                "transaction.two.phase.commit.enable=true needs a transactional.id, under which a later producer finds "
-                "what is prepared; set one"
+                "transaction.two.phase.commit.enable=true needs a transactional.id, by which a later producer finds "
+                "the prepared transaction; set one"
             )
         if "transaction.timeout.ms" in explicit:
             raise ConfigError(
                 f"transaction.timeout.ms={self.transaction_timeout_ms} contradicts "
-                "transaction.two.phase.commit.enable=true, which knows no timeout; leave one of the two out"
+                "transaction.two.phase.commit.enable=true, which has no timeout; leave one of the two out"
             )
 
     def _idempotence_checked(self, explicit: frozenset[str]) -> Self:
-        """Refuse settings that break idempotence; if idempotence was not asked for, turn it off, as Kafka does."""
+        """Refuse settings that break explicit idempotence; with idempotence by default turn it off, as Kafka does."""
         asked = ("enable.idempotence" in explicit and self.enable_idempotence) or self.transactional_id is not None
         if self.transactional_id is not None and not self.enable_idempotence:
             raise ConfigError(
@@ -323,7 +327,7 @@ class ProducerConfig(ClientConfig):
             raise ConfigError(
                 "max.in.flight.requests.per.connection="
                 f"{self.max_in_flight_requests_per_connection} contradicts enable.idempotence=true: allowed are 1 to 5 "
-                "(the broker remembers five batches); lower it or set enable.idempotence=false"
+                "(the broker caches five batches); lower it or set enable.idempotence=false"
             )
         if self.acks_number != -1:
             if asked:
@@ -350,7 +354,9 @@ class ConsumerConfig(ClientConfig):
         "group.protocol", "classic", "classic, or consumer for KIP-848.", choices=("classic", "consumer")
     )
     group_remote_assignor: str | None = setting(
-        "group.remote.assignor", None, "Server side assignor of the protocol consumer; None is the broker's choice."
+        "group.remote.assignor",
+        None,
+        "Server-side assignor of the protocol consumer; None leaves the choice to the broker.",
     )
     partition_assignment_strategy: tuple[str, ...] = setting(
         "partition.assignment.strategy",
@@ -368,7 +374,7 @@ class ConsumerConfig(ClientConfig):
     heartbeat_interval_ms: int = setting(
         "heartbeat.interval.ms",
         3000,
-        "Time between two signs of life to the coordinator; with group.protocol=consumer the broker's setting counts.",
+        "Time between two heartbeats to the coordinator; with group.protocol=consumer the broker's setting counts.",
         low=1,
         high=MAX_INT,
     )
@@ -380,16 +386,22 @@ class ConsumerConfig(ClientConfig):
         high=MAX_INT,
     )
     rebalance_timeout_ms: int = setting(
-        "rebalance.timeout.ms", 0, "Time a member may take to rejoin; 0 is max.poll.interval.ms.", low=0, high=MAX_INT
+        "rebalance.timeout.ms",
+        0,
+        "Time that a member may take to rejoin; 0 means max.poll.interval.ms.",
+        low=0,
+        high=MAX_INT,
     )
-    max_poll_records: int = setting("max.poll.records", 500, "Most records one getmany() returns.", low=1, high=MAX_INT)
+    max_poll_records: int = setting(
+        "max.poll.records", 500, "Maximum of records that one getmany() returns.", low=1, high=MAX_INT
+    )
     auto_offset_reset: str = setting(
         "auto.offset.reset",
         "latest",
         "Where to start without a valid offset.",
         choices=("earliest", "latest", "none"),
     )
-    enable_auto_commit: bool = setting("enable.auto.commit", True, "Commit positions from time to time.")
+    enable_auto_commit: bool = setting("enable.auto.commit", True, "Commit positions periodically.")
     auto_commit_interval_ms: int = setting(
         "auto.commit.interval.ms", 5000, "Time between two automatic commits.", low=1, high=MAX_INT
     )
@@ -400,10 +412,14 @@ class ConsumerConfig(ClientConfig):
         choices=("read_uncommitted", "read_committed"),
     )
     fetch_min_bytes: int = setting("fetch.min.bytes", 1, "The broker waits for this many bytes.", low=0, high=MAX_INT)
-    fetch_max_bytes: int = setting("fetch.max.bytes", 52_428_800, "Most bytes in one answer.", low=0, high=MAX_INT)
-    fetch_max_wait_ms: int = setting("fetch.max.wait.ms", 500, "Longest wait of the broker.", low=0, high=MAX_INT)
+    fetch_max_bytes: int = setting(
+        "fetch.max.bytes", 52_428_800, "Maximum of bytes in one answer.", low=0, high=MAX_INT
+    )
+    fetch_max_wait_ms: int = setting(
+        "fetch.max.wait.ms", 500, "Maximum time that the broker waits for them.", low=0, high=MAX_INT
+    )
     max_partition_fetch_bytes: int = setting(
-        "max.partition.fetch.bytes", 1_048_576, "Most bytes of one partition in one answer.", low=0, high=MAX_INT
+        "max.partition.fetch.bytes", 1_048_576, "Maximum of bytes of one partition in one answer.", low=0, high=MAX_INT
     )
     check_crcs: bool = setting("check.crcs", True, "Verify the checksum of every batch.")
     exclude_internal_topics: bool = setting("exclude.internal.topics", True, "A pattern never matches internal topics.")

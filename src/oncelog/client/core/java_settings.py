@@ -162,6 +162,6 @@ def _load() -> Mapping[str, frozenset[str]]:
 
 
 JAVA_SETTINGS = _load()
-"""The defaults of each setting by its name: a setting at its default asks for nothing that our clients lack."""
+"""The defaults of each setting by its name: a setting at its default needs nothing that our clients lack."""
 
 __all__ = ["JAVA_SETTINGS"]

@@ -97,8 +97,7 @@ class Windows:
             roll()
 
     def seconds(self, now_ms: int) -> float:
-        """The period that rates are computed over: never less than one window, so that a start shows no peak (Kafka's
-        ``Rate``)."""
+        """The period of rates: never less than one window, so that there is no peak at the start (Kafka's ``Rate``)."""
         return max(now_ms - self._begins_ms[0], WINDOW_MS) / 1000
 
 
@@ -163,7 +162,7 @@ class NetworkMetrics:
             sample.highest = took_ms
 
     def throttle(self, api: Api, throttle_ms: int) -> None:
-        """A broker's answer says how long to leave it alone."""
+        """A broker's answer contains a throttle time."""
         sample = self._throttled.get(api.key)
         if sample is None:
             sample = self._throttled[api.key] = Sample()
@@ -173,7 +172,7 @@ class NetworkMetrics:
         return self._throttled.get(api.key, Sample())
 
     def api(self, *choice: Api) -> Sample:
-        """Latencies of the first of these APIs that has any answers."""
+        """Latencies of the first of these APIs with any answers."""
         return next((self.apis[api.key] for api in choice if api.key in self.apis), Sample())
 
     def _roll(self) -> None:

@@ -50,7 +50,7 @@ _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
 
 
 def first_with(key: ApiKey, version: int) -> str | None:
-    """The release whose brokers first had a version of an API; None for what all that are supported have."""
+    """The release whose brokers first had a version of an API; None if all supported releases have it."""
     known = [(number, release) for number, release in _FIRST.get(key, {}).items() if number <= version]
     return max(known)[1] if known else None
 
@@ -58,7 +58,7 @@ def first_with(key: ApiKey, version: int) -> str | None:
 def is_too_old(offered: Mapping[int, tuple[int, int]]) -> bool:
     """Whether a broker with these versions, by API, is older than :data:`OLDEST`.
 
-    One that has no transactions at all is not Apache Kafka; it is asked nothing about them.
+    A broker without any transactions is not Apache Kafka, and is not checked for them.
     """
     return _TELLS[OLDEST][0] in offered and not is_since(offered, OLDEST)
 

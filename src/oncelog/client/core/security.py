@@ -26,7 +26,7 @@ CALLBACK_HANDLERS = {
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler": "OAUTHBEARER",
     "software.amazon.msk.auth.iam.IAMClientCallbackHandler": "AWS_MSK_IAM",
 }
-"""Java's callback handlers that do what we do for a mechanism anyway."""
+"""Java's callback handlers whose behaviour for a mechanism is built in here."""
 
 _JAAS_OPTION = re.compile(r"""(\S+?)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
 
@@ -58,7 +58,7 @@ class SecurityConfig(Settings):
     security_protocol: str = setting(
         "security.protocol",
         "PLAINTEXT",
-        "How brokers are talked to.",
+        "Protocol to communicate with brokers.",
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     )
     ssl_cafile: str | None = setting("ssl.cafile", None, "PEM file of the certificate authorities to trust.")
@@ -75,14 +75,16 @@ class SecurityConfig(Settings):
         "ssl.enabled.protocols", list(TLS_VERSIONS), "Versions of TLS to offer.", choices=TLS_VERSIONS
     )
     ssl_truststore_type: str = setting(
-        "ssl.truststore.type", "JKS", "What ssl.truststore.location is.", choices=STORE_TYPES
+        "ssl.truststore.type", "JKS", "Format of ssl.truststore.location.", choices=STORE_TYPES
     )
     ssl_truststore_location: str | None = setting("ssl.truststore.location", None, "File of the certificates to trust.")
     ssl_truststore_password: str | None = setting("ssl.truststore.password", None, "Its password.")
     ssl_truststore_certificates: str | None = setting(
         "ssl.truststore.certificates", None, "The certificates to trust themselves, in PEM, instead of a file."
     )
-    ssl_keystore_type: str = setting("ssl.keystore.type", "JKS", "What ssl.keystore.location is.", choices=STORE_TYPES)
+    ssl_keystore_type: str = setting(
+        "ssl.keystore.type", "JKS", "Format of ssl.keystore.location.", choices=STORE_TYPES
+    )
     ssl_keystore_location: str | None = setting(
         "ssl.keystore.location", None, "File of the client's key and certificates."
     )
@@ -113,15 +115,15 @@ class SecurityConfig(Settings):
     sasl_oauthbearer_token_endpoint_url: str | None = setting(
         "sasl.oauthbearer.token.endpoint.url",
         None,
-        "Where a token is asked for (http, https), or the file that holds one (file).",
+        "URL of the endpoint that issues tokens (http, https), or of a file with a token (file).",
     )
     sasl_oauthbearer_client_id: str | None = setting(
-        "sasl.oauthbearer.client.credentials.client.id", None, "Client id at the token's endpoint."
+        "sasl.oauthbearer.client.credentials.client.id", None, "Client id for the token endpoint."
     )
     sasl_oauthbearer_client_secret: str | None = setting(
         "sasl.oauthbearer.client.credentials.client.secret", None, "Its secret."
     )
-    sasl_oauthbearer_scope: str | None = setting("sasl.oauthbearer.scope", None, "Scope to ask a token for.")
+    sasl_oauthbearer_scope: str | None = setting("sasl.oauthbearer.scope", None, "Scope of the requested token.")
     sasl_oauthbearer_header_urlencode: bool = setting(
         "sasl.oauthbearer.header.urlencode", False, "Encode client id and secret as URLs are (RFC 6749)."
     )
@@ -134,23 +136,31 @@ class SecurityConfig(Settings):
         "sasl.aws.region", None, "Region of AWS_MSK_IAM, if the broker's name does not contain it."
     )
     sasl_login_connect_timeout_ms: int = setting(
-        "sasl.login.connect.timeout.ms", 10_000, "Time to connect to the token's endpoint.", low=1, high=MAX_INT
+        "sasl.login.connect.timeout.ms", 10_000, "Time to connect to the token endpoint.", low=1, high=MAX_INT
     )
     sasl_login_read_timeout_ms: int = setting(
-        "sasl.login.read.timeout.ms", 10_000, "Time the token's endpoint may take.", low=1, high=MAX_INT
+        "sasl.login.read.timeout.ms", 10_000, "Time for an answer of the token endpoint.", low=1, high=MAX_INT
     )
     sasl_login_retry_backoff_ms: int = setting(
-        "sasl.login.retry.backoff.ms", 100, "Wait before the token's endpoint is asked again.", low=0, high=MAX_LONG
+        "sasl.login.retry.backoff.ms",
+        100,
+        "Wait before a request to the token endpoint is retried.",
+        low=0,
+        high=MAX_LONG,
     )
     sasl_login_retry_backoff_max_ms: int = setting(
         "sasl.login.retry.backoff.max.ms",
         10_000,
-        "How long the token's endpoint is asked again.",
+        "How long requests to the token endpoint are retried.",
         low=0,
         high=MAX_LONG,
     )
     sasl_login_refresh_window_factor: float = setting(
-        "sasl.login.refresh.window.factor", 0.8, "Part of its life after which a token is replaced.", low=0.5, high=1.0
+        "sasl.login.refresh.window.factor",
+        0.8,
+        "Fraction of a token's lifetime after which it is replaced.",
+        low=0.5,
+        high=1.0,
     )
 
     @property
@@ -232,7 +242,7 @@ class SecurityConfig(Settings):
                     f"{store}.type is {kind}, but the certificates in the settings are PEM: set it to PEM"
                 )
             if text is not None and "-----BEGIN " not in text:
-                raise ConfigError(f"The text of {store} is no PEM: it begins with -----BEGIN")
+                raise ConfigError(f"The text of {store} is not PEM, which begins with -----BEGIN")
 
     def jaas(self) -> Jaas | None:
         if self.sasl_jaas_config is None:
@@ -254,7 +264,7 @@ class SecurityConfig(Settings):
         )
 
     def client_credentials(self) -> tuple[str | None, str | None]:
-        """Client id and secret for the token's endpoint."""
+        """Client id and secret for the token endpoint."""
         jaas = self.jaas()
         options = jaas.options if jaas is not None else {}
         return (

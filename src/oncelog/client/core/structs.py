@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 from oncelog.types import TopicPartition
 
 Bytes = bytes | bytearray | memoryview
-"""Contents written without serialization."""
+"""Keys and values written without serialization."""
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # with defaults, which type checkers support before Python 3.13

@@ -1,7 +1,7 @@
-"""What a client is waiting for, and which error it has just decided to try again after.
+"""Reports what a client is waiting for, and the errors after which it retries.
 
-Called wherever a client waits for a broker or repeats a request. Both go to this module's logger at DEBUG, as objects
-that a handler can read; the command line shows them to a person who would otherwise wait in silence.
+Called wherever a client waits for a broker or retries. Both reports go to this module's logger at DEBUG, as objects
+that a handler can read; the command line shows them to the user.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from oncelog.errors import Error
 log = logging.getLogger(__name__)
 
 TICK_MS = 1000
-"""How often a wait that goes on is told."""
+"""How often an ongoing wait is reported."""
 NOT_ANSWERED = "it has not answered"
 
 
 class Retried(NamedTuple):
-    """An answer after which the client tries again."""
+    """An error after which the client tries again."""
 
     error: Error
     text: str
@@ -30,16 +30,16 @@ class Retried(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Something that a cluster has not done yet."""
+    """Something that the cluster has not done yet."""
 
     servers: str
     """The bootstrap servers, separated by commas."""
     what: str
     waited_s: float
     left_s: float | None
-    """Then it will be given up; None: never."""
+    """The time after which the client gives up; None: never."""
     otherwise: str = NOT_ANSWERED
-    """The cause, if no error is known; empty: then there is nothing to tell yet."""
+    """The cause, if no error is known; if it is empty, nothing is reported yet."""
 
     def __str__(self) -> str:
         left = "" if self.left_s is None else f", and waits for {self.left_s:.1f} s more at most"
@@ -47,12 +47,12 @@ class Waiting(NamedTuple):
 
 
 def asked_for() -> bool:
-    """Whether anyone wants to know."""
+    """Whether the logger is enabled."""
     return log.isEnabledFor(logging.DEBUG)
 
 
 def retried(error: Error, text: str) -> None:
-    """Tell that a request will be repeated after this error."""
+    """Report that a request will be retried after this error."""
     if asked_for():
         log.debug(Retried(error, text))
 
@@ -60,6 +60,6 @@ def retried(error: Error, text: str) -> None:
 def still_waiting(
     servers: Sequence[str], what: str, waited_s: float, limit_s: float | None, otherwise: str = NOT_ANSWERED
 ) -> None:
-    """Tell of a wait that goes on; ``otherwise`` as in :class:`Waiting`."""
+    """Report an ongoing wait; ``otherwise`` as in :class:`Waiting`."""
     left_s = None if limit_s is None else max(0.0, limit_s - waited_s)
     log.debug(Waiting(",".join(servers), what, waited_s, left_s, otherwise))

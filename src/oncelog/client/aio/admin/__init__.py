@@ -1,1 +1,1 @@
-"""The asyncio admin client, in parts by subject, and what is built on it."""
+"""The asyncio admin client, divided by subject, and what is built on it."""

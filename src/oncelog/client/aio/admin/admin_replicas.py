@@ -37,8 +37,8 @@ _PREFERRED, _UNCLEAN = 0, 1
 
 
 class ReplicasAdmin(AdminConnection):
-    """A call that names several partitions tries all of them and raises the first refusal at the end; a refusal that
-    says only that there was no move to cancel comes last."""
+    """A call that names several partitions tries all of them and raises the first refusal at the end; one that says
+    only that there was no move to cancel has the lowest priority."""
 
     async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
         """Move a partition to these nodes, the preferred leader first; None cancels a move that is under way.
@@ -86,7 +86,7 @@ class ReplicasAdmin(AdminConnection):
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, PartitionReassignment]:
-        """Moves that are under way, of these partitions or of all partitions."""
+        """Moves under way, of these partitions or of all."""
         wanted = None if partitions is None else by_topic(arguments.partitions(partitions))
 
         async def attempt() -> dict[TopicPartition, PartitionReassignment]:

@@ -81,7 +81,7 @@ class SecurityAdmin(AdminConnection):
         async def attempt() -> None:
             answer = await self.cluster.ask_any(CREATE_ACLS, request)
             for result in answer.results:
-                _check(result.error_code, result.error_message, "the ACL cannot be made")
+                _check(result.error_code, result.error_message, "the ACL cannot be created")
 
         await self.cluster.repeat("create_acls", attempt)
 

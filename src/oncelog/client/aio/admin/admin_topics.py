@@ -120,7 +120,7 @@ class TopicsAdmin(AdminConnection):
         await self.cluster.repeat("create_topics", attempt)
         known = self.cluster.metadata
         if any(name in known.topics or name in known.errors for name in names):
-            await self.cluster.refresh()  # back to the earlier set of topics; others are looked up when used
+            await self.cluster.refresh()  # track the earlier set of topics again; others are looked up when used
 
     async def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics with all their records."""
@@ -192,7 +192,7 @@ class TopicsAdmin(AdminConnection):
         return sorted(topic.name or "" for topic in topics if internal or not topic.is_internal)
 
     async def describe_topics(self, names: Iterable[str] | None = None) -> list[TopicDescription]:
-        """Topics with leaders and replicas, in the order asked for; without names all but internal topics."""
+        """Topics with leaders and replicas, in the order given; without names all but internal topics."""
         wanted = None if names is None else arguments.names(names, "topics")
 
         async def attempt() -> list[TopicDescription]:
@@ -223,7 +223,7 @@ class TopicsAdmin(AdminConnection):
         return ClusterDescription(self.cluster.metadata.cluster_id, self.cluster.metadata.controller, nodes)
 
     async def describe_features(self) -> dict[str, FeatureLevel]:
-        """The cluster's features by name, ``metadata.version`` and ``transaction.version`` among them; empty if the
+        """The cluster's features by name, including ``metadata.version`` and ``transaction.version``; empty if the
         cluster has none (before KIP-584)."""
         answer: ApiVersionsResponse = await self.cluster.ask_any(FEATURES, ApiVersionsRequest("oncelog", "0.1.0"))
         levels = {item.name: item.max_version_level for item in answer.finalized_features}
@@ -316,7 +316,7 @@ class TopicsAdmin(AdminConnection):
         await self.cluster.repeat("alter_configs", attempt)
 
     async def _by_node(self, resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
-        """Group resources by the broker that must answer for them; None stands for any node.
+        """Group resources by the broker that must answer for them; None means any node.
 
         :raises IllegalStateError: the broker does not exist.
         """
@@ -326,7 +326,7 @@ class TopicsAdmin(AdminConnection):
             await self.cluster.refresh()
         for node in sorted(named - self.cluster.metadata.nodes.keys(), key=str):
             there = ", ".join(map(str, sorted(self.cluster.metadata.nodes)))
-            raise IllegalStateError(f"there is no broker {node} in the cluster now; the brokers are {there}")
+            raise IllegalStateError(f"the cluster has no broker {node} now; its brokers are {there}")
         return by_node
 
     # --- records
@@ -391,14 +391,14 @@ def _offset_to_delete_before(name: TopicPartition, value: object) -> int:
     offset = getattr(value, "before_offset", value)
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < -1:
         raise TypeError(
-            f"delete_records takes for each partition an offset, -1 for all, or RecordsToDelete(offset); for {name} it "
-            f"was given {value!r}"
+            f"delete_records takes an offset for each partition, -1 for all records, or RecordsToDelete(offset); for "
+            f"{name} it got {value!r}"
         )
     return arguments.whole(offset, f"the offset of {name}")
 
 
 def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
-    """Group resources by the broker that must answer for them; None stands for any node."""
+    """Group resources by the broker that must answer for them; None means any node."""
     by_node: dict[int | None, list[ConfigResource]] = {}
     for resource in resources:
         own = resource.type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) and resource.name

@@ -35,11 +35,11 @@ LIST_TRANSACTIONS_BY_AGE = Api(ApiKey.LIST_TRANSACTIONS, 1, 2)
 DESCRIBE_TRANSACTIONS = Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0)
 DESCRIBE_PRODUCERS = Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
 WRITE_TXN_MARKERS = Api(ApiKey.WRITE_TXN_MARKERS, 1, 1)
-"""Version 1 ends a transaction by the older rules, under which a marker may carry the epoch the partition knows."""
+"""Version 1 ends a transaction by the older rules, which allow a marker with the epoch that the partition knows."""
 
 
 class TransactionsAdmin(AdminConnection):
-    """Coordinators know transactions by transactional id, partitions by producer id."""
+    """Coordinators identify transactions by transactional id, partitions by producer id."""
 
     async def _at_transaction_coordinator(self, name: str, ask: Callable[[int], Awaitable[T]]) -> T:
         finder = self.cluster.finder(CoordinatorType.TRANSACTION, name)
@@ -103,7 +103,7 @@ class TransactionsAdmin(AdminConnection):
     async def describe_producers(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerState]]:
-        """The producers whose state each partition holds, open transactions included."""
+        """The producers whose state each partition holds, including open transactions."""
         wanted = arguments.partitions(partitions)
 
         async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, list[ProducerState] | KafkaError]:
@@ -142,7 +142,8 @@ class TransactionsAdmin(AdminConnection):
             for name, producer in open_here
             if (producer.producer_id, name) not in known
         }
-        # A transaction that ended in between was open first and unknown later, too: only one still open is hanging.
+        # A transaction that ended in between also looked open first and unknown later: only one that is still open
+        # hangs.
         return [
             (name, producer)
             for name, producer in await self._open_in(sorted({name for name, _, _ in suspects}))

@@ -1,7 +1,7 @@
 """Positions of groups: where each stands, how far it is behind, and where a reset would move it.
 
-Called by the command line and the console. Lag is given twice: to the last stable offset, which is as far as a
-read_committed reader can get, and to the end.
+Called by the command line and the console. There are two lags: to the last stable offset, where a read_committed reader
+stops, and to the end.
 """
 
 from __future__ import annotations

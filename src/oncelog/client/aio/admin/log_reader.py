@@ -30,13 +30,13 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 class Fate(Enum):
-    """What became of a record, in the words shown to users."""
+    """The outcome of a record's transaction, in the words shown to users."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
     OPEN = "open"
     ENDED = "ended"
-    """Its transaction is over, but the marker that says how lies beyond the look-ahead."""
+    """Its transaction is over, but the marker with its outcome lies beyond the look-ahead."""
     NOT_TRANSACTIONAL = "not transactional"
     COMMIT_MARKER = "commit marker"
     ABORT_MARKER = "abort marker"
@@ -141,8 +141,8 @@ async def fetch_stored(
     async def ask(node: int) -> Stored:
         answer = await cluster.ask(node, FETCH, request, channel=channel)
         check(answer.error_code, f"{name} cannot be read")
-        if not answer.responses:  # how a quota is signalled; the broker delays the next request
-            raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back reading {name}")
+        if not answer.responses:  # the sign of a quota: the broker delays the next request
+            raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster delays reading {name}")
         item = answer.responses[0].partitions[0]
         check(item.error_code, f"{name} cannot be read from offset {offset} on")
         aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
@@ -152,7 +152,7 @@ async def fetch_stored(
 
 
 async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: int) -> AsyncIterator[StoredBatch]:
-    """Every batch from ``start`` to before ``end``, whatever its fate."""
+    """Every batch from ``start`` up to ``end``, exclusive, whatever its fate."""
     position = start
     while position < end:
         batches = (await read(admin, name, position, IsolationLevel.READ_UNCOMMITTED)).batches
@@ -255,7 +255,8 @@ class FateReader:
             if position == before:
                 return found
         if position < end and wanted.keys() - found.keys():
-            # Asked after the records were read: a transaction open now since before a record was open at that record.
+            # Requested after the records were read: a transaction that is open now and began before a record was open
+            # at it.
             states = (await self._admin.describe_producers([self.name]))[self.name]
             starts = {state.producer_id: state.transaction_start_offset for state in states}
             for producer_id, last in wanted.items():
@@ -318,9 +319,9 @@ _OUTCOMES = {ControlType.COMMIT: Fate.COMMITTED, ControlType.ABORT: Fate.ABORTED
 
 
 class Producers:
-    """Transactional ids by producer id, looked up when a producer is first met.
+    """Transactional ids by producer id, looked up when a producer first appears.
 
-    Coordinators forget old ones, and those of old brokers tell none.
+    Coordinators forget old ones, and old brokers do not report any.
     """
 
     def __init__(self, admin: Admin) -> None:
@@ -342,7 +343,7 @@ class Producers:
         if unknown:
             try:
                 listed = await self._admin.list_transactions(producer_ids=unknown)
-            except UnsupportedVersionError:  # before Apache Kafka 3.0 coordinators cannot be asked
+            except UnsupportedVersionError:  # before Apache Kafka 3.0 coordinators have no such API
                 listed = []
             found = {item.producer_id: item.transactional_id for item in listed}
             self._names.update((producer_id, found.get(producer_id)) for producer_id in unknown)

@@ -1,10 +1,9 @@
-"""The one place that sends requests to a cluster: finds leaders and coordinators, repeats, and keeps deadlines.
+"""The one place that sends requests to a cluster: finds leaders and coordinators, retries, and enforces deadlines.
 
-Called by Admin, producer, consumer, log reader and Spark. The caller says what to ask and which leader or coordinator
-to ask; this module finds the node (again, if it has moved), repeats retriable errors with Kafka's backoff, and ends the
-call within ``timeout_ms`` whatever the brokers do. Functions given to ``repeat`` and the ``at_`` methods may run
-several times. An attempt cut short by the deadline is cancelled, and its request is not sent if it has not gone out
-yet.
+Called by Admin, producer, consumer, log reader and Spark. The caller names the request and the leader or coordinator;
+this module finds the node (again, if it has moved), retries with Kafka's backoff, and ends the call within
+``timeout_ms`` whatever the brokers do. Functions given to ``repeat`` and the ``at_`` methods may run several times. An
+attempt cut short by the deadline is cancelled, and its request is not sent if it has not gone out yet.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class ClusterAccess:
     ) -> T:
         """Return the attempt's result, repeating it while its error is retriable and there is time.
 
-        :param what: names the call in the error raised when the time is up.
+        :param what: names the call in the error raised on timeout.
         :param setting: the setting that ``timeout_ms`` comes from, if it comes from one.
         :raises KafkaTimeoutError: the time is up; its cause is the last error.
         """
@@ -210,7 +209,7 @@ class ClusterAccess:
         try:
             async with asyncio.timeout(self.timeout_ms / 1000):
                 while (picture := self.metadata.topics.get(name)) is None or not picture.partition_count:
-                    error = self.metadata.errors.get(name) if asked else None  # an older refusal may no longer hold
+                    error = self.metadata.errors.get(name) if asked else None  # an older refusal may be out of date
                     if error is not None and not error.retriable:
                         raise topic_error(error, name)
                     unknown = error is Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -220,7 +219,7 @@ class ClusterAccess:
                             f"topic {name!r} does not exist and the broker does not create it; create it first",
                         )
                     if error is not None:
-                        retried(error, f"topic {name!r} is not there yet")
+                        retried(error, f"topic {name!r} does not exist yet")
                     failure = await settled(self.metadata.refresh())
                     if failure is not None:
                         retried(failure.error, failure.text)
@@ -238,7 +237,7 @@ class ClusterAccess:
     ) -> dict[int, list[TopicPartition]]:
         """Group partitions by the node that leads them.
 
-        :param may_come: treat a partition that does not exist as a retriable error.
+        :param may_come: a partition that does not exist yet is a retriable error.
         :raises KafkaError: a partition does not exist, or has no leader now.
         """
         wanted = list(partitions)
@@ -292,7 +291,7 @@ class ClusterAccess:
         setting: str = "",
         wait_for_unknown_s: float = 0.0,
     ) -> dict[TopicPartition, T]:
-        """A result for each partition, from all leaders at once; partitions refused for now are asked again.
+        """A result for each partition, from all leaders at once; retriable refusals are retried.
 
         :param wait_for_unknown_s: how long to wait for partitions that do not exist to be created.
         :raises KafkaError: a partition was refused for good, does not exist, or gave no answer in time.
@@ -370,8 +369,7 @@ class ClusterAccess:
 
 
 class UnknownPartition(UnknownTopicOrPartitionError):
-    """A partition that the caller named does not exist. Unlike the error code, not retriable: waiting would not
-    help."""
+    """A partition named by the caller does not exist. Unlike the error code, this is not retriable."""
 
     retriable = False
 
@@ -395,7 +393,7 @@ async def settled(deferred: Deferred[T], seconds: float | None = None) -> T:
 
 
 def check(code: int, text: str, said: str | None = None) -> None:
-    """Raise for an error code; ``said`` is the broker's own text."""
+    """Raise for an error code; ``said`` is the broker's message."""
     error = error_of(code)
     if error is not Error.NONE:
         raise error_for(error, f"{text}: {said}" if said else text)

@@ -37,14 +37,14 @@ _READ_BYTES = 256 * 1024
 _UNSUPPORTED_VERSION = _INT32.pack(Error.UNSUPPORTED_VERSION)[2:]
 NEVER_MS = 2**62
 _LOOK_SECONDS = 0.02
-"""How often to see whether the system has taken what lies under TLS, of which nobody tells."""
+"""How often to check whether the system has taken all encrypted data, which no callback reports."""
 _GOODBYE_SECONDS = 5.0
 _LARGEST_GREETING = 1 << 20
-"""No answer during the opening handshake is larger: a peer that announces more is not a broker."""
+"""Limit on answers during the opening handshake: a peer that announces more is not a broker."""
 
 
 class Request:
-    """A request sent, or waiting for its connection. ``deadline_ms`` starts afresh when it is sent."""
+    """A request that is sent, or waits for its connection. ``deadline_ms`` starts again when it is sent."""
 
     __slots__ = (
         "abandoned",
@@ -130,7 +130,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._unwritten: list[Request] = []
         """Requests without an answer, until the operating system has taken them."""
         self.unheard = False
-        """Whether requests without an answer were written: nothing says how far the broker has read them."""
+        """Whether requests without an answer were written: nothing shows how far the broker has read."""
         self._over: asyncio.Future[None] | None = None
         self._ranges: dict[int, tuple[int, int]] = {}
         self.ready = False
@@ -182,8 +182,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._serve()
 
     async def _log_in(self) -> None:
-        """Authenticate, and note when the session that the broker grants must be renewed (KIP-368)."""
-        from oncelog.client.aio.connection.sasl import authenticate  # hashes that only a login needs
+        """Authenticate, and record when the session that the broker grants must be renewed (KIP-368)."""
+        from oncelog.client.aio.connection.sasl import authenticate  # imports hashes, which only a login needs
 
         lifetime_ms = await authenticate(self.ask, self._owner.config, lambda: self._owner.tokens.token())
         if lifetime_ms > 0:
@@ -221,7 +221,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
             raise TimeoutError(f"did not {did} within socket.connection.setup.timeout.ms={timeout_ms}") from None
 
     async def _connect_tls(self, context: Any) -> None:
-        """As ``create_connection`` does it, but what lies under TLS is known: its buffer is no other's to see."""
+        """Like ``create_connection``, but keep the transport under TLS, whose write buffer is not accessible
+        otherwise."""
         loop = asyncio.get_running_loop()
         under, _ = await loop.create_connection(asyncio.Protocol, self._host, self._port)
         try:
@@ -247,12 +248,14 @@ class BrokerConnection(asyncio.BufferedProtocol):
                 return
             if error is not Error.UNSUPPORTED_VERSION:
                 raise error_for(error, f"{self.address} refused ApiVersions")
-        raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, f"{self.address} speaks no ApiVersions we know")
+        raise UnsupportedVersionError(
+            Error.UNSUPPORTED_VERSION, f"{self.address} supports no known version of ApiVersions"
+        )
 
     def _too_old(self) -> str:
         return (
-            f"{self.address} is older than Apache Kafka {OLDEST}, the first that refuses the offsets of a group's "
-            f"former member in a transaction: upgrade the brokers to {OLDEST} or newer"
+            f"{self.address} is older than Apache Kafka {OLDEST}, the first that refuses a transaction's offsets "
+            f"from a former member of the group: upgrade the brokers to {OLDEST} or newer"
         )
 
     async def ask(self, api: Api, message: Message, version: int) -> Any:
@@ -287,7 +290,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
         return False
 
     async def read_out(self) -> None:
-        """Stop writing, and wait a while for the broker to read everything and close; then call :meth:`give_up`.
+        """Stop writing, and wait for a limited time for the broker to read everything and close; then call
+        :meth:`give_up`.
 
         After ``close`` the kernel still sends what was written, but drops the rest if an answer arrives meanwhile.
         """
@@ -298,14 +302,14 @@ class BrokerConnection(asyncio.BufferedProtocol):
         await asyncio.wait([self._over], timeout=_GOODBYE_SECONDS)
 
     def _say_goodbye(self) -> None:
-        """Tell the broker that nothing more follows, if it has answered everything."""
+        """Close our side if the broker has answered everything."""
         transport = self._transport
         if transport is None or self._in_flight or transport.is_closing():
             return
         writing = self._under or transport
-        with contextlib.suppress(OSError):  # the broker was faster, and we are about to hear of it
+        with contextlib.suppress(OSError):  # the broker has closed first, and we are about to be notified
             if writing is not transport:
-                transport.close()  # TLS's own end, at which Apache Kafka waits for TCP's
+                transport.close()  # TLS's close_notify, after which Apache Kafka waits for TCP's end
             end = writing.write_eof if writing.can_write_eof() else writing.close
             end()
 
@@ -364,7 +368,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
                 f"to {highest} is needed"
             )
         release = first_with(api.key, api.lowest)
-        return text if release is None else f"{text}; Apache Kafka has what is asked for since {release}"
+        return text if release is None else f"{text}; Apache Kafka supports it since {release}"
 
     def _write(self, request: Request, version: int) -> None:
         if self._transport is None:
@@ -379,7 +383,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             size = sum(map(len, parts))
             header = encode_request_header(message.API_KEY, version, number, self._client_id, size)
         except (ProtocolError, TypeError, ValueError, AttributeError) as error:
-            text = f"{request.api.name} was not sent, for it cannot be encoded: {error}"
+            text = f"{request.api.name} was not sent because it cannot be encoded: {error}"
             self._owner.fail(request, RequestFailure(Error.INVALID_REQUEST, text, False))
             return
         request.version = version
@@ -402,8 +406,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
             self._owner.call_soon(self._flush)
 
     def _flush(self) -> None:
-        """Hand written frames to the socket: at once if no request is under way, else all of an iteration's in one
-        go."""
+        """Pass encoded frames to the socket: at once if no request is under way, else all those of an iteration
+        together."""
         self._flushing = False
         out, self._out = self._out, []
         if out and self._transport is not None and not self.closed:
@@ -484,27 +488,28 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     def _no_frame(self, size: int) -> str:
         if not self._ranges and looks_like_tls(self._scratch):
-            return f"{self.address} speaks TLS; set security.protocol to SSL or SASL_SSL"
-        return f"{self.address} sent a frame of {size} bytes, which no Kafka broker does; check the port"
+            return f"{self.address} uses TLS; set security.protocol to SSL or SASL_SSL"
+        return f"{self.address} sent a frame of {size} bytes, which no Kafka broker sends; check the port"
 
     def _frame(self, frame: bytes | bytearray) -> None:
         correlation = peek_correlation_id(frame)  # type: ignore[arg-type]
         if not self._in_flight or self._in_flight[0][0] != correlation:
-            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} answered request {correlation} out of turn")
+            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} answered request {correlation} out of order")
             return
         _, request = self._in_flight.popleft()
         version, api = request.version, request.api
         try:
             answer: Any
             if api is API_VERSIONS and frame[4:6] == _UNSUPPORTED_VERSION:
-                # In the oldest version (KIP-511), or garbled (librdkafka's mock broker). We ask again in either case.
+                # In version 0 (KIP-511), or garbled (librdkafka's mock broker). We send the request again in either
+                # case.
                 answer = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION)
             else:
                 _, at = decode_response_header(frame, api.key, version)  # type: ignore[arg-type]
                 answer = api.response.decode(frame, version, at)  # type: ignore[arg-type]
         except ProtocolError as error:
             self._owner.fail(request, RequestFailure(Error.NETWORK_EXCEPTION, str(error), True))
-            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} sent what {api.name} is not: {error}")
+            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} sent an invalid answer to {api.name}: {error}")
             return
         now_ms = self._owner.now_ms()
         self.last_used_ms = now_ms

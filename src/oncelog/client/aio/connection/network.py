@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.5
 BOOTSTRAP_PATIENCE_SECONDS = 1.0
-"""A bootstrap server silent for this long does not keep the next one from being tried."""
+"""If a bootstrap server is silent for this long, the next one is tried as well."""
 _CLOSED = "the client was closed"
 
 
@@ -75,7 +75,7 @@ class Network:
     @property
     def tokens(self) -> Tokens:
         """The client's tokens for OAUTHBEARER."""
-        from oncelog.client.aio.connection.tokens import Tokens  # an HTTP client that only OAUTHBEARER needs
+        from oncelog.client.aio.connection.tokens import Tokens  # imports an HTTP client, which only OAUTHBEARER needs
 
         if self._tokens is None:
             self._tokens = Tokens(self.config)
@@ -115,7 +115,7 @@ class Network:
         )
 
     async def close(self) -> None:
-        """Close every connection; requests without an answer fail, if they should have one."""
+        """Close every connection; requests that wait for an answer fail."""
         self._closed = True
         if self._watch is not None:
             self._watch.cancel()
@@ -254,7 +254,7 @@ class Network:
         self.call_soon(lambda: request.on_answer(failure, request.version, self.now_ms()))
 
     def written(self, request: Request) -> None:
-        """Tell, in an iteration of its own, that a request without an answer went out."""
+        """Report, in an iteration of its own, that a request without an answer was sent."""
         self.call_soon(lambda: request.on_answer(None, request.version, self.now_ms()))
 
     async def call(
@@ -288,7 +288,7 @@ class Network:
         finally:
             request.abandoned = True
 
-    # --- what connections tell
+    # --- called by connections
 
     def connected(self, connection: BrokerConnection) -> None:
         for key, known in self._connections.items():
@@ -317,7 +317,7 @@ class Network:
         self._refused = error
 
     def learn_features(self, answer: ApiVersionsResponse) -> None:
-        """Note the finalized ``transaction.version`` (KIP-584); at level 0 it is not in the answer."""
+        """Record the finalized ``transaction.version`` (KIP-584); at level 0 it is not in the answer."""
         if answer.finalized_features_epoch >= self._features_epoch:
             self._features_epoch = answer.finalized_features_epoch
             levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
@@ -392,7 +392,7 @@ class Network:
         self._alarm_ms = NEVER_MS
         try:
             self.timers.fire(self.now_ms())
-        finally:  # a timer that raises must not stop the others
+        finally:  # an exception of one timer must not stop the others
             next_ms = self.timers.next_ms()
             if next_ms is not None:
                 self.arm(next_ms)

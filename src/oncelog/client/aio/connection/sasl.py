@@ -30,7 +30,7 @@ Ask = Callable[[Api, Message, int], Awaitable[Any]]
 
 
 async def authenticate(ask: Ask, config: ClientConfig, token: Callable[[], Awaitable[str]]) -> int:
-    """Log in; returns how long the session lasts in ms, 0 for as long as the connection.
+    """Log in; returns the session's lifetime in ms, 0 for that of the connection.
 
     :raises KafkaError: the mechanism or the credentials were refused.
     """
@@ -55,7 +55,7 @@ async def authenticate(ask: Ask, config: ClientConfig, token: Callable[[], Await
 
 
 async def _bearer(ask: Ask, token: str, extensions: Mapping[str, str]) -> int:
-    """Send the one message; a broker that refuses explains why in JSON and awaits an empty answer before its error."""
+    """Send the token; a broker that refuses it explains why in JSON and awaits an empty answer before its error."""
     fields = "".join(f"\x01{name}={value}" for name, value in extensions.items())
     answer = await _step(ask, f"n,,\x01auth=Bearer {token}{fields}\x01\x01".encode())
     if answer.auth_bytes:

@@ -1,4 +1,5 @@
-"""Tells of waits while they last (``client.core.waiting``). Called by the parts of the clients that have a deadline."""
+"""Reports long waits while they last (``client.core.waiting``). Called by the parts of the clients that have a
+deadline."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from oncelog.client.core.waiting import TICK_MS, asked_for, still_waiting
 
 @contextmanager
 def waiting(servers: Sequence[str], what: str, limit_s: float) -> Iterator[None]:
-    """Tell of the wait once a second while the block runs, if anyone wants to know."""
+    """Report the wait once a second while the block runs, if the logger is enabled."""
     if not asked_for():
         yield
         return

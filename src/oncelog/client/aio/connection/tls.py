@@ -25,7 +25,7 @@ _ADVICE = "pip install 'oncelog[keystores]', or convert it to PEM and set the ty
 
 
 class Identity(NamedTuple):
-    """The client's key and certificates as one PEM text, and the key's password if it is encrypted."""
+    """The client's key and certificates as one PEM text, and the password of an encrypted key."""
 
     pem: str
     password: str | None
@@ -35,8 +35,8 @@ def ssl_context(config: SecurityConfig) -> ssl.SSLContext:
     """Raises ConfigError naming the setting that cannot be used.
 
     Chains are accepted as Java accepts them, in any Python: without the extensions that Python 3.13 began to require
-    (``VERIFY_X509_STRICT``), which many private authorities leave out, and up to any certificate that is trusted, if it
-    is not a root either.
+    (``VERIFY_X509_STRICT``), which many private authorities leave out, and up to any trusted certificate, even if it is
+    not a root.
     """
     context = _trusting(config)
     context.verify_flags = (context.verify_flags & ~ssl.VERIFY_X509_STRICT) | ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -88,7 +88,7 @@ def _trusting(config: SecurityConfig) -> ssl.SSLContext:
 def _trusted_certificates(path: Path, config: SecurityConfig) -> list[str]:
     password = config.ssl_truststore_password
     if config.ssl_truststore_type == "PKCS12":
-        store = _pkcs12(path, "ssl.truststore", password)  # names the extra that is missing, so before the import
+        store = _pkcs12(path, "ssl.truststore", password)  # names the missing extra, so it runs before the import
 
         from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -159,7 +159,7 @@ def _pkcs12(path: Path, store: str, password: str | None):  # type: ignore[no-un
         return load_pkcs12(path.read_bytes(), None if password is None else password.encode())
     except ValueError as error:
         raise ConfigError(
-            f"{store}.location={path} is no PKCS12 file, or does not open with {store}.password: {error}"
+            f"{store}.location={path} is not a PKCS12 file, or does not open with {store}.password: {error}"
         ) from error
 
 
@@ -177,7 +177,9 @@ def _java_store(path: Path, store: str, password: str | None):  # type: ignore[n
     try:
         return jks.KeyStore.loads(data, password or "", try_decrypt_keys=True)
     except jks.util.KeystoreException as error:
-        raise ConfigError(f"{store}.location={path} is no JKS file, or does not open with {store}.password") from error
+        raise ConfigError(
+            f"{store}.location={path} is not a JKS file, or does not open with {store}.password"
+        ) from error
 
 
 def _certificate(der: bytes) -> str:
@@ -193,10 +195,10 @@ _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTAL
 
 
 def _lines(text: str) -> str:
-    """Break PEM given as one line, as in a properties file, into lines; Java reads both (KIP-651)."""
+    """Split PEM given as one line, as in a properties file, into lines; Java reads both (KIP-651)."""
     blocks = [(match.group(1), match.group(2).split()) for match in _PEM.finditer(text)]
     if not blocks:
-        raise ConfigError("The certificates or the key in the settings are no PEM: -----BEGIN ...----- to -----END")
+        raise ConfigError("The certificates or the key in the settings are not PEM: -----BEGIN ...----- to -----END")
     return "".join(_pem(kind, "".join(words)) for kind, words in blocks)
 
 

@@ -1,7 +1,7 @@
 """Tokens for SASL OAUTHBEARER (RFC 7628): from an endpoint, a file, a callable, or AWS's signer.
 
 Called by the network's connections when they log in. A token is kept until ``sasl.login.refresh.window.factor`` of its
-life has passed, so that connections share it; endpoints are asked in a thread.
+life has passed, so that connections share it; endpoints are queried in a thread.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHORTEST_LIFE_S = 1.0
 
 
 class Token(NamedTuple):
-    """A bearer token; ``expires_s`` (since 1970) is None if it does not say."""
+    """A bearer token; ``expires_s`` (Unix time) is None if the token does not say."""
 
     text: str
     expires_s: float | None
@@ -46,13 +46,13 @@ class Tokens:
         self._lock = asyncio.Lock()
 
     async def token(self) -> str:
-        """A token that is valid for some time yet. Raises KafkaError if none can be had."""
+        """A token that stays valid for a while. Raises KafkaError if none can be obtained."""
         async with self._lock:
             if not self._kept or self._now_s() >= self._good_until_s:
                 fresh = await self._fresh()
                 if not fresh.text or re.search(r"[\s\x00-\x1f]", fresh.text):
                     raise KafkaError(
-                        Error.SASL_AUTHENTICATION_FAILED, "the token for OAUTHBEARER is empty or no token of RFC 6750"
+                        Error.SASL_AUTHENTICATION_FAILED, "the OAUTHBEARER token is empty or not a token of RFC 6750"
                     )
                 self._kept, self._good_until_s = fresh.text, self._refresh_at(fresh)
             return self._kept
@@ -164,7 +164,7 @@ def _imported(name: str) -> Callable[[], str | Awaitable[str]]:
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"sasl.oauthbearer.token.provider={name} cannot be imported: {error}") from error
     if not callable(found):
-        raise ConfigError(f"sasl.oauthbearer.token.provider={name} is no callable")
+        raise ConfigError(f"sasl.oauthbearer.token.provider={name} is not a callable")
     return cast("Callable[[], str | Awaitable[str]]", found)
 
 
@@ -207,7 +207,7 @@ def _aws_token(config: ClientConfig) -> Token:
             text, expires_ms = MSKAuthTokenProvider.generate_auth_token(region)
     except (BotoCoreError, ClientError, ValueError) as error:
         raise KafkaError(
-            Error.SASL_AUTHENTICATION_FAILED, f"AWS gives no credentials for sasl.mechanism=AWS_MSK_IAM: {error}"
+            Error.SASL_AUTHENTICATION_FAILED, f"AWS provides no credentials for sasl.mechanism=AWS_MSK_IAM: {error}"
         ) from error
     return Token(str(text), float(expires_ms) / 1000)
 

@@ -1,1 +1,1 @@
-"""The asyncio consumer: its group, where it starts to read, and how records are handed out."""
+"""The asyncio consumer: its group, its starting offsets, and how records are returned."""

@@ -130,7 +130,7 @@ class Consumer(Generic[K, V]):
     async def start(self) -> None:
         """Connect, and with a group, begin to join it."""
         if self._closed:
-            raise ConsumerStoppedError("the consumer was stopped; make a new one")
+            raise ConsumerStoppedError("the consumer was stopped; create a new one")
         if self._loop is not None:
             raise IllegalStateError("the consumer was started already")
         self._loop = asyncio.get_running_loop()
@@ -211,7 +211,7 @@ class Consumer(Generic[K, V]):
         pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """Read these topics, or those whose names match; the group assigns partitions, without a group all are read."""
+        """Read these topics, or those whose names match; a group assigns partitions; without one all are read."""
         self._subscription.subscribe(topics, pattern, listener)
         self._subscribed("the subscription has changed")
 
@@ -283,7 +283,7 @@ class Consumer(Generic[K, V]):
     async def _hold_many(
         self, *partitions: TopicPartition, timeout_ms: int, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
-        """As :meth:`getmany`, but the records count as handed out only once ``_held`` is told so."""
+        """As :meth:`getmany`, but the records count as handed out only once ``_held`` records that."""
         found = await self.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
         self._held.hold(found)
         return found
@@ -339,7 +339,8 @@ class Consumer(Generic[K, V]):
         return self._subscription.state(arguments.partition(partition)).high_watermark
 
     def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
-        """When the high watermark and last stable offset were last reported, in ms since 1970; None before a fetch."""
+        """When the high watermark and last stable offset were last reported, in ms since 1970; None before the first
+        fetch."""
         told_ms = self._subscription.state(arguments.partition(partition)).fetched_at_ms
         return None if told_ms is None else int(time.time() * 1000) - (self._network.now_ms() - told_ms)
 
@@ -470,7 +471,7 @@ class Consumer(Generic[K, V]):
         if self._loop is None:
             raise IllegalStateError("the consumer has not started; call start() first")
         if self._loop is not asyncio.get_running_loop():
-            raise IllegalStateError("the consumer was started on another event loop; use it there, or make one here")
+            raise IllegalStateError("the consumer was started on another event loop; use it there, or create one here")
         return self._loop
 
     def _poll(self) -> None:

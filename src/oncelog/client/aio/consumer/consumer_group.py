@@ -32,7 +32,7 @@ from oncelog.errors import KafkaError
 log = logging.getLogger(__name__)
 
 AUTO_COMMIT_MS = 5000
-"""An automatic commit is tried for at least this long, however often commits are to happen."""
+"""An automatic commit is retried for at least this long, whatever the interval of commits."""
 
 
 class GroupMembership:
@@ -149,7 +149,7 @@ class GroupMembership:
         except KafkaError as error:
             log.warning("automatic commit of group %s failed: %s", self.group_id, error)
 
-    # --- Host: what the membership asks
+    # --- Host: called by the membership
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
         self._metrics.revoking(self._now_ms())

@@ -33,7 +33,7 @@ class HandingOut:
 
     :param check: raises if the consumer is not open.
     :param polled: called whenever the program asks for records.
-    :param poll_soon: called when partitions are to be tried again.
+    :param poll_soon: called when partitions may be fetched again.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class HandingOut:
     ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
         """Up to ``most`` records of these partitions, or of all; waits for the first."""
         names = arguments.partitions(partitions)
-        return await self._when_there(names, timeout_ms, lambda now_ms: self._fetcher.take(most, names, now_ms))
+        return await self._wait_for(names, timeout_ms, lambda now_ms: self._fetcher.take(most, names, now_ms))
 
     async def columns(self, partitions: Collection[TopicPartition], timeout_ms: float) -> dict[TopicPartition, Columns]:
         """All records available now, as columns."""
@@ -85,7 +85,7 @@ class HandingOut:
         self, partitions: Collection[TopicPartition], timeout_ms: float
     ) -> dict[TopicPartition, list[Chunk]]:
         names = arguments.partitions(partitions)
-        return await self._when_there(names, timeout_ms, lambda now_ms: self._fetcher.take_batches(names, now_ms))
+        return await self._wait_for(names, timeout_ms, lambda now_ms: self._fetcher.take_batches(names, now_ms))
 
     def _decoded(
         self, found: Mapping[TopicPartition, list[Chunk]], read: Callable[[list[Chunk]], T]
@@ -103,7 +103,7 @@ class HandingOut:
                     raise error from None
                 self._waits.fail(error)
                 break
-            except BaseException:  # too much for one table, say: no record must be skipped
+            except BaseException:  # perhaps too much for one table: no record must be skipped
                 self._give_back(found)
                 raise
         return done
@@ -115,13 +115,13 @@ class HandingOut:
             if state is not None:
                 state.seek(chunks[0].first_offset)
 
-    async def _when_there(
+    async def _wait_for(
         self,
         partitions: Collection[TopicPartition],
         timeout_ms: float,
         take: Callable[[int], dict[TopicPartition, T]],
     ) -> dict[TopicPartition, T]:
-        """The result of ``take`` as soon as it is not empty, or when the time is up."""
+        """The result of ``take`` as soon as it is not empty, or at the timeout."""
         loop = asyncio.get_running_loop()
         seconds = arguments.seconds(timeout_ms, "timeout_ms")
         end = None if seconds == inf else loop.time() + seconds
@@ -141,7 +141,7 @@ class HandingOut:
                 self._poll_soon()
                 raise
             if first and self._subscription.without_position():
-                self._poll_soon()  # the reason why they were not found may have been raised already; find it again
+                self._poll_soon()  # the error may have been raised already; look the positions up again
             left = None if end is None else end - loop.time()
             if left is not None and left <= 0 and not first:
                 return found

@@ -1,4 +1,4 @@
-"""Records that were fetched for the program together but count as handed out only one by one.
+"""Records that the program fetched together but that count as handed out one by one.
 
 Called by the blocking consumer, whose threads must not wait for the event loop at each record. A rebalance or a seek
 invalidates records that are still held.

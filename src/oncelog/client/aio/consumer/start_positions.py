@@ -1,7 +1,7 @@
 """Finds where a consumer starts to read its partitions: at committed offsets, or where ``auto.offset.reset`` says.
 
 Called by the asyncio consumer, in the background and when the program seeks. Retriable failures are repeated; if a
-partition has no starting offset, the program gets an error and the other partitions are read on.
+partition has no starting offset, the program gets an error and the other partitions are still read.
 """
 
 from __future__ import annotations

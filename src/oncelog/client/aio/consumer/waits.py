@@ -11,7 +11,7 @@ from oncelog.errors import KafkaError
 
 
 class Waits:
-    """A failure is raised once, for the next caller; one that ends reading is raised for every caller."""
+    """A failure is raised once, to the next caller; one that ends reading is raised to every caller."""
 
     def __init__(self) -> None:
         self._waiters: dict[asyncio.Future[None], None] = {}

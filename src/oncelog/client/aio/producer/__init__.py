@@ -1,1 +1,1 @@
-"""The asyncio producer: takes records in and sends them."""
+"""The asyncio producer: accepts records and sends them."""

@@ -1,4 +1,4 @@
-"""Reports the outcome of batches to whoever sent their records, and to flushes.
+"""Reports the outcome of batches to the senders of their records, and to flushes.
 
 Called by the asyncio producer.
 """
@@ -27,7 +27,7 @@ class Deliveries:
         self._accumulator = accumulator
         self._metrics = metrics
         self._places = places
-        """Whether handles are given the place where their records were stored."""
+        """Whether handles get the partition and offset of their records."""
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     async def wait(self, number: int) -> None:
@@ -82,7 +82,7 @@ def _resolve(
             if not future.done():
                 future.set_exception(error)
                 if isinstance(error, FatalProducerError | AbortableTransactionError):
-                    future.exception()  # the next calls raise it, too: not worth a warning for each record
+                    future.exception()  # the next calls raise it, too, so records do not warn about it
         return
     topic, partition = name = batch.partition
     kind = 0 if log_append_time == -1 else 1
@@ -102,7 +102,7 @@ def _resolve(
         try:
             future.set_result(outcome)
         except asyncio.InvalidStateError:
-            continue  # cancelled by the program: nobody asks for its outcome
+            continue  # cancelled by the program, which will not read the outcome
 
 
 def _resolve_to_none(batch: ProducerBatch) -> None:

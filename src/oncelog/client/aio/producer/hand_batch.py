@@ -1,4 +1,4 @@
-"""A batch that the program fills itself, for ``Producer.send_batch``."""
+"""A batch filled by the program, for ``Producer.send_batch``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RecordHeaders = Sequence[tuple[str, bytes | None]]
 
 
 class Batch:
-    """Records that the program gathers itself, for :meth:`Producer.send_batch`."""
+    """Records collected by the program, for :meth:`Producer.send_batch`."""
 
     def __init__(self, max_size_bytes: int) -> None:
         self._builder = BatchBuilder()
@@ -40,11 +40,11 @@ class Batch:
         return self._builder.count - 1
 
     def close(self) -> None:
-        """No records may be added any more."""
+        """Accept no more records."""
         self._closed = True
 
     def size(self) -> int:
-        """Bytes so far, before packing."""
+        """Bytes so far, uncompressed."""
         return self._builder.size_bytes
 
     def record_count(self) -> int:

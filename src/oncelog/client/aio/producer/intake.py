@@ -1,4 +1,4 @@
-"""Takes in the records that a program sends and puts them into the batches of their partitions.
+"""Accepts the records that a program sends and puts them into the batches of their partitions.
 
 Called by the producers, asyncio and blocking. This module chooses the partition, looks up unknown topics, and makes
 senders wait while ``buffer.memory`` is used up.
@@ -43,7 +43,7 @@ ITERATION_BYTES = 64 * 1024
 class Intake:
     """The path of a record from the program to its batch.
 
-    :param poll_soon: called when something new can be sent.
+    :param poll_soon: called when there is something new to send.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Intake:
         self._loop = asyncio.get_running_loop()
 
     def close(self) -> None:
-        """Take in nothing more; senders waiting for room get an error."""
+        """Accept nothing more; senders waiting for memory get an error."""
         self._closed = True
         for waiter in self._space_waiters:
             if not waiter.done():
@@ -95,7 +95,7 @@ class Intake:
 
     @property
     def by_key(self) -> bool:
-        """Whether a record's key decides its partition."""
+        """Whether a record's key determines its partition."""
         return not self._ignore_keys
 
     @property
@@ -149,7 +149,7 @@ class Intake:
                         return True
                 else:
                     size = largest_size(key, value, headers)
-                    if size <= self._accumulator.room_in(batch):
+                    if size <= self._accumulator.space_in(batch):
                         self._accumulator.add(batch, timestamp, key, value, headers)
                         batch.handles.append(handle)
                         return True
@@ -167,7 +167,7 @@ class Intake:
         headers: RecordHeaders,
         size: int,
     ) -> bool:
-        """As :meth:`put`, for records that do not simply go to the topic's current batch for records without keys."""
+        """As :meth:`put`, for records that do not go to the topic's current batch of records without keys."""
         picture = self._metadata.topics.get(topic)
         if picture is None or self._closed or not picture.partition_count:
             return False
@@ -229,7 +229,7 @@ class Intake:
                 else:
                     await self.known_topic(topic)
         finally:
-            self.space_freed()  # there may be room for the next waiter: this one may have been woken and then cancelled
+            self.space_freed()  # wake the next waiter: this one may have been woken and then cancelled
 
     # --- whole batches
 
@@ -292,7 +292,7 @@ class Intake:
     # --- waiting
 
     def _check_open(self) -> None:
-        """After the end nothing would send, or fail, a queued record."""
+        """Raise if the producer was stopped: a queued record would neither be sent nor fail."""
         if self._closed:
             raise ProducerClosed("the producer was stopped")
 
@@ -306,7 +306,7 @@ class Intake:
                 await waiter
         except TimeoutError:
             raise KafkaTimeoutError(
-                f"no room for a record within max.block.ms={self._config.max_block_ms}: "
+                f"no memory for a record within max.block.ms={self._config.max_block_ms}: "
                 f"buffer.memory={self._config.buffer_memory} is full of records that the broker has not acknowledged"
             ) from None
         finally:
@@ -322,7 +322,7 @@ class Intake:
                     return
 
     async def known_topic(self, topic: str) -> TopicPicture:
-        """The topic, as soon as the cluster knows it; asking makes brokers create it if they may."""
+        """The topic, as soon as the cluster knows it; the request makes brokers create it if they may."""
         self._check_open()
         self.running()
         return await self._cluster.topic(arguments.name(topic, "topics"))

@@ -178,11 +178,11 @@ class Producer(Generic[SentK, SentV]):
     async def start(self) -> None:
         """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances.
 
-        Transactions they left open are aborted; with ``two_phase_commit`` one becomes :attr:`prepared`, for
-        :meth:`complete` to end.
+        Transactions that those left open are aborted; with ``two_phase_commit`` an open one becomes :attr:`prepared`,
+        and :meth:`complete` ends it.
         """
         if self._closed:
-            raise ProducerClosed("the producer was stopped; make a new one")
+            raise ProducerClosed("the producer was stopped; create a new one")
         if self._loop is not None:
             raise IllegalStateError("the producer was started already")
         self._loop = asyncio.get_running_loop()
@@ -223,11 +223,11 @@ class Producer(Generic[SentK, SentV]):
         try:
             await self.abort_transaction()
         except FatalProducerError as error:
-            log.info("the open transaction was ended by others: %s", error)
+            log.info("the open transaction was ended by another producer or its timeout: %s", error)
         else:
             log.warning(
                 "the producer of transactional.id %r was stopped with a transaction open, which is aborted: "
-                "commit_transaction() makes it count",
+                "call commit_transaction() first to keep it",
                 self.config.transactional_id,
             )
 
@@ -274,7 +274,7 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: int | None = None,
         headers: RecordHeaders | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Queue a record; the future resolves to where it was stored, or raises why not.
+        """Queue a record; the future resolves to the partition and offset of the stored record, or raises the error.
 
         :raises KafkaTimeoutError: ``buffer.memory`` was used up, or the topic unknown, for ``max.block.ms``.
         :raises RecordTooLargeError: the record alone exceeds ``max.request.size`` or ``buffer.memory``.
@@ -313,11 +313,11 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> asyncio.Future[list[Stored]]:
-        """Queue many records given as columns; the future resolves to where each run of them was stored, or raises why
-        not.
+        """Queue many records given as columns; the future resolves to partition and offset of each run of them, or
+        raises the error.
 
-        Serializers are not applied. Rows with a key go where the key decides, the others fill one batch after another.
-        Waits while ``buffer.memory`` is used up.
+        Serializers are not applied. The partition of a row with a key follows from the key; the others fill one batch
+        after another. Waits while ``buffer.memory`` is used up.
 
         :raises TypeError: a column differs in length from ``values``, or holds a value that no record can hold.
         """
@@ -341,7 +341,7 @@ class Producer(Generic[SentK, SentV]):
     async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> asyncio.Future[RecordMetadata]:
         """Send a batch as it is; the future resolves to where its first record was stored."""
         if not isinstance(batch, Batch):
-            raise TypeError(f"send_batch takes a batch that create_batch() made, not {batch!r}")
+            raise TypeError(f"send_batch takes a batch created by create_batch(), not {batch!r}")
         intake = self._intake
         number = arguments.whole(partition, "partition", 32)
         intake.check_send()
@@ -371,8 +371,8 @@ class Producer(Generic[SentK, SentV]):
             self._metrics.waited("flush", time.monotonic() - began)
 
     def _records_waiting(self) -> int:
-        """How many sent records have no outcome yet."""
-        return sum(batch.count for batch in list(self._accumulator.incomplete))  # called in other threads, too
+        """The number of sent records without an outcome."""
+        return sum(batch.count for batch in list(self._accumulator.incomplete))  # may be called on other threads
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""
@@ -409,7 +409,7 @@ class Producer(Generic[SentK, SentV]):
         """End the first phase of two-phase commit: everything is stored, and nothing more is accepted.
 
         Store the token in the database, in its transaction, then call :meth:`complete`. Until then the transaction
-        stays as it is, whatever dies; readers of committed records wait before it.
+        survives any crash, and readers of committed records wait before it.
 
         :return: the token, ``''`` if the transaction is empty.
         :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
@@ -426,8 +426,9 @@ class Producer(Generic[SentK, SentV]):
         ``begin_transaction()``, with the token from the database: ``''`` if it has none. Does nothing if no transaction
         is prepared.
 
-        :raises ValueError: ``token`` is no token.
-        :raises IllegalStateError: the token is not of this transactional id; or a transaction is open, not prepared.
+        :raises ValueError: ``token`` is not a token.
+        :raises IllegalStateError: the token belongs to another transactional id, or a transaction is open but not
+            prepared.
         :raises KafkaTimeoutError: the outcome is not known yet; call this again, and nothing else.
         """
         transactions = self._two_phase()
@@ -456,8 +457,8 @@ class Producer(Generic[SentK, SentV]):
     async def send_offsets_to_transaction(self, offsets: Offsets, group_id: str | ConsumerGroupMetadata) -> None:
         """Commit consumed positions together with the transaction's records.
 
-        :param group_id: the group, or better ``consumer.group_metadata()``: with it a member that has lost its
-            partitions to another one is refused (KIP-447).
+        :param group_id: the group, or preferably ``consumer.group_metadata()``, with which a member that has lost its
+            partitions is refused (KIP-447).
         """
         positions, group = arguments.offsets(offsets), arguments.group(group_id)
         sent = self._transactional().send_offsets(positions, group)
@@ -485,7 +486,7 @@ class Producer(Generic[SentK, SentV]):
         except TimeoutError:
             raise KafkaTimeoutError(
                 f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "
-                + ("make a new producer to try again" if what == "start()" else _CONTINUES)
+                + ("create a new producer to try again" if what == "start()" else _CONTINUES)
             ) from None
         finally:
             self._metrics.waited(counted, time.monotonic() - began)

@@ -1,7 +1,7 @@
 """Sends Arrow tables as records, without a Python object for each.
 
 Called by the asyncio producer to implement ``send_arrow``. A table is sent in pieces, and the batches of a piece are
-encoded one after another as ``buffer.memory`` has room: memory besides the table is bounded, and the event loop can run
+encoded one after another as ``buffer.memory`` allows: memory besides the table is bounded, and the event loop can run
 in between.
 """
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from oncelog.client.core.config import ProducerConfig
 
 PIECE_ROWS = 65_536
-"""Rows that are sorted by partition at a time: a few milliseconds' work."""
+"""Rows sorted by partition at once: a few milliseconds' work."""
 
 PIECE_BYTES = 64 << 20
-"""Most bytes of a piece that are copied because they lie in several chunks; a piece of one row may exceed it."""
+"""Maximum bytes of a piece that are copied because they lie in several chunks; a piece of one row may exceed it."""
 
 _SHARING = (pa.types.is_dictionary, pa.types.is_binary_view, pa.types.is_string_view)
 _COLUMNS = ("value", "key", "timestamp", "headers", "partition")
@@ -75,7 +75,7 @@ class ArrowSender:
                 handle = many.handle(name, count)
                 await self._intake.queue_batch(self._append(picture, destination, count, largest, data, handle, now_ms))
         except BaseException:
-            many.future.cancel()  # no caller holds it
+            many.future.cancel()  # the caller has not got it
             raise
         finally:
             many.all_queued()
@@ -176,7 +176,7 @@ def _check_columns(names: list[str]) -> None:
 
 
 def _pieces(table: pa.Table) -> Iterator[pa.Table]:
-    """The table, so many rows at a time that columns in several chunks can be made one."""
+    """The table in pieces small enough to copy columns of several chunks into one."""
     start = 0
     while start < table.num_rows:
         piece = table.slice(start, PIECE_ROWS)

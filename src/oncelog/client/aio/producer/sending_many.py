@@ -37,7 +37,7 @@ class ManyDeliveries:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.future: asyncio.Future[list[Stored]] = loop.create_future()
         self._stored: dict[tuple[int, ...], Stored] = {}
-        """By place in the call; a batch that was split has the places of its parts below its own."""
+        """By index in the call; the parts of a split batch have longer indexes that begin with its own."""
         self._batches = 0
         self._missing = 0
         self._complete = False
@@ -100,7 +100,7 @@ class _BatchHandle(WholeBatch):
         self._many.failed(error)
 
     def exception(self) -> None:
-        """As a future's; the program asks the future of the whole call instead."""
+        """As a future's; the program uses the future of the whole call instead."""
 
 
 Queue = Callable[[Callable[[], ProducerBatch | None]], Awaitable[ProducerBatch]]
@@ -124,7 +124,7 @@ def checked_rows(
 ) -> Rows:
     """The columns as lists; keys and values that are buffers are copied.
 
-    :raises TypeError: their lengths differ, or one holds a value that no record can hold.
+    :raises TypeError: their lengths differ, or a value has a type that a record cannot hold.
     """
     for what, given in (
         ("values", values),
@@ -211,8 +211,8 @@ class _RowsSender:
         choose: Callable[[], int],
         now_ms: Callable[[], int],
     ) -> None:
-        """Rows with a key go where the key decides, the others batch by batch where ``choose`` says. Rows with keys
-        keep their order in each partition."""
+        """The key of a row determines its partition; rows without one go batch by batch where ``choose`` says. Rows
+        with keys keep their order in each partition."""
         if rows.keys is None or self._picture.partition_count == 1:
             await self.send(rows, choose, now_ms)
             return
@@ -276,7 +276,7 @@ class ManySender:
         try:
             await send(rows, choose, self._now_ms)
         except BaseException:
-            many.future.cancel()  # no caller holds it
+            many.future.cancel()  # the caller has not got it
             raise
         finally:
             many.all_queued()

@@ -1,1 +1,1 @@
-"""Transactions as a block, and transactions of ready-made batches."""
+"""Transactions as a ``with`` block, and transactions of encoded batches."""

@@ -1,4 +1,4 @@
-"""Transactions of ready-made record batches: the caller encodes them, producer and sequence are set here.
+"""Transactions of encoded record batches: the caller encodes them, producer and sequence are set here.
 
 Each step is one request.
 
@@ -76,7 +76,7 @@ class BatchTransactions:
         self._added: set[TopicPartition] = set()
         self._groups: set[str] = set()
         self._adding = asyncio.Lock()
-        """Held while partitions are added: the coordinator refuses further additions while it writes one down."""
+        """Held while partitions are added: the coordinator refuses further additions while one is being written."""
         self._begun = False
 
     async def init(self) -> None:
@@ -170,7 +170,7 @@ class BatchTransactions:
                 code = error_of(item.error_code)
                 stored = action_for(Step.PRODUCE_TRANSACTIONAL, code) is ErrorAction.DONE
                 why = f": {item.error_message}" if item.error_message else ""
-                text = f"{partition} did not take a batch of {len(batches[partition])} bytes{why}"
+                text = f"{partition} did not store a batch of {len(batches[partition])} bytes{why}"
                 results[partition] = item.base_offset if stored else error_for(code, text)
         return results
 
@@ -213,7 +213,7 @@ class BatchTransactions:
                 raise
 
     async def _coordinated(self, step: Step, request: Request, group: str | None = None) -> RequestOutcome:
-        """Send a request to the step's coordinator, repeated while the error table says so."""
+        """Send a request to the step's coordinator, and retry while the error table says so."""
         api, build, read = request
         finder = self._coordinator if group is None else self._cluster.finder(CoordinatorType.GROUP, group)
         highest = self._requests.highest(step, self._v2)

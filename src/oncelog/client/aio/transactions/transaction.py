@@ -61,7 +61,7 @@ class Transaction(Generic[ProducerT]):
 
 
 async def end_before_stop(transactions: TransactionManager, config: ProducerConfig) -> None:
-    """Finish an end under way: left half-done, it would make readers of committed records wait for its timeout."""
+    """Finish an end under way, or readers of committed records would wait for the transaction's timeout."""
     ending = transactions.ending
     if ending is None:
         return
@@ -75,7 +75,7 @@ async def end_before_stop(transactions: TransactionManager, config: ProducerConf
         )
         return
     if error is not None:
-        log.info("the transaction that was under way did not end as asked: %s", error)
+        log.info("the transaction's commit or abort under way failed: %s", error)
 
 
 __all__ = ["Transaction", "end_before_stop"]

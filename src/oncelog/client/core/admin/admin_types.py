@@ -83,7 +83,8 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class FeatureLevel:
-    """A feature of the cluster (KIP-584): the level in force (0: none), and the levels supported by the node asked."""
+    """A feature of the cluster (KIP-584): the level in force (0: none), and the levels supported by the node that
+    answered."""
 
     level: int
     lowest: int

@@ -27,7 +27,7 @@ class WholeBatch:
     """Stands for all records of a batch sent as one, in place of a handle for each; gets a single outcome."""
 
     def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
-        """Two replacements, because the batch is being split into parts with these numbers of records."""
+        """Two objects to replace this one when the batch is split into parts with these numbers of records."""
         raise NotImplementedError
 
 
@@ -77,12 +77,13 @@ class ProducerBatch:
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
         self.refused = False
-        """Certainly not stored under its sequence, now or later: it waits for a new epoch, outside its queue."""
+        """It is certainly not stored under its sequence and never will be: it waits for a new epoch, outside its
+        queue."""
         self.attempts = 0
         self.not_before_ms = 0
         self.in_flight = False
         self.queued = False
-        """Whether it is in its partition's queue. A queue may hold thousands: nobody looks through it to find out."""
+        """Whether it is in its partition's queue, which may be too long to search."""
         self.done = False
 
     @property
@@ -93,7 +94,7 @@ class ProducerBatch:
     def view(self) -> memoryview:
         """The sealed bytes, without a copy."""
         if self.payload is None:
-            raise InvariantError(f"a batch of {self.partition} was to be sent before it was sealed")
+            raise InvariantError(f"a batch of {self.partition} was sent before it was sealed")
         return memoryview(self.payload)
 
     def assign(self, producer: ProducerIdAndEpoch, sequence: int, reset: bool = False) -> None:
@@ -153,8 +154,8 @@ class Accumulator:
         self.used_bytes = 0
         self.queues: dict[TopicPartition, deque[ProducerBatch]] = {}
         self.incomplete: OrderedDict[ProducerBatch, None] = OrderedDict()
-        """Every batch without an outcome, oldest first. A plain dictionary would step over all that were removed
-        before the first that is left, each time it is asked for."""
+        """Every batch without an outcome, oldest first. Finding the first entry of a plain dictionary would skip all
+        removed ones before it, each time."""
 
     @property
     def buffer_memory_bytes(self) -> int:
@@ -199,7 +200,7 @@ class Accumulator:
     def add(
         self, batch: ProducerBatch, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> None:
-        """Add a record to an open batch; the caller has checked that there is room."""
+        """Add a record to an open batch; the caller has checked that it fits."""
         size = HEADER_SIZE_BYTES + batch.builder.append(timestamp, key, value, headers)
         self.used_bytes += size - batch.size_bytes
         batch.size_bytes = size
@@ -207,8 +208,8 @@ class Accumulator:
         batch.timestamps.append(timestamp)
 
     def add_quickly(self, batch: ProducerBatch, timestamp: int, value: bytes | None) -> bool:
-        """Add a record without key and headers; False if the batch has no room for it or is closed, or memory is
-        short. This is the producer's hottest path, so it looks nothing up."""
+        """Add a record without key and headers; False if it does not fit, the batch is closed, or memory is short. This
+        is the producer's hottest path, so it does no lookup."""
         if batch.closed or self.used_bytes + batch.limit_bytes > self._buffer_memory_bytes:
             return False
         size = batch.builder.append_within(batch.limit_bytes - HEADER_SIZE_BYTES, timestamp, None, value)
@@ -221,7 +222,7 @@ class Accumulator:
         batch.timestamps.append(timestamp)
         return True
 
-    def room_in(self, batch: ProducerBatch) -> int:
+    def space_in(self, batch: ProducerBatch) -> int:
         """Bytes that may still be added to a batch: 0 if it is closed."""
         if batch.closed:
             return 0
@@ -291,7 +292,7 @@ class Accumulator:
         self.used_bytes -= batch.size_bytes
 
     def packed(self, batch: ProducerBatch) -> None:
-        """Learn from a batch just sealed how well the topic's records compress (KIP-126)."""
+        """Estimate from a batch just sealed how well the topic's records compress (KIP-126)."""
         if not self._compression or batch.payload is None:
             return
         topic = batch.partition.topic
@@ -332,11 +333,11 @@ class Accumulator:
         batch.queued = True
 
     def set_aside(self, batch: ProducerBatch) -> None:
-        """Hold back a batch that was refused for good, so that others can pass, until :meth:`put_first`."""
+        """Keep a batch that was refused for good out of its queue, so that others can pass, until :meth:`put_first`."""
         batch.in_flight = False
 
     def put_first(self, batches: list[ProducerBatch]) -> None:
-        """Queue held-back batches of one partition in front of all others, in the given order."""
+        """Queue batches that were set aside in front of all others of their partition, in the given order."""
         if batches:
             self.queues[batches[0].partition].extendleft(reversed(batches))
             for batch in batches:

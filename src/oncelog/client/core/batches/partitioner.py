@@ -17,7 +17,7 @@ from oncelog.records.partitioner import partition_for_key
 FULL_ENOUGH = 0.9
 """A batch is closed when the next record might not fit, so a full batch is a little smaller than ``batch.size``."""
 Dice = Callable[[int], int]
-"""Returns a random number from 0 up to, not including, its argument."""
+"""Returns a random number from 0 up to, but not including, its argument."""
 
 
 class RoundRobin:
@@ -46,10 +46,11 @@ class _Stuck:
 
 
 class UniformSticky:
-    """One partition until it has got ``batch.size`` bytes and its batch has ended, so less than twice that (KIP-794).
+    """Stays with one partition until it has got ``batch.size`` bytes and its batch has ended: less than twice that
+    (KIP-794).
 
     :param queue_lengths: batches waiting for each partition of a topic, for adaptive partitioning.
-    :param passed_over: partitions for which no batch is begun if there are others.
+    :param passed_over: partitions to avoid for new batches, if there are others.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The size of a record that a program gives to a producer, and whether it can be one.
+"""Checks a record that a program gives to a producer, and computes its size.
 
-Called by the producers for every record, before it waits for anything: one that cannot be stored is refused in the call
-that gave it.
+Called by the producers for every record before it is queued: one that cannot be stored is refused in the call that
+sends it.
 """
 
 from __future__ import annotations

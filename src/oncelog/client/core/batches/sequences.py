@@ -17,11 +17,11 @@ from oncelog.records.batch import increment_sequence
 from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
 REMEMBERED_BATCHES = 5
-"""A leader recognises the repeat of any of this many last batches of a producer."""
+"""A leader recognises duplicates of this many last batches of a producer."""
 
 
 class PartitionSequence:
-    """What the producer knows about one partition."""
+    """The producer's sequences in one partition."""
 
     __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next", "producer")
 
@@ -39,8 +39,8 @@ class PartitionSequence:
         return next((batch.sequence for batch in self.in_flight if not batch.refused), NO_SEQUENCE)
 
     @property
-    def has_room(self) -> bool:
-        """Whether a new batch may follow those in flight: the oldest is not being repeated, and a repeat of it would
+    def has_capacity(self) -> bool:
+        """Whether a new batch may follow those in flight: the oldest is not being retried, and a retry of it would
         still be recognised after the new one is stored."""
         if not self.in_flight:
             return True
@@ -72,7 +72,7 @@ class PartitionSequence:
             self.in_flight.remove(batch)
 
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
-        """The broker has the batch. An answer for an epoch that is over says nothing about this one."""
+        """The broker has the batch. An answer for an earlier epoch has no effect."""
         self.remove(batch)
         if batch.producer != self.producer:
             return
@@ -132,12 +132,12 @@ class SequenceBook:
         self._known_as[batch.partition] = batch.producer.producer_id
         self.of(batch.partition).acknowledged(batch, base_offset)
 
-    def has_room(self, partition: TopicPartition) -> bool:
+    def has_capacity(self, partition: TopicPartition) -> bool:
         """Whether a new batch of the partition may be sent, considering those in flight."""
         sequence = self.of(partition)
         if not sequence.in_flight:
             return True
-        return self._known_as.get(partition) == self.producer.producer_id and sequence.has_room
+        return self._known_as.get(partition) == self.producer.producer_id and sequence.has_capacity
 
     def restart(self, partition: TopicPartition) -> list[ProducerBatch]:
         """Restart the partition at 0 with the current identity, because its leader may have forgotten the producer;
@@ -168,10 +168,10 @@ class SequenceBook:
         return True
 
     def was_early(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> bool:
-        """Whether a batch refused for its sequence may just be sent again: an earlier batch is still to be stored, or
-        the broker has forgotten a producer whose records are all gone (its sequences start again).
+        """Whether a batch refused for its sequence may simply be sent again: an earlier batch is not stored yet, or the
+        broker has forgotten the producer because its records are gone (its sequences start again).
 
-        A batch overtaken by a later one never fits again: the leader had forgotten the producer in between."""
+        A batch overtaken by a later one is never accepted: the leader had forgotten the producer in between."""
         sequence = self.of(batch.partition)
         if error is not Error.UNKNOWN_PRODUCER_ID:
             if batch.partition in self.unresolved or sequence.was_overtaken(batch.sequence):

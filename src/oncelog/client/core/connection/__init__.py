@@ -1,1 +1,1 @@
-"""What is known of the cluster, and the interface to the network."""
+"""The cluster's metadata, and the interface to the network."""

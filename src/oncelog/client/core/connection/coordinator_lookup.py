@@ -27,7 +27,7 @@ class CoordinatorType(IntEnum):
 
 
 class CoordinatorFinder:
-    """Knows the coordinator of one key, or looks it up.
+    """Caches the coordinator of one key, or looks it up.
 
     :param on_found: called when the coordinator is known (again).
     :param on_error: called when the lookup was refused for good.

@@ -1,4 +1,4 @@
-"""The client's metadata of the cluster (nodes, topics, leaders), and when to ask for new metadata.
+"""The client's metadata of the cluster (nodes, topics, leaders), and when to request new metadata.
 
 Called by producer, consumer and admin. Metadata never goes back in time: an answer with an older leader epoch for a
 partition than the known one is ignored for that partition (KIP-320), unless the topic was recreated.
@@ -50,7 +50,7 @@ class TopicPicture:
 
 
 class ClusterMetadata:
-    """What is known; ``topics`` is replaced as a whole, so a reference to it stays consistent."""
+    """The latest metadata; ``topics`` is replaced as a whole, so a reference to it stays consistent."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ClusterMetadata:
         self._new = False
         """A topic was requested that no answer has covered yet."""
         self._not_before_ms = 0
-        """No request before this time: the last one failed, or found topics that are still being created."""
+        """No request is sent before this time: the last one failed, or found topics that are still being created."""
         self.updated_ms: int | None = None
         """When the last answer arrived."""
         self._stale_from_ms = 0
@@ -146,7 +146,7 @@ class ClusterMetadata:
         return waiter
 
     def request_update(self) -> None:
-        """The metadata turned out stale, or lacks a topic that is wanted now."""
+        """The metadata is stale, or lacks a topic that is needed now."""
         if not self._in_flight and not self._closed:
             earliest_ms = self._not_before_ms if self._new else max(self._not_before_ms, self._stale_from_ms)
             self._arm(max(self._wire.now_ms(), earliest_ms))

@@ -27,7 +27,7 @@ class Api(NamedTuple):
 
     @property
     def response(self) -> type[Message]:
-        """The answer's class; loaded when the first answer arrives, for a producer needs few of them."""
+        """The answer's class; loaded when the first answer arrives, because a producer needs few of them."""
         return response_type(self.key)
 
     @property
@@ -37,7 +37,7 @@ class Api(NamedTuple):
 
 
 PRODUCE = Api(ApiKey.PRODUCE, 3, 12)
-"""Version 13 identifies topics by id, which nothing here needs."""
+"""Version 13 identifies topics by id, which is not needed here."""
 FETCH = Api(ApiKey.FETCH, 4, 16)
 LIST_OFFSETS = Api(ApiKey.LIST_OFFSETS, 1, 9)
 LIST_OFFSETS_BY_MAX_TIMESTAMP = Api(ApiKey.LIST_OFFSETS, 7, 9)
@@ -86,7 +86,7 @@ class Wire(Protocol):
     timers: Timers
 
     def now_ms(self) -> int:
-        """Milliseconds of a monotonic clock; only differences have a meaning."""
+        """Milliseconds of a monotonic clock; only differences are meaningful."""
         ...
 
     def ready(self, node: int) -> bool:
@@ -126,6 +126,6 @@ class Wire(Protocol):
 
         :param message: the message, or a function that builds it for the negotiated version.
         :param timeout_ms: None means ``request.timeout.ms``; when it expires the connection is given up.
-        :param channel: 0 for data; 1 for the coordinator's own connection, which a long Fetch must not hold up.
+        :param channel: 0 for data; 1 for the coordinator's own connection, which a long Fetch must not delay.
         """
         ...

@@ -1,1 +1,1 @@
-"""The consumer: what is subscribed, what is fetched from where, and what a reader may see of it."""
+"""The consumer: its subscription, what it fetches from which broker, and what a reader may see."""

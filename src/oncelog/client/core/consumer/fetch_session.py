@@ -1,4 +1,5 @@
-"""Fetch sessions (KIP-227): what each broker believes a consumer wants, and the requests that update it.
+"""Fetch sessions (KIP-227): the partitions that each broker has on record for a consumer, and the requests that update
+them.
 
 Called by the fetcher. Source: ``FetchSessionHandler``.
 """
@@ -15,7 +16,7 @@ _NOWHERE = -1
 
 
 class ClientFetchSession:
-    """An incremental fetch session with one broker: what it believes we want (KIP-227)."""
+    """An incremental fetch session with one broker (KIP-227)."""
 
     __slots__ = ("epoch", "id", "known")
 
@@ -33,7 +34,7 @@ class ClientFetchSession:
         self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
 
     def refused(self, name: TopicPartition) -> None:
-        """Mention the partition again in the next request: where to continue, or that it is no longer read.
+        """Send the partition again in the next request, with its new position, or as no longer read.
 
         If it just stayed in the session, the broker would refuse it with every response.
         """

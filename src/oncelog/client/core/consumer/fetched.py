@@ -74,11 +74,11 @@ class Fetched:
         self.taken = 0
 
     def belongs_to(self, state: PartitionState | None) -> bool:
-        """Whether it continues at the partition's position: same assignment, and no seek since."""
+        """Whether it is still valid: the assignment is the same, and there was no seek since."""
         return state is self.state and state.version == self.version
 
     def finish(self, state: PartitionState) -> None:
-        """Everything is handed out; move the position past batches that are not delivered, too."""
+        """Everything has been handed out; move the position past batches that are not delivered, too."""
         state.position, state.position_epoch = self.next_offset, self.last_epoch
 
     def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord[Any, Any]]:
@@ -170,7 +170,7 @@ class Decoder:
         state.stuck = KafkaError(
             Error.CORRUPT_MESSAGE,
             f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "
-            "seek past the batch to go on",
+            "seek past the batch to continue",
         )
         return state.stuck
 
@@ -216,7 +216,7 @@ def _deserialized(
         if not done:
             raise RecordDeserializationError(
                 Error.INVALID_RECORD,
-                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; seek past it to go on",
+                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; seek past it",
             ) from error
     return tuple(done)
 

@@ -38,7 +38,7 @@ AHEAD = 2
 class Fetcher:
     """Fetches for the assigned partitions and hands out their records.
 
-    :param on_data: called when there may be something to hand out (records, or an error to raise).
+    :param on_data: called when there may be records to hand out or an error to raise.
     :param on_reset: called when a partition has lost its position.
     """
 
@@ -86,9 +86,9 @@ class Fetcher:
         self._timer: Timer | None = None
         self._closed = False
         self.handed_out = False
-        """Whether a record was taken from those at hand since this was last set to False."""
+        """Whether a fetched record has been handed out since this was last set to False."""
 
-    # --- asking
+    # --- requests
 
     def poll(self, now_ms: int) -> None:
         """Send a Fetch to every broker that leads a partition of which more may be read."""
@@ -159,7 +159,7 @@ class Fetcher:
         )
 
     def _positions_checked(self, now_ms: int) -> None:
-        """Positions were checked: fetch the valid ones, and have the lost ones found again."""
+        """Positions were checked: fetch the valid ones, and look up the lost ones again."""
         self._on_reset()
         self.poll(now_ms)
 
@@ -180,7 +180,7 @@ class Fetcher:
             if error.refresh_metadata or isinstance(answer, RequestFailure):
                 self._metadata.request_update()
             if not error.retriable:
-                self._fail(error_for(error, "the broker refused to be read from"))
+                self._fail(error_for(error, "the broker refused the fetch"))
             if error not in (Error.FETCH_SESSION_ID_NOT_FOUND, Error.INVALID_FETCH_SESSION_EPOCH):
                 self._back_off(node, now_ms)
             return
@@ -261,14 +261,14 @@ class Fetcher:
     ) -> None:
         from_follower = self._near.forget(name)
         if error is Error.OFFSET_OUT_OF_RANGE and self._buffered.get(name):
-            self._to_drain.add(name)  # hand out what was fetched first; asking again will give the same answer
+            self._to_drain.add(name)  # hand out earlier records first; a new request will get the same answer
             return
         if error is Error.OFFSET_OUT_OF_RANGE and not from_follower:
             reset = self._subscription.default_reset
             if reset is Reset.NONE:
                 text = (
                     f"offset {state.fetch_position} of {name} does not exist (any more) and auto.offset.reset is none; "
-                    "seek to an offset that does"
+                    "seek to an existing offset"
                 )
                 self._stop(name, state, OffsetOutOfRangeError(error, text))
             else:
@@ -292,7 +292,7 @@ class Fetcher:
         self._back_off(node, now_ms)
 
     def _damaged(self, name: TopicPartition, state: PartitionState, why: str) -> None:
-        self._unreadable(name, state, Error.CORRUPT_MESSAGE, f"{why}; seek past the batch to go on")
+        self._unreadable(name, state, Error.CORRUPT_MESSAGE, f"{why}; seek past the batch to continue")
 
     def _unreadable(self, name: TopicPartition, state: PartitionState, error: Error, why: str) -> None:
         """The batch at the fetch position cannot be read."""

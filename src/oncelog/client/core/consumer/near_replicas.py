@@ -35,8 +35,8 @@ class NearReplicas:
         return node
 
     def asked_at(self, node: int, names: Iterable[TopicPartition]) -> bool:
-        """Whether one of these is fetched from the node only because a leader named it. Such a Fetch is sent before
-        there is a connection: if none can be made it fails, and the leader is asked again."""
+        """Whether one of these is fetched from the node only because a leader named it. Such a Fetch is queued without
+        a connection: if none can be made it fails, and the leader is asked again."""
         return any(self._named.get(name, (NO_NODE, 0))[0] == node for name in names)
 
     def named(self, name: TopicPartition, node: int, now_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""What a consumer reads: subscribed topics, assigned partitions, and the position in each.
+"""A consumer's subscribed topics, its assigned partitions, and its position in each.
 
 Called by the consumer, the fetcher and the group member. Source: ``SubscriptionState``.
 """
@@ -75,7 +75,7 @@ class PartitionState:
         self.reset: Reset | None = reset
         self.position = -1
         self.began = -1
-        """Where handing out began; -1 before the first position. Reading returns here if nothing was committed."""
+        """The first position; -1 before there is one. Reading returns to it if nothing was committed."""
         self.fetch_position = -1
         self.position_epoch = -1
         """The leader epoch of the last record handed out; -1 if not known. Commits include it (KIP-320)."""
@@ -87,7 +87,7 @@ class PartitionState:
         self.stuck: KafkaError | None = None
         """Why reading the partition cannot continue; the program has to seek or to call again."""
         self.reported = False
-        """Whether the program has been given the error in ``stuck``."""
+        """Whether the error in ``stuck`` has been raised to the program."""
         self.version = 0
         """Changes with every seek, so that responses for the old position are dropped."""
         self.fetched_at_ms: int | None = None
@@ -133,7 +133,7 @@ class Subscription:
         self.by_hand = False
         self.assigned: dict[TopicPartition, PartitionState] = {}
         self._unreported: set[TopicPartition] = set()
-        """Partitions that may be stuck without the program having been told."""
+        """Partitions that may be stuck with an error that has not been raised."""
 
     @property
     def by_group(self) -> bool:
@@ -237,7 +237,7 @@ class Subscription:
         }
 
     def raise_if_nothing_to_read(self) -> None:
-        """Raise if nothing is read, because then no record can ever arrive."""
+        """Raise if nothing is subscribed or assigned, because no record can ever arrive."""
         if not self.by_group and not self.assigned:
             raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
 

@@ -1,7 +1,7 @@
 """Checks after each change of leader that the log still holds the records up to a position (KIP-320).
 
 Called by the fetcher before it fetches a partition. A leader elected uncleanly, or a broker that lost power, may have
-fewer records than were already read, and other records in their place; fetching on would silently skip those. The epoch
+fewer records than were already read, and other records in their place; continuing would silently skip those. The epoch
 of the last batch read reveals this: the new leader answers where that epoch ended in its log. Source: Kafka's
 ``OffsetsForLeaderEpochUtils`` and ``SubscriptionState.maybeCompleteValidation``.
 """
@@ -26,7 +26,7 @@ from oncelog.protocol.generated.offset_for_leader_epoch_request import (
 from oncelog.protocol.generated.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderEpochResponse
 
 CONSUMER = -1
-"""The replica id of clients that are no replica."""
+"""The replica id of clients, which are not replicas."""
 Asked = tuple[PartitionState, int, int]
 """A partition's state, with its version and leader epoch at the time of the request."""
 
@@ -63,13 +63,13 @@ class TruncationCheck:
         self._not_before_ms = 0
 
     def due(self, name: TopicPartition, state: PartitionState) -> bool:
-        """Whether the leader has changed since the position was read or checked; then it must not be fetched yet."""
+        """Whether the leader has changed since the position was read or checked; if so, nothing may be fetched yet."""
         return state.last_fetched_epoch >= 0 and self._metadata.leader_epoch(name) > max(
             state.last_fetched_epoch, state.checked_epoch
         )
 
     def ask(self, node: int, partitions: dict[TopicPartition, PartitionState], now_ms: int) -> int | None:
-        """Ask a leader about positions; returns when to try again if it is too early."""
+        """Ask a leader about positions; returns the time of the next attempt if it is too early."""
         if node in self._busy or not self._wire.ready(node):
             return None
         if self._not_before_ms > now_ms:
@@ -97,7 +97,7 @@ class TruncationCheck:
 
     def _answered(self, asked: dict[TopicPartition, Asked], answer: Answer, now_ms: int) -> None:
         if isinstance(answer, RequestFailure):
-            if answer.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.3 cannot tell
+            if answer.error is Error.UNSUPPORTED_VERSION:  # a broker before 2.3 has no answer
                 for state, _, epoch in asked.values():
                     state.checked_epoch = epoch
                 return

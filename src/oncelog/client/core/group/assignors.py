@@ -38,7 +38,7 @@ class AssignedMember(NamedTuple):
 
 
 def assign_range(partitions: Mapping[str, int], members: list[AssignedMember]) -> Assignment:
-    """Assign each topic separately: consecutive partitions, and the first members get the remainder."""
+    """Assign each topic separately: consecutive partitions to each member, and one more to the first members."""
     assignment: Assignment = {member.member_id: [] for member in members}
     for topic in sorted({topic for member in members for topic in member.topics}):
         count = partitions.get(topic, 0)
@@ -101,7 +101,8 @@ def _kept(everything: list[TopicPartition], members: list[AssignedMember]) -> tu
 
 
 def _owners(members: list[AssignedMember]) -> dict[TopicPartition, str | None]:
-    """The owner of each partition: of two claims the later generation wins; None if two of one generation conflict."""
+    """The owner of each partition: of two claims the one from the later generation wins; None if two from one
+    generation conflict."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
         for name in member.owned:

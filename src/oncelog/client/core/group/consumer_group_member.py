@@ -81,12 +81,12 @@ class ConsumerGroupMember:
         self._may_be_known = False
         """Whether the coordinator may know the member: a heartbeat was sent."""
         self._abandoned = 0
-        """How often the member was fenced, left or failed: what the listener was being told before then has no more
-        effect on the assignment."""
+        """How often the member was fenced, left or failed: a call of the listener that began before has no effect on
+        the assignment."""
         self._busy = False
         """Whether a heartbeat is unanswered."""
         self._target: dict[bytes, list[int]] | None = None
-        """What the coordinator assigned and the member has not taken up yet."""
+        """The coordinator's target assignment that the member has not reached yet."""
         self._reported_topics: tuple[str, ...] | None = None
         self._reported_owned: tuple[TopicPartition, ...] | None = None
         self._timer: Timer | None = None
@@ -331,7 +331,7 @@ class ConsumerGroupMember:
         self._host.revoke(owned, lost=True).then(released)
 
     def _end(self, state: ClientMemberState) -> None:
-        """From now on the assignment is the consumer's own affair."""
+        """End the membership: from now on the consumer manages its assignment."""
         self._become(state)
         self._abandoned += 1
         self._target = None

@@ -99,7 +99,7 @@ class GroupMember:
     def stable(self) -> bool:
         return self.phase is Phase.STABLE and not self._rejoin
 
-    # --- what the consumer tells
+    # --- called by the consumer
 
     def polled(self, now_ms: int) -> None:
         self._polled_ms = now_ms
@@ -112,7 +112,7 @@ class GroupMember:
         self.poll(self._wire.now_ms())
 
     def poll(self, now_ms: int) -> None:
-        """Look for the coordinator, or (re)join, if that is due."""
+        """Look up the coordinator, or (re)join, if that is due."""
         if self.phase is Phase.LEFT or self._waiting or not self._subscription.by_group:
             return
         if self.finder.node is None:
@@ -129,7 +129,7 @@ class GroupMember:
         self.poll(now_ms)
 
     def metadata_changed(self) -> None:
-        """As the leader, rebalance if a topic has more partitions than it counted."""
+        """As the leader, rebalance if a topic has more partitions than at the assignment."""
         if self._leader and self.phase is Phase.STABLE:
             counts = {topic: self._count(topic) for topic in self._counted}
             if counts != self._counted:
@@ -160,7 +160,7 @@ class GroupMember:
         return done
 
     def _program_fetches(self, now_ms: int) -> bool:
-        """Whether the program still fetches."""
+        """Whether the program has fetched recently enough."""
         if self._host.reading():
             self._polled_ms = now_ms
         return now_ms - self._polled_ms <= self._config.max_poll_interval_ms

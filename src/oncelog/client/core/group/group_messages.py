@@ -25,7 +25,7 @@ def subscription_bytes(
     cooperative: bool,
     rack_id: str | None,
 ) -> bytes:
-    """A member's subscription: what it wants, and what it owned in the previous generation."""
+    """A member's subscription: its topics, and the partitions that it owned in the previous generation."""
     message = ConsumerProtocolSubscription(
         topics=sorted(topics),
         user_data=encode_user_data(assignor, owned, owned_generation),

@@ -1,9 +1,9 @@
 """The states of membership in a group of KIP-848, and which may follow which.
 
 Called by the consumer group member. Source: ``ClientMemberState`` of Kafka's client, whose names these are, except for
-RESOLVING, which is part of RECONCILING there, and REJOINED: Kafka's client joins again only after its listener was told
-of the loss. The other differences: what Kafka's client does while ACKNOWLEDGING happens while STABLE, a member that
-left because its program is stuck (STALE) is like a fenced one, and leaving ends at once in UNSUBSCRIBED.
+RESOLVING, which is part of RECONCILING there, and REJOINED: Kafka's client joins again only after its listener has
+handled the loss. The other differences: what Kafka's client does while ACKNOWLEDGING happens while STABLE, a member
+that left because its program is stuck (STALE) is like a fenced one, and leaving ends at once in UNSUBSCRIBED.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from enum import Enum, auto
 
 
 class ClientMemberState(Enum):
-    """What the member is to its group, and what it does with its partitions."""
+    """The member's state in its group and in its partitions."""
 
     JOINING = auto()
     """Not in the group, without partitions. Its heartbeats ask to join."""
     STABLE = auto()
-    """In the group; the last target is in force, and may have to be reported."""
+    """In the group; the last target has been reached, and may have to be reported."""
     RESOLVING = auto()
     """In the group; its new target contains topics whose names are not known yet."""
     RECONCILING = auto()
-    """In the group; the listener is being told what is revoked or assigned. A newer target waits."""
+    """In the group; the listener is running for revoked or assigned partitions. A newer target waits."""
     FENCED = auto()
-    """Not in the group; the listener is being told that the partitions are lost. Its heartbeats ask to join."""
+    """Not in the group; the listener is running for lost partitions. Its heartbeats ask to join."""
     REJOINED = auto()
-    """In the group again, while the listener is still being told of the loss. The new target waits."""
+    """In the group again, while the listener is still running for the lost partitions. The new target waits."""
     UNSUBSCRIBED = auto()
     """Left. A consumer that subscribes again makes another member."""
     FATAL = auto()
@@ -34,7 +34,7 @@ class ClientMemberState(Enum):
 
     @property
     def joined(self) -> bool:
-        """Whether the member is in the group, as far as it knows: heartbeats report only what has changed."""
+        """Whether the member considers itself in the group: heartbeats then report only changes."""
         return self in _JOINED
 
     @property
@@ -44,8 +44,7 @@ class ClientMemberState(Enum):
 
     @property
     def settled(self) -> bool:
-        """Whether the assigned partitions are those of a target: heartbeats report them, and a new target can be taken
-        up."""
+        """Whether a target has been reached: heartbeats report its partitions, and a new target can be pursued."""
         return self in _SETTLED
 
 

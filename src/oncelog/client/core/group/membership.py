@@ -14,11 +14,11 @@ from oncelog.errors import KafkaError
 
 
 class Host(Protocol):
-    """The consumer, as its membership sees it. The deferreds resolve when listener and commits are done."""
+    """The membership's interface to its consumer. The deferreds resolve when listener and commits are done."""
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
         """Commit if that is automatic and the partitions are not lost, then call the listener. An empty list means that
-        the classic protocol begins a round in which the member has nothing to give up."""
+        the classic protocol begins a rebalance in which the member has nothing to give up."""
         ...
 
     def assigned(self, added: list[TopicPartition]) -> Deferred[None]:

@@ -1,1 +1,1 @@
-"""The producer: which batches are sent now, in which request, and what the answers mean."""
+"""The producer: which batches are sent when and in which request, and what the answers mean."""

@@ -93,7 +93,7 @@ class ProducerMetrics:
         per_request.total += records
 
     def failed(self, batch: ProducerBatch) -> None:
-        """A batch will not be stored, as far as the producer knows."""
+        """A batch has failed."""
         self._topic(batch.partition.topic).errors.value += batch.count
 
     def waited(self, call: str, seconds: float) -> None:
@@ -101,7 +101,7 @@ class ProducerMetrics:
         self._waited_s[call] += seconds
 
     def throttled(self, throttle_ms: int) -> None:
-        """A broker's answer says how long to leave it alone."""
+        """A broker's answer contains a throttle time."""
         self._network.throttle(PRODUCE, throttle_ms)
 
     def split(self) -> None:

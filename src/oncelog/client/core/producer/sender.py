@@ -1,4 +1,4 @@
-"""Sends batches: decides what goes now, in which request, and what an answer means for each batch.
+"""Sends batches: decides which to send now, in which request, and what an answer means for each batch.
 
 Called by the producer's I/O layer after every event. A repeated batch is unchanged; within a partition, with
 idempotence, a repeat goes before anything newer, and newer batches wait for it. Source: Kafka's ``Sender``.
@@ -31,7 +31,7 @@ _NO_SUCH_TOPIC = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPI
 
 
 PIPELINED = 2
-"""With this many requests under way to a node, batches that still have room wait for one of the answers."""
+"""With this many requests under way to a node, batches that are not full wait for one of the answers."""
 
 
 class Sender:
@@ -57,7 +57,7 @@ class Sender:
         self._muted: set[TopicPartition] = set()
         self._availability_timeout_ms = config.partitioner_availability_timeout_ms
         self._waiting_since: dict[int, int] = {}
-        """Nodes that take nothing although batches for them are due, and since when."""
+        """Nodes that accept nothing although batches for them are due, and since when."""
         self._timer: Timer | None = None
         self._flush_up_to = 0
         self._closed = False
@@ -92,7 +92,7 @@ class Sender:
     # --- sending
 
     def poll(self, now_ms: int) -> None:
-        """Send everything that may go now; cheap if there is nothing."""
+        """Send everything that may be sent now; cheap if there is nothing."""
         if self._closed:
             return
         if self._transactions is not None:
@@ -113,7 +113,7 @@ class Sender:
             self._wake(max(wake_ms, now_ms + 1))
 
     def _tell(self, oldest: ProducerBatch, now_ms: int) -> int:
-        """Tell of records that wait for their acknowledgement, and why; returns when to tell again."""
+        """Report records that wait for their acknowledgement, and why; returns when to report again."""
         if self._metadata.leader(oldest.partition) == NO_NODE:
             retried(Error.LEADER_NOT_AVAILABLE, f"{oldest.partition} has no leader")
         waited_s = (now_ms - oldest.created_ms) / 1000
@@ -122,7 +122,7 @@ class Sender:
         return now_ms + TICK_MS
 
     def _note_waiting(self, due: Collection[int], now_ms: int) -> None:
-        """Record which nodes have batches ``due`` but take none now, each since it last took one."""
+        """Record which nodes have batches ``due`` but accept none, and since when."""
         limit = self._config.max_in_flight_requests_per_connection
         self._waiting_since = {
             node: self._waiting_since.get(node, now_ms)
@@ -186,7 +186,7 @@ class Sender:
                 return
 
     def _full(self, queue: deque[ProducerBatch]) -> bool:
-        """Whether nothing would be gained by leaving the queue's first batch open a little longer."""
+        """Whether leaving the queue's first batch open for longer would gain nothing."""
         batch = queue[0]
         return batch.closed or batch.attempts > 0 or len(queue) > 1 or batch.number <= self._flush_up_to
 
@@ -266,7 +266,7 @@ class Sender:
                 failed = PartitionProduceResponse(error_code=answer.error, error_message=answer.text)
                 self._settle(batch, failed, now_ms)
             return
-        if answer is None:  # acks=0: it has gone out; there will be no answer
+        if answer is None:  # acks=0: it has been sent; there will be no answer
             for batch in batches.values():
                 self._settle(batch, PartitionProduceResponse(base_offset=-1), now_ms)
             return
@@ -283,7 +283,7 @@ class Sender:
             self._settle(batch, left_out, now_ms)
 
     def _settle(self, batch: ProducerBatch, answer: PartitionProduceResponse, now_ms: int) -> None:
-        """Give one batch its outcome, or queue it again."""
+        """Report one batch's outcome, or queue it again."""
         self._muted.discard(batch.partition)
         error = error_of(answer.error_code)
         if error is Error.NONE or error is Error.DUPLICATE_SEQUENCE_NUMBER:
@@ -353,7 +353,7 @@ class Sender:
         if error is Error.UNSUPPORTED_FOR_MESSAGE_FORMAT:
             said += (
                 "; the topic's message.format.version is older than 0.11, which has no producer ids: raise it, or set "
-                "enable.idempotence=false and repeats are stored twice"
+                "enable.idempotence=false, with which retries may be stored twice"
             )
         return error_for(error, f"records for {batch.partition} were refused{said}")
 

@@ -14,7 +14,7 @@ _NAMES_IN_AIOKAFKA = {
     Error.INVALID_TOPIC_EXCEPTION: "INVALID_TOPIC",
     Error.INVALID_REPLICA_ASSIGNMENT: "INVALID_REPLICATION_ASSIGNMENT",
 }
-"""Where it has another name than Kafka has today."""
+"""aiokafka's name of the error, if it differs from Kafka's current one."""
 
 
 class BrokerResponseError(KafkaError):

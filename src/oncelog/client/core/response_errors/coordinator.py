@@ -79,7 +79,7 @@ class OutOfOrderSequenceNumber(BrokerResponseError):
 
 
 class DuplicateSequenceNumber(BrokerResponseError):
-    """A batch repeats a stored one that is older than those the broker remembers."""
+    """A duplicate of a stored batch that is older than those the broker caches."""
 
     default = Error.DUPLICATE_SEQUENCE_NUMBER
 

@@ -55,13 +55,13 @@ class NotLeaderForPartitionError(BrokerResponseError):
 
 
 class BrokerNotAvailableError(BrokerResponseError):
-    """The broker is not there."""
+    """The broker is not available."""
 
     default = Error.BROKER_NOT_AVAILABLE
 
 
 class ReplicaNotAvailableError(BrokerResponseError):
-    """The replica is not there."""
+    """The replica is not available."""
 
     default = Error.REPLICA_NOT_AVAILABLE
 
@@ -97,7 +97,7 @@ class NotEnoughReplicasAfterAppendError(BrokerResponseError):
 
 
 class InvalidRequiredAcksError(BrokerResponseError):
-    """``acks`` is none of 0, 1 and -1."""
+    """``acks`` is not 0, 1 or -1."""
 
     default = Error.INVALID_REQUIRED_ACKS
 

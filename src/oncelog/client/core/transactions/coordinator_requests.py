@@ -23,8 +23,7 @@ from oncelog.errors import Error, KafkaError
 Result = Deferred[KafkaError | None]
 
 FIRST_ADD_BACKOFF_MS = 20
-"""The previous transaction usually completes within this time, so the first request of the next is repeated this
-soon."""
+"""Backoff of a transaction's first request: the previous transaction usually completes within this time."""
 
 PRIORITY = {
     Step.INIT_PRODUCER_ID: 1,
@@ -61,7 +60,7 @@ class CoordinatorRequests:
     """The queue and the one request under way.
 
     :param on_answer: called with the request, the action from the error table, the outcome, and now_ms.
-    :param on_ready: called when a request may go that could not before.
+    :param on_ready: called when a request may be sent that could not before.
     :param on_refused: called when the lookup of a coordinator is refused for good.
     """
 
@@ -149,7 +148,7 @@ class CoordinatorRequests:
         self._wire.timers.schedule(now_ms + wait, self._again)
 
     def forget_coordinator(self, request: CoordinatorRequest) -> None:
-        """The node turned out not to coordinate the request's key."""
+        """The node does not coordinate the request's key."""
         finder = self._finder_for(request)
         if finder is not None:
             finder.forget()

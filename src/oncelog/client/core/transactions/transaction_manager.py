@@ -4,8 +4,8 @@ Called by the producer (the user's calls) and the sender (which asks what may be
 of state goes through ``_become``, which checks it against the table ``MAY_FOLLOW``; requests are queued and repeated by
 :class:`~oncelog.client.core.transactions.coordinator_requests.CoordinatorRequests`. With ``transaction.version`` 2
 (KIP-890) writing adds partitions and offsets to the transaction, and every end starts the next epoch; with older
-brokers they are added before, and only a failed end starts a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98,
-890).
+brokers they are added beforehand, and only a failed end starts a new epoch. Source: Kafka's ``TransactionManager``
+(KIP-98, 890).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class TransactionManager:
         self._requests = TxnRequests(transactional_id, transaction_timeout_ms, two_phase, keeps=two_phase)
         self._pending: tuple[Call, Result] | None = None
         self.unheard: tuple[Call, Result] | None = None
-        """The last call whose outcome the program may not have received: a repeat of the call returns it."""
+        """The last call whose outcome the program may not have received: the same call returns it when repeated."""
         self._transaction_v2 = False
         self._contents = TransactionContents()
         self._bump_required = False
@@ -177,9 +177,9 @@ class TransactionManager:
         if self.unheard is not None and self.unheard[0] is call and self.state is not State.FATAL_ERROR:
             return self.unheard[1]
         if self._rule(call) is Ruling.JOIN:
-            raise InvariantError(f"{call.name} is under way, yet nobody waits for it")
+            raise InvariantError(f"{call.name} is under way without a caller")
         failed = self.last_error
-        self._finish_call(AbortableTransactionError(Error.OPERATION_NOT_ATTEMPTED, "the transaction was ended before"))
+        self._finish_call(AbortableTransactionError(Error.OPERATION_NOT_ATTEMPTED, "the transaction ended before"))
         self._become(target)
         if call is Call.ABORT:
             self._contents.drop_new()
@@ -227,7 +227,7 @@ class TransactionManager:
         error: KafkaError = self.last_error
         return type(error)(error.error, f"{text_of(error)}; {HINTS[self.state]}") if repeats_itself(error) else error
 
-    # --- what the sender asks
+    # --- called by the sender
 
     def may_drain(self, batch: ProducerBatch) -> bool:
         """Whether the first batch of a partition's queue may be sent now; if so, assigns its sequence."""
@@ -244,7 +244,7 @@ class TransactionManager:
             return sequence.first_in_flight == batch.sequence
         if partition in self._restart or not self.book.follow_producer(sequence):
             return False
-        if partition in self.book.unresolved or not self.book.has_room(partition):
+        if partition in self.book.unresolved or not self.book.has_capacity(partition):
             return False
         sequence.assign(batch)
         return True
@@ -256,9 +256,10 @@ class TransactionManager:
     def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> ErrorAction:
         """RETRY, FAIL or ABORTABLE for OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
 
-        A batch behind one without an acknowledgement was only early. A batch that should have fitted, or that a later
-        one has overtaken, means that the broker has lost state: an idempotent producer starts a new epoch, a
-        transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one never fits.
+        A batch behind one without an acknowledgement was only early. If a batch that was next in sequence is refused,
+        or one that a later batch has overtaken, the broker has lost state: an idempotent producer starts a new epoch, a
+        transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one is never
+        accepted.
         """
         if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
             return ErrorAction.ABORTABLE
@@ -340,7 +341,7 @@ class TransactionManager:
             return
         for partition in self._restart:
             if not all(batch.refused for batch in self.book.of(partition).in_flight):
-                return  # a batch that may be stored under its old sequence would be stored twice
+                return  # a batch that may be stored under its old sequence could be stored twice
         restart, self._restart = self._restart, {}
         producer_id, epoch = self.producer
         if epoch >= MAX_EPOCH - 1:
@@ -377,7 +378,7 @@ class TransactionManager:
         self._finish_call(None)
 
     def _found(self, outcome: RequestOutcome) -> State:
-        """The state in which a producer begins."""
+        """The state in which a producer begins, from InitProducerId's answer."""
         return State.READY
 
     def _request_add_partitions(self) -> None:
@@ -475,7 +476,7 @@ class TransactionManager:
     def _to_abortable(self, error: KafkaError) -> None:
         aborting = self.state is State.ABORTING
         if not self._transaction_v2 and (aborting or self.state in MAY_FOLLOW[State.ABORTABLE_ERROR]):
-            self._bump_required = True  # the sequence of what has failed is missing
+            self._bump_required = True  # the broker lacks the failed batch's sequence
         if self.state not in MAY_FOLLOW[State.ABORTABLE_ERROR]:
             return
         if self.state is not State.ABORTABLE_ERROR:

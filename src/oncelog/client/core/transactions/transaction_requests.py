@@ -41,7 +41,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, by_topic
 
 TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
-"""Up to these versions, partitions and offsets must be added before they are written (KIP-890)."""
+"""Up to these versions, partitions must be added to the transaction before records or offsets are written (KIP-890)."""
 TV1_HIGHEST_PRODUCE = 11
 
 
@@ -212,7 +212,7 @@ _GRAVITY = {
 
 
 def _gravest(step: Step, found: list[tuple[Error, TopicPartition]]) -> RequestOutcome:
-    """The error that decides among those of several partitions; one that only says "another failed" comes last."""
+    """The most severe of several partitions' errors; one that only says that another failed has the lowest rank."""
 
     def gravity(item: tuple[Error, TopicPartition]) -> tuple[int, bool]:
         return _GRAVITY[action_for(step, item[0])], item[0] is not Error.OPERATION_NOT_ATTEMPTED

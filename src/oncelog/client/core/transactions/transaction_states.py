@@ -60,7 +60,7 @@ class Ruling(Enum):
     JOIN = auto()
     """The same call is under way: wait for its outcome."""
     MISUSE = auto()
-    """The program is wrong."""
+    """The call is a mistake of the program."""
     RAISE = auto()
     """Raise the error that led to this state."""
 

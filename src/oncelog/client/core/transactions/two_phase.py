@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"([0-9]{1,19}):([0-9]{1,5})")
 
 _REFUSALS: Mapping[Error, str] = {
     Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
-        ": two-phase commit needs transaction.two.phase.commit.enable=true on the broker, and where it has ACLs the "
+        ": two-phase commit needs transaction.two.phase.commit.enable=true on the broker, and, if it has ACLs, the "
         "operations Write and TwoPhaseCommit on the transactional id"
     ),
     Error.UNSUPPORTED_VERSION: (
@@ -44,17 +44,17 @@ def token_of(producer: ProducerIdAndEpoch) -> str:
 
 def producer_of(token: str) -> ProducerIdAndEpoch:
     """
-    :raises ValueError: it is no token.
+    :raises ValueError: it is not a token.
     """
     if not isinstance(token, str):
-        raise TypeError(f"a token is a text, as prepare() gave it, not {token!r}")
+        raise TypeError(f"a token is a string returned by prepare(), not {token!r}")
     if token == "":
         return NO_PRODUCER
     found = _TOKEN.fullmatch(token)
     producer = NO_PRODUCER if found is None else ProducerIdAndEpoch(int(found[1]), int(found[2]))
     if found is None or producer.producer_id >= 2**63 or producer.producer_epoch > MAX_EPOCH:
         raise ValueError(
-            f"{token!r} is no token of prepare(): it takes PRODUCER_ID:EPOCH, or '' where the database has none"
+            f"{token!r} is not a token of prepare(): it is PRODUCER_ID:EPOCH, or '' if the database has none"
         )
     return producer
 
@@ -72,7 +72,8 @@ class TwoPhaseTransactions(TransactionManager):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.prepared = NO_PRODUCER
-        """The producer id and epoch of the transaction that is, or was last, prepared; none if it has no contents."""
+        """The producer id and epoch of the transaction that is, or was last, prepared; ``NO_PRODUCER`` if it has no
+        contents."""
 
     def prepare(self) -> Result:
         """Have everything stored, and accept nothing more."""
@@ -93,8 +94,7 @@ class TwoPhaseTransactions(TransactionManager):
         """Commit the prepared transaction if the database has its token, else abort it; does nothing if none is
         prepared.
 
-        :raises IllegalStateError: the token is of a transaction that this id has never had, so it says nothing about
-            this.
+        :raises IllegalStateError: the token is of a transaction that this id has never had.
         """
         decided = producer_of(token)
         self._rule(Call.COMPLETE)

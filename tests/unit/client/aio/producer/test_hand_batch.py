@@ -15,7 +15,7 @@ from oncelog.client.aio.producer.hand_batch import Batch
         ({"timestamp": 1.5}, "timestamp must be int, not float"),
         ({"timestamp": "now"}, "timestamp must be int, not str"),
         ({"timestamp": 2**63}, "timestamp=9223372036854775808 is out of range"),
-        ({"headers": [("\udcff", b"")]}, "a header's name: a text that UTF-8 can write is needed"),
+        ({"headers": [("\udcff", b"")]}, "a header's name: text that can be encoded in UTF-8 is needed"),
     ],
 )
 def test_what_cannot_be_a_record_is_refused_and_leaves_the_batch_as_it_was(record: dict[str, Any], says: str) -> None:

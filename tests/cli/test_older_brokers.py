@@ -57,6 +57,18 @@ def test_what_is_not_offered_is_told_with_the_release_that_has_it(servers: str) 
     assert "since 3.8" in told and "cannot be encoded" not in told
 
 
+def test_groups_of_kip_848_are_told_with_what_they_need(servers: str) -> None:
+    with (
+        oncelog.Consumer("orders", bootstrap_servers=servers, group_id="g", group_protocol="consumer") as consumer,
+        pytest.raises(
+            UnsupportedVersionError, match=r"does not offer ConsumerGroupHeartbeat; .* since 4\.0\. "
+        ) as told,
+    ):
+        consumer.getmany(timeout_ms=60_000)
+    assert "group.version 1" in str(told.value)
+    assert "group.protocol=classic" in str(told.value)
+
+
 def test_the_latest_timestamp_is_not_asked_of_a_broker_that_would_give_the_first(servers: str) -> None:
     told = call("get-offsets", "--topic", "orders", "--time", "max-timestamp", "--bootstrap-server", servers)
     assert "offers versions 1 to 6 of ListOffsets" in told.sentence()

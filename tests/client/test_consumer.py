@@ -21,7 +21,10 @@ from oncelog.client.errors import (
     KafkaError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
+    UnsupportedVersionError,
 )
+from oncelog.conformance.raw.wire import Connection
+from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.types import TopicPartition
 from tests.client.proxy import FETCH, Fault, KafkaProxy
 from tests.client.reading import make_topic, on_loop
@@ -454,3 +457,22 @@ async def test_stopping_ends_a_waiting_reader(broker: RunningBroker, unique_name
     assert await asyncio.wait_for(task, 60) == []
     with pytest.raises(ConsumerStoppedError):
         await consumer.getmany()
+
+
+def test_groups_of_kip_848_that_are_switched_off_are_told(unique_name: str) -> None:
+    update = FeatureUpdateKey(feature="group.version", max_version_level=0, upgrade_type=2)
+    with oncelog.Broker() as broker:
+        with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([oncelog.NewTopic(unique_name, 1, 1)])
+        with Connection(broker.bootstrap_servers) as connection:
+            assert connection.ask(UpdateFeaturesRequest(feature_updates=[update]), 1).error_code == 0
+        settings: dict[str, Any] = {
+            "bootstrap_servers": broker.bootstrap_servers,
+            "group_id": "g",
+            "group_protocol": "consumer",
+        }
+        with (
+            oncelog.Consumer(unique_name, **settings) as consumer,
+            pytest.raises(UnsupportedVersionError, match=r"group\.version 0.*group\.protocol=classic"),
+        ):
+            consumer.getmany(timeout_ms=60_000)

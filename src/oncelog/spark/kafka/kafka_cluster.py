@@ -17,7 +17,7 @@ from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
 from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, OffsetLookups, epoch_ends, list_offsets
 from oncelog.client.background import background
-from oncelog.client.core.client_errors import error_for, error_of, topic_error
+from oncelog.client.core.client_errors import UnsupportedVersionError, error_for, error_of, topic_error
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.wire import FETCH, METADATA, NO_LIMIT
@@ -185,7 +185,10 @@ class KafkaCluster:
     async def _retention_ms(self, node: int) -> int | None:
         """Offset retention of a node; None if it may not be asked."""
         resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
-        answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
+        try:
+            answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
+        except UnsupportedVersionError:  # a service that speaks the protocol and keeps its settings to itself
+            return None
         result = answer.results[0]
         error = error_of(result.error_code)
         if error is Error.CLUSTER_AUTHORIZATION_FAILED:

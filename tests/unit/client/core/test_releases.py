@@ -22,6 +22,10 @@ from tests.support.older_broker import KAFKA_2_4, KAFKA_2_8
         (ApiKey.PRODUCE, 12, "4.0"),  # KIP-890
         (ApiKey.END_TXN, 3, None),
         (ApiKey.METADATA, 12, None),
+        (ApiKey.DESCRIBE_CLUSTER, 0, "2.8"),  # KIP-700
+        (ApiKey.ALTER_CLIENT_QUOTAS, 0, "2.6"),  # KIP-546
+        (ApiKey.UPDATE_FEATURES, 0, "2.7"),  # KIP-584
+        (ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, "2.7, with KRaft since 3.5"),  # KIP-554, KIP-900
     ],
 )
 def test_the_release_that_first_had_a_version_is_named(key: ApiKey, version: int, release: str | None) -> None:

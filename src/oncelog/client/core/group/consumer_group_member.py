@@ -34,6 +34,11 @@ JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
 LEAVE_STATIC_EPOCH = -2
 
+_NEEDS_GROUP_VERSION = (
+    ". group.protocol=consumer (KIP-848) needs Apache Kafka 4.0 with the feature group.version 1; with "
+    "group.protocol=classic any broker serves"
+)
+
 
 class Next(Enum):
     """What an error means for the member."""
@@ -287,6 +292,8 @@ class ConsumerGroupMember:
         said = answer.text if isinstance(answer, RequestFailure) else answer.error_message
         action = _ERRORS.get(error, Next.RETRY if error.retriable else Next.GIVE_UP)
         if action is Next.GIVE_UP:
+            if error is Error.UNSUPPORTED_VERSION:
+                said = f"{said or 'the cluster has group.version 0'}{_NEEDS_GROUP_VERSION}"
             text = f"group {self._group_id!r} refused the member{': ' + said if said else ''}"
             self._give_up(error_for(error, text))
             return

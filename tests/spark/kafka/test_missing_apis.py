@@ -1,0 +1,78 @@
+"""What the sink does on brokers that lack an API: services with Kafka's protocol, and brokers that are too old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+
+from oncelog import Admin, NewTopic
+from oncelog.broker.registry import SERVED
+from oncelog.client.core.client_errors import UnsupportedVersionError
+from oncelog.client.core.config import ClientConfig
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.spark.kafka.kafka_cluster import KafkaCluster
+from oncelog.types import TopicPartition
+from tests.client.reading import values
+from tests.support.older_broker import KAFKA_2_4, older_broker
+
+NOTHING = (TopicPartition("t", 0), 1, "")
+KAFKA_2_3 = {key: version for key, version in KAFKA_2_4.items() if key <= ApiKey.INCREMENTAL_ALTER_CONFIGS}
+
+
+def newest_but(*missing: ApiKey) -> Mapping[int, int]:
+    return {key: row.high for key, row in SERVED.items() if key not in missing}
+
+
+@contextmanager
+def cluster_of(servers: str) -> Iterator[KafkaCluster]:
+    cluster = KafkaCluster.connect(ClientConfig.from_properties({"bootstrap.servers": servers}))
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.mark.parametrize(
+    ("missing", "named"),
+    [(ApiKey.INIT_PRODUCER_ID, "InitProducerId"), (ApiKey.TXN_OFFSET_COMMIT, "TxnOffsetCommit")],
+)
+def test_without_transactions_nothing_becomes_visible_and_the_api_is_named(missing: ApiKey, named: str) -> None:
+    with older_broker(newest_but(missing)) as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("t", 1, 1)])
+        with cluster_of(broker.bootstrap_servers) as cluster:
+            transaction = cluster.transaction("id", 60_000)
+
+            def marker_alone() -> None:
+                transaction.init_producer_id()
+                transaction.add_offset(*NOTHING)
+
+            with pytest.raises(UnsupportedVersionError, match=f"does not offer {named}"):
+                marker_alone()
+        assert values(broker.bootstrap_servers, "t") == []
+
+
+def test_without_settings_the_retention_of_offsets_counts_as_unknown() -> None:
+    with older_broker(newest_but(ApiKey.DESCRIBE_CONFIGS)) as broker, cluster_of(broker.bootstrap_servers) as cluster:
+        assert cluster.facts("group").retention_ms is None
+        assert cluster.tells_retention is False
+
+
+def test_without_the_ends_of_epochs_nothing_is_said_about_them() -> None:
+    with older_broker(newest_but(ApiKey.OFFSET_FOR_LEADER_EPOCH)) as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("t", 1, 1)])
+        with cluster_of(broker.bootstrap_servers) as cluster:
+            assert cluster.epoch_ends({NOTHING[0]: 0}) == {}
+
+
+def test_a_broker_of_2_3_is_refused_by_one_sentence_before_anything_is_written() -> None:
+    with (
+        older_broker(KAFKA_2_3) as broker,
+        pytest.raises(UnsupportedVersionError, match=r"is older than Apache Kafka 2\.5") as refused,
+    ):
+        KafkaCluster.connect(ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers}))
+    assert "upgrade the brokers" in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -136,7 +136,14 @@ def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterato
             "unclean.leader.election.enable=true: a replica that lacks acknowledged records may become leader",
             "set it to false",
         )
-    retention = int(values.get("offsets.retention.minutes") or SHORTEST_OFFSETS_RETENTION_MIN)
+    told = values.get("offsets.retention.minutes")
+    retention = int(told or SHORTEST_OFFSETS_RETENTION_MIN)
+    if not told:
+        yield warn(
+            where,
+            "offsets.retention.minutes is not told: nobody knows how long the marker of a query for Spark lives",
+            "set the sink's option offsetsRetentionMinutes to what the provider promises",
+        )
     if retention < pause_min:
         yield bad(
             where,

@@ -77,7 +77,9 @@ def test_acls_that_make_no_sense_are_refused_in_one_sentence(
 
 
 def test_without_an_authorizer_acls_are_refused(served: Served) -> None:
-    assert "SECURITY_DISABLED" in served.run("acls", "list").sentence()
+    told = served.run("acls", "list").sentence()
+    assert "SECURITY_DISABLED" in told
+    assert "StandardAuthorizer (kafka.security.authorizer.AclAuthorizer on a cluster with ZooKeeper)" in told
 
 
 def users(guarded: Served, *names: str) -> list[tuple[str, str, int]]:

@@ -72,7 +72,8 @@ NEXT_STEPS = {
     Error.GROUP_ID_NOT_FOUND: "see oncelog groups list",
     Error.RESOURCE_NOT_FOUND: "see oncelog users list",
     Error.SECURITY_DISABLED: "the broker needs the setting authorizer.class.name="
-    "org.apache.kafka.metadata.authorizer.StandardAuthorizer, and super.users for its administrator",
+    "org.apache.kafka.metadata.authorizer.StandardAuthorizer (kafka.security.authorizer.AclAuthorizer on a cluster "
+    "with ZooKeeper), and super.users for its administrator",
 }
 """Advice for refusals whose text, written for programs, has none; text after a semicolon counts as advice."""
 

@@ -12,7 +12,7 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka soak spark-versions fuzz simulate mutants docs site release-dry-run clean
+.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -71,6 +71,10 @@ soak: setup ## run the long forms of the tests, such as crash matrices and limit
 spark-versions: setup ## run the tests of each PySpark from 3.5 on, in cached environments of 400 to 800 MB, and write the page of what holds
 	ONCELOG_SPARK_VERSIONS_RESULTS=tests/spark_versions/results.json $(PYTHON) -m pytest tests/spark_versions -q -m "soak or not soak" --timeout 3000; \
 		status=$$?; $(PYTHON) -m tools.document_spark_versions --print; exit $$status
+
+kafka-versions: setup ## run the tests of each Apache Kafka from 2.8 on, 100 to 150 MB of jars each, and write the page of what holds
+	ONCELOG_KAFKA_VERSIONS_RESULTS=tests/kafka_versions/results.json $(PYTHON) -m pytest tests/kafka_versions -q -m "soak or not soak" --timeout 3000; \
+		status=$$?; $(PYTHON) -m tools.document_kafka_versions --print; exit $$status
 
 fuzz: setup ## test hostile inputs, guided by coverage; SECONDS=600 for each target, ONLY=requests for one target
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)

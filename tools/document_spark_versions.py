@@ -6,16 +6,15 @@ which this makes the page. With ``--check`` it says whether the page is current,
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from tests.spark_versions.environments import ENVIRONMENTS
+from tools.version_tables import Results, table, write
 
 RESULTS = Path("tests/spark_versions/results.json")
 PAGE = Path("docs/reference/spark-versions.md")
+COLUMNS = {name: environment.release for name, environment in ENVIRONMENTS.items()}
 
 HEAD = """# Which PySpark
 
@@ -53,8 +52,8 @@ TAIL = """
 """
 
 
-def page(results: list[dict[str, Any]]) -> str:
-    return f"{HEAD}{libraries()}\n{table(results)}{TAIL}"
+def page(results: Results) -> str:
+    return f"{HEAD}{libraries()}\n{table(results, COLUMNS)}{TAIL}"
 
 
 def libraries() -> str:
@@ -66,49 +65,8 @@ def libraries() -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(results: list[dict[str, Any]]) -> str:
-    """A row for each case, a column for each environment."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    cases: dict[str, None] = {}
-    for result in results:
-        cases[result["case"]] = None
-        found[result["case"], result["environment"]].append(result)
-    lines = [f"| | {' | '.join(ENVIRONMENTS)} |", "|---|" + "---|" * len(ENVIRONMENTS)]
-    for case in cases:
-        ranges = [(result["least"], result["below"]) for result in results if result["case"] == case]
-        cells = [
-            cell(found.get((case, name), []), not any(least <= list(one.release) < below for least, below in ranges))
-            for name, one in ENVIRONMENTS.items()
-        ]
-        lines.append(f"| {case} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def cell(results: list[dict[str, Any]], is_outside: bool) -> str:
-    if not results:
-        return "-" if is_outside else "not run"
-    if any(result["outcome"] != "passed" for result in results):
-        return "**no**"
-    holds = results[0]["holds"]
-    if holds != "yes":
-        return str(holds)
-    steps = results[0].get("steps", 1)
-    part = f", {len(results)} of {steps} steps" if len(results) < steps else ""
-    return f"yes{part}, {sum(result['seconds'] for result in results):.0f} s"
-
-
 def main() -> int:
-    results = json.loads(RESULTS.read_text())
-    if "--print" in sys.argv[1:]:
-        print(table(results))
-    text = page(results)
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text)
-        return 0
-    if not PAGE.exists() or PAGE.read_text() != text:
-        sys.stderr.write(f"{PAGE} is not what the results say\n")
-        return 1
-    return 0
+    return write(RESULTS, PAGE, COLUMNS, page)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ GENERATORS = (
     "tools.document_commands",
     "tools.document_spark",
     "tools.document_spark_versions",
+    "tools.document_kafka_versions",
     "tools.document_metrics",
     "tools.document_verify",
 )

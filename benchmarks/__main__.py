@@ -41,6 +41,7 @@ ALONE = {
     "kit": "what faults and nodes cost a broker that has neither",
     "spark": "Spark",
     "executors": "Spark's executors write, on a cluster",
+    "micro-batches": "Spark's micro-batches, small and large",
     "kills": "Spark's driver killed",
 }
 
@@ -139,6 +140,10 @@ def main() -> None:
             from benchmarks import executors
 
             executors.speeds(run.rounds, run.add, quick=options.quick)
+        if "micro-batches" in chosen:
+            from benchmarks import micro_batches
+
+            micro_batches.speeds(run.rounds, run.add, quick=options.quick)
         if "spark" in chosen or "kills" in chosen:
             from benchmarks import spark
 

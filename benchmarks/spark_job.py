@@ -1,6 +1,6 @@
 """Spark's side of the benchmarks, a program of its own: one session, steps as JSON, one line of JSON for each.
 
-Each step is `write`, `read` or `copy` with a format: `oncelog` or `kafka`, which is Spark's own connector.
+Each step has a kind of work and a format: `oncelog` or `kafka`, which is Spark's own connector.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from benchmarks import spark_streams
 from oncelog.spark.session import session
 from oncelog.spark.session import write as session_write
 
@@ -69,7 +70,14 @@ def copy(spark: SparkSession, step: dict[str, Any]) -> None:
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
-WORK = {"write": write, "write_json": write_json, "read": read, "copy": copy}
+WORK = {
+    "write": write,
+    "write_json": write_json,
+    "read": read,
+    "copy": copy,
+    "stream": spark_streams.stream,
+    "idle": spark_streams.idle,
+}
 
 
 def main() -> None:

@@ -1,0 +1,203 @@
+"""Micro-batches of 1, 200 and 20,000 rows: ours beside Spark's own connector and the floors, on Apache Kafka.
+
+    python -m benchmarks --only micro-batches [--quick]
+    python -m benchmarks.micro_batches [--rounds N] [--rows N]... [--table FILE]    the tables of the reference
+
+One Spark session (``local[2]``) runs one query after another, each for so many batches, and all of them in each round.
+The times are those of Spark's own progress reports, its jobs are those of its own records, and the steps of a
+transaction are those that the sink tells. Batches follow one another without a pause. The last figures are those of
+queries that find nothing: CPU of Spark's driver, with its Python, and of the broker, a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from confluent_kafka import Producer
+from rich.console import Console
+
+from benchmarks import report
+from benchmarks.measures import Figures, new_topic
+from benchmarks.servers import Kafka, Server, running
+from benchmarks.spark import Job
+
+Add = Callable[[str, Figures], None]
+PARTITIONS = 2
+ROWS = (1, 200, 20_000)
+BATCHES = 20
+SKIPPED = 8
+"""Batches of a query that are not counted: it begins, and Spark compiles what it needs."""
+
+RATE = "Spark's rate source"
+FORMAT, EACH, OWN = "`format` sink", "`for_each_batch`", "Spark's own sink"
+CHAINS: dict[tuple[str, str], str] = {
+    ("rate", "noop"): f"{RATE} to `noop`",
+    ("rate", "nothing"): f"{RATE} to a Python sink that does nothing",
+    ("rate", "nothing-each"): f"{RATE} to a `foreachBatch` that does nothing",
+    ("rate", "kafka"): f"{RATE} to {OWN}",
+    ("rate", "format"): f"{RATE} to our {FORMAT}",
+    ("rate", "each"): f"{RATE} to {EACH}",
+    ("empty", "noop"): "a Python source with an empty plan to `noop`",
+    ("ready", "noop"): "a Python source whose rows are there already to `noop`",
+    ("kafka", "noop"): "Spark's own source to `noop`",
+    ("oncelog", "noop"): "our source to `noop`",
+    ("kafka", "kafka"): f"Spark's own source to {OWN}",
+    ("oncelog", "format"): f"our source to our {FORMAT}",
+    ("oncelog", "each"): f"our source to {EACH}",
+}
+BESIDE = {
+    ("rate", "nothing"): ("rate", "kafka"),
+    ("rate", "format"): ("rate", "kafka"),
+    ("rate", "each"): ("rate", "kafka"),
+    ("ready", "noop"): ("kafka", "noop"),
+    ("oncelog", "noop"): ("kafka", "noop"),
+    ("oncelog", "format"): ("kafka", "kafka"),
+    ("oncelog", "each"): ("kafka", "kafka"),
+}
+"""What a chain is compared with."""
+WHOLE = "whole trigger"
+PARTS = (
+    "offsets asked for (`latestOffset`)",
+    "plan (`queryPlanning`, `getBatch`)",
+    "offsets to the checkpoint (`walCommit`)",
+    "`addBatch`",
+    "of it jobs: ms",
+    "of it jobs: number",
+    "of it jobs: stages",
+    "of it fence",
+    "of it marker read, and rows awaited",
+    "of it records sent",
+    "of it marker added",
+    "of it commit",
+    "end to the checkpoint (`commitOffsets`)",
+    "the rest",
+)
+
+
+def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) -> None:
+    """All chains in each round, with batches of each size; one round of them before is a warm-up."""
+    rows, batches = ((200,), 6) if quick else (tuple(rows), BATCHES)
+    with running(Kafka()) as server:
+        filled = {count: _filled(server, count * (SKIPPED + batches + 4)) for count in rows}
+        plan = [(chain, 200, True) for chain in CHAINS if not quick]
+        plan += [(chain, count, False) for _ in range(rounds) for count in rows for chain in CHAINS]
+        steps = [
+            _step(server, chain, count)
+            | {"work": "stream", "skipped": SKIPPED, "batches": batches, "topic": filled.get(count, "")}
+            for chain, count, _ in plan
+        ]
+        found: dict[tuple[tuple[str, str], int], list[dict[str, float]]] = {}
+        idle = [("kafka", "noop"), ("oncelog", "noop"), ("kafka", "kafka"), ("oncelog", "format"), ("oncelog", "each")]
+        wait = {"work": "idle", "broker": server.pid, "before_s": 1 if quick else 5, "seconds": 2 if quick else 10}
+        steps += [_step(server, chain, 200) | wait | {"topic": new_topic(server, PARTITIONS)} for chain in idle]
+        with Job(steps, master="local[2]") as job:
+            for chain, count, warm_up in plan:
+                parts = [_parts(batch) for batch in job.line()["batches"]]
+                named = f"{CHAINS[chain]}, {count} rows: {median(part[WHOLE] for part in parts):.0f} ms"
+                print(f"micro-batches: {named}{', warm-up' * warm_up}", file=sys.stderr, flush=True)
+                if not warm_up:
+                    found.setdefault((chain, count), []).extend(parts)
+            for chain in idle:
+                cost = job.line()
+                for who in ("driver", "broker"):
+                    add("idle", {f"{CHAINS[chain]}: CPU of the {who}, ms a second": cost[f"{who}_s"] * 1000})
+    for (chain, count), of_batches in found.items():
+        medians = {name: median(parts[name] for parts in of_batches) for name in of_batches[0]}
+        add(f"{count:,} rows", {f"{CHAINS[chain]}: {name}": value for name, value in medians.items()})
+
+
+def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
+    source, sink = chain
+    to = new_topic(server, PARTITIONS) if sink in ("kafka", "format", "each") else ""
+    return {"source": source, "sink": sink, "rows": rows, "servers": server.bootstrap_servers, "to": to}
+
+
+def _filled(server: Server, records: int) -> str:
+    topic = new_topic(server, PARTITIONS)
+    producer = Producer({"bootstrap.servers": server.bootstrap_servers, "queue.buffering.max.messages": 1_000_000})
+    for number in range(records):
+        producer.produce(topic, b"%0110d" % number, b"%d" % number, partition=number % PARTITIONS)
+        if number % 1000 == 0:
+            producer.poll(0)
+    producer.flush()
+    return topic
+
+
+def _parts(batch: Mapping[str, Any]) -> dict[str, float]:
+    """What a micro-batch took, in ms, by :data:`PARTS`."""
+    durations, steps = batch["durations"], batch["steps"]
+    offsets, end = durations.get("latestOffset", 0), durations.get("commitOffsets", 0)
+    plan, wal = durations.get("queryPlanning", 0) + durations.get("getBatch", 0), durations.get("walCommit", 0)
+    jobs = [ms for _, ms in batch["jobs"]]
+    between = [
+        steps.get(until, 0.0) - steps.get(since, 0.0)
+        for since, until in (
+            ("started", "fenced"),
+            ("fenced", "marker-read"),
+            ("marker-read", "produced"),
+            ("produced", "marker-added"),
+            ("marker-added", "committed"),
+        )
+    ]
+    whole, add_batch = durations["triggerExecution"], durations["addBatch"]
+    of_jobs = [sum(jobs), len(jobs), sum(stages for stages, _ in batch["jobs"])]
+    rest = whole - offsets - plan - wal - add_batch - end
+    return {WHOLE: whole} | dict(
+        zip(PARTS, [offsets, plan, wal, add_batch, *of_jobs, *between, end, rest], strict=True)
+    )
+
+
+def write_tables(results: report.Results, path: Path) -> None:
+    """The tables of the reference, as Markdown."""
+    found = report.medians(results)
+    sizes = [name for name in found if name != "idle"]
+    lines = [f"| whole trigger, ms | {' | '.join(sizes)} |", "|---|" + "---:|" * len(sizes)]
+    for chain, name in CHAINS.items():
+        cells = []
+        for size in sizes:
+            mine = found[size][f"{name}: {WHOLE}"]
+            beside = found[size][f"{CHAINS[BESIDE[chain]]}: {WHOLE}"] if chain in BESIDE else 0
+            cells.append(f"{mine:.0f}" + (f" ({mine / beside:.2f})" if beside else ""))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    shown = [chain for chain in CHAINS if chain in (("kafka", "kafka"), ("oncelog", "format"), ("oncelog", "each"))]
+    title = f"ms, for {' / '.join(size.removesuffix(' rows') for size in sizes)} rows"
+    lines += ["", f"| {title} | {' | '.join(CHAINS[chain] for chain in shown)} |", "|---|" + "---:|" * len(shown)]
+    for part in (*PARTS, WHOLE):
+        cells = [" / ".join(f"{found[size][f'{CHAINS[chain]}: {part}']:.0f}" for size in sizes) for chain in shown]
+        lines.append(f"| {part} | {' | '.join(cells)} |")
+    lines += ["", "| a query that finds nothing: CPU, ms a second | driver | broker |", "|---|---:|---:|"]
+    for name in CHAINS.values():
+        costs = [found["idle"].get(f"{name}: CPU of the {who}, ms a second") for who in ("driver", "broker")]
+        if None not in costs:
+            lines.append(f"| {name} | {' | '.join(f'{cost:.0f}' for cost in costs)} |")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.micro_batches", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--quick", action="store_true", help="200 rows, few batches")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rows", type=int, action="append", help="rows a batch; may be given several times")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="the tables, as Markdown")
+    options = parser.parse_args()
+    results: dict[str, dict[str, list[float]]] = {}
+
+    def add(name: str, figures: Figures) -> None:
+        for figure, value in figures.items():
+            results.setdefault(name, {}).setdefault(figure, []).append(value)
+
+    speeds(options.rounds, add, quick=options.quick, rows=options.rows or ROWS)
+    report.show(results, Console(width=160))
+    if options.table:
+        write_tables(results, options.table)
+
+
+if __name__ == "__main__":
+    main()

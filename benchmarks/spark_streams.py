@@ -1,0 +1,237 @@
+"""Spark's side of the benchmark of micro-batches: a query for each step, and what Spark and the sink say of it.
+
+Called by :mod:`benchmarks.spark_job` for :mod:`benchmarks.micro_batches`. Here are also the floors: a Python source
+whose plan is empty or whose rows are there already, a Python sink and a function of ``foreachBatch`` that do nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+    InputPartition,
+    WriterCommitMessage,
+)
+
+from oncelog.spark.data_source import OncelogDataSource
+from oncelog.spark.session import for_each_batch
+from oncelog.spark.sink.engine import BatchStep
+
+_TIMED = "oncelog-timed"
+_FLOOR, _NOTHING = "python-floor", "python-nothing"
+
+
+class FloorReader(DataSourceStreamReader):
+    """Something new in each batch: no partition with it, or two of so many rows in all, which are there already."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+
+    def initialOffset(self) -> dict[str, int]:
+        return {"batch": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: object) -> dict[str, int]:
+        return {"batch": start["batch"] + 1}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        return [InputPartition(number) for number in range(2 if self._rows else 0)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        count = self._rows - self._rows // 2 if partition.value else self._rows // 2
+        values = pa.array([b"x" * 110] * count, pa.binary())
+        yield pa.record_batch([values, values], names=["key", "value"])
+
+
+class NoWriter(DataSourceStreamArrowWriter):
+    """Reads its rows and drops them."""
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        for _ in iterator:
+            pass
+        return WriterCommitMessage()
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        pass
+
+
+class FloorSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return _FLOOR
+
+    def schema(self) -> str:
+        return "key binary, value binary"
+
+    def streamReader(self, schema: object) -> DataSourceStreamReader:
+        return FloorReader(int(self.options["rows"]))
+
+
+class NothingSink(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return _NOTHING
+
+    def streamWriter(self, schema: object, overwrite: bool) -> NoWriter:  # type: ignore[override]
+        return NoWriter()
+
+
+class Steps:
+    """Writes down when each step of a batch was reached, in a file: the sink's steps are in two processes."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __call__(self, step: BatchStep, batch_id: int | None) -> None:
+        with open(self._path, "a") as file:
+            file.write(json.dumps([batch_id, step.value, time.time() * 1000]) + "\n")
+
+
+class TimedSource(OncelogDataSource):
+    """``format("oncelog")`` whose steps are written down."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        own = {name: value for name, value in options.items() if name.lower() != "benchmarksteps"}
+        super().__init__(own)
+        self._steps = Steps(next(value for name, value in options.items() if name not in own))
+
+    @classmethod
+    def name(cls) -> str:
+        return _TIMED
+
+    def observe(self, step: BatchStep, batch_id: int | None) -> None:
+        self._steps(step, batch_id)
+
+
+def _source(spark: SparkSession, step: dict[str, Any]) -> DataFrame:
+    """Rows with key and value, so many in each batch."""
+    if step["source"] == "rate":
+        rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", step["rows"])
+        return (
+            rows.option("numPartitions", 2)
+            .load()
+            .selectExpr("cast(value as string) as key", "lpad(cast(value as string), 110, 'x') as value")
+        )
+    if step["source"] in ("empty", "ready"):
+        return spark.readStream.format(_FLOOR).option("rows", step["rows"] * (step["source"] == "ready")).load()
+    reader = spark.readStream.format(step["source"]).option("kafka.bootstrap.servers", step["servers"])
+    reader = reader.option("subscribe", step["topic"]).option("startingOffsets", "earliest")
+    return reader.option("maxOffsetsPerTrigger", step["rows"]).load().select("key", "value")
+
+
+def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
+    """The running query."""
+    writer = _source(spark, step).writeStream.option("checkpointLocation", f"{folder}/checkpoint")
+    options = {"kafka.bootstrap.servers": step["servers"], "topic": step["to"]}
+    sink, steps = step["sink"], f"{folder}/steps"
+    writes: dict[str, Callable[[], Any]] = {
+        "noop": lambda: writer.format("noop"),
+        "nothing": lambda: writer.format(_NOTHING),
+        "nothing-each": lambda: writer.foreachBatch(lambda rows, batch_id: None),
+        "kafka": lambda: writer.format("kafka").options(**options),
+        "format": lambda: writer.format(_TIMED).options(**options, benchmarkSteps=steps),
+        "each": lambda: writer.foreachBatch(for_each_batch(options, observe=Steps(steps))),
+    }
+    return writes[sink]().start()
+
+
+def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
+    """Run a query until it has done so many batches; the times of each that counts, in ms."""
+    _register(spark)
+    with tempfile.TemporaryDirectory() as folder:
+        query = _start(spark, step, folder)
+        try:
+            last = step["skipped"] + step["batches"]
+            _await(query, lambda: int(query._jsq.lastProgress().batchId()) >= last)
+            reports = [json.loads(report.json) for report in query.recentProgress]
+        finally:
+            query.stop()
+        jobs = _jobs(spark, str(query.runId))
+        steps = _steps(Path(folder, "steps"))
+    counted = [
+        {"batch": report["batchId"], "rows": report["numInputRows"], "durations": report["durationMs"]}
+        | {"jobs": jobs.get(report["batchId"], []), "steps": steps.get(report["batchId"], {})}
+        for report in reports
+        if step["skipped"] <= report["batchId"] < last and "addBatch" in report["durationMs"]
+    ]
+    return {"batches": counted}
+
+
+def idle(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
+    """Run a query that finds nothing; CPU seconds a second of Spark's driver, with all below it, and of the broker."""
+    _register(spark)
+    with tempfile.TemporaryDirectory() as folder:
+        query = _start(spark, step, folder)
+        try:
+            _await(query, lambda: query._jsq.lastProgress() is not None)
+            time.sleep(step["before_s"])
+            begin, driver, broker = time.monotonic(), _cpu_s(os.getpid()), _cpu_s(step["broker"])
+            time.sleep(step["seconds"])
+            driver_s, broker_s = _since(driver, _cpu_s(os.getpid())), _since(broker, _cpu_s(step["broker"]))
+            seconds = time.monotonic() - begin
+        finally:
+            query.stop()
+    return {"driver_s": driver_s / seconds, "broker_s": broker_s / seconds}
+
+
+def _register(spark: SparkSession) -> None:
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find this module
+    for source in (FloorSource, NothingSink, TimedSource):
+        spark.dataSource.register(source)
+
+
+def _await(query: Any, done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 300
+    while not (query._jsq.lastProgress() is not None and done()):
+        if query.exception() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"the query did not do its batches: {query.exception()}")
+        time.sleep(0.1)
+
+
+def _jobs(spark: SparkSession, run_id: str) -> dict[int, list[tuple[int, int]]]:
+    """Stages and ms of each job, by micro-batch."""
+    store = spark.sparkContext._jsc.sc().statusStore()
+    found: dict[int, list[tuple[int, int]]] = {}
+    for number in spark.sparkContext.statusTracker().getJobIdsForGroup(run_id):
+        job = store.job(number)
+        description, ended = str(job.description().get()), job.completionTime()
+        if " = " in description and ended.isDefined():
+            took = int(ended.get().getTime()) - int(job.submissionTime().get().getTime())
+            batch = description.rpartition("batch = ")[2].split()[0]
+            if batch.isdecimal():
+                found.setdefault(int(batch), []).append((int(job.stageIds().size()), took))
+    return found
+
+
+def _steps(path: Path) -> dict[int, dict[str, float]]:
+    """When each step was reached, by micro-batch."""
+    found: dict[int, dict[str, float]] = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        batch, step, at_ms = json.loads(line)
+        found.setdefault(batch, {})[step] = at_ms
+    return found
+
+
+def _cpu_s(pid: int) -> dict[int, float]:
+    """CPU seconds of a process and of each one below it."""
+    root = psutil.Process(pid)
+    times = {process.pid: process.cpu_times() for process in (root, *root.children(recursive=True))}
+    return {number: one.user + one.system for number, one in times.items()}
+
+
+def _since(before: dict[int, float], now: dict[int, float]) -> float:
+    """What was taken meanwhile, without processes that have ended."""
+    return sum(seconds - before.get(pid, 0.0) for pid, seconds in now.items())

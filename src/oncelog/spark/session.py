@@ -176,11 +176,15 @@ def _write(
     from oncelog.spark.executors.write import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
-    if parsed.micro_batch is not None:
-        begin_micro_batch(parsed, parsed.micro_batch, tuple(siblings))
-    planned = plan_write(parsed, parsed.micro_batch, tuple(siblings))
-    siblings.add(planned.transactional_id)
-    return planned, write_rows(rows, parsed, planned, observe)
+
+    def plan() -> Planned:
+        if parsed.micro_batch is not None:
+            begin_micro_batch(parsed, parsed.micro_batch, tuple(siblings))
+        planned = plan_write(parsed, parsed.micro_batch, tuple(siblings))
+        siblings.add(planned.transactional_id)
+        return planned
+
+    return write_rows(rows, parsed, plan, observe)
 
 
 def _remote_query(lowered: Mapping[str, str], on_written: object) -> RunningQuery:

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
@@ -21,21 +24,24 @@ from pyspark.sql.types import StructField, StructType
 
 from oncelog.spark.executors.barrier import batches_of
 from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
-from oncelog.spark.executors.collected import Size, collect_rows, last_sizes
+from oncelog.spark.executors.collected import Share, Size, collect_rows, last_sizes
 from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_writers
 from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle_rows
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
-from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused
-from oncelog.spark.sink.planning import Planned, encoding_for, write_engine
+from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused, WriteEngine
+from oncelog.spark.sink.planning import Planned, encoding_for, group_of, write_engine
 from oncelog.spark.sink.rows import positions_of
-from oncelog.spark.sink.topic_transaction import DriverCarrier
+from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.spark.versions import to_arrow
 
 logger = logging.getLogger(__name__)
 
 DRIVER_BYTES = 64 << 20
 """Up to this many encoded bytes the driver writes itself, unless told otherwise: it takes a second for 100 MB."""
+
+Plan: TypeAlias = Callable[[], Planned]
+"""Plans the write, without the rows: what it asks of the checkpoint and the cluster takes as long as a small job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +66,29 @@ class Written:
     replayed: bool = False
 
 
-def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
+def write_rows(rows: DataFrame, options: SinkOptions, plan: Plan, observe: Observer) -> tuple[Planned, Written]:
     """Write the rows as one transaction, unless their marker exists. Raises OncelogError if they may not be in.
+
+    :param plan: called once, before the rows are computed, or while those of a small batch are.
+    """
+    share = None
+    if options.micro_batch is not None and not options.writers:
+        share = last_sizes().share(group_of(options))
+    if share is None or len({name.lower() for name in rows.columns}) < len(rows.columns):
+        planned = plan()
+    else:
+        planned, written = _write_small(rows, options, plan, observe, share)
+        if written is not None:
+            return planned, written
+    return planned, _write_shuffled(rows, options, planned, observe)
+
+
+def _write_shuffled(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
+    """Write a batch of any size.
 
     If Spark has lost and repeated a part, the whole batch is computed again: with rows that differ each time they are
     computed (a repartition by something random), the rows of an earlier task and of a later one would overlap.
     """
-    written = _write_small(rows, options, planned, observe)
-    if written is not None:
-        return written
     chosen = _columns_to_write(rows)
     context = rows.sparkSession.sparkContext
     most_writers: int | None = None
@@ -102,26 +122,38 @@ def _columns_to_write(rows: DataFrame) -> DataFrame:
     return numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
 
 
-def _write_small(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written | None:
-    """Write a batch that is expected to be small, in one job; None if it is not, with nothing written."""
-    share = None if options.writers else last_sizes().share(planned.transactional_id)
-    if share is None or len({name.lower() for name in rows.columns}) < len(rows.columns):
-        return None
+def _write_small(
+    rows: DataFrame, options: SinkOptions, plan: Plan, observe: Observer, share: Share
+) -> tuple[Planned, Written | None]:
+    """Write a batch that is expected to be small, in one job; None if it is not, with nothing written.
+
+    Its rows are computed while a thread plans it, fences, and reads the marker. Nothing is added to the transaction
+    before both are done, so its timeout has not begun. The end waits for the thread: a late fence would stop the next
+    writer.
+    """
     began = time.monotonic()
     positions = positions_of(rows.columns)
     schema = StructType([StructField(name, rows.schema[number].dataType) for name, number in positions.items()])
-    engine = write_engine(planned, options, observe)
-    with engine.beginning():
+
+    def planned_and_begun() -> tuple[Planned, WriteEngine[TopicTransaction]]:
+        planned = plan()
+        engine = write_engine(planned, options, observe)
+        engine.begin()
+        return planned, engine
+
+    with ThreadPoolExecutor(1, thread_name_prefix="oncelog-begin") as pool:
+        begun = pool.submit(planned_and_begun)
         try:
-            collected = collect_rows(rows, positions, encoding_for(schema, options), share, planned.batch_id)
+            collected = collect_rows(rows, positions, encoding_for(schema, options), share, options.micro_batch)
         except Repeated:
-            return None
-        if collected is None:
-            last_sizes().forget(planned.transactional_id)
-            return None
-        result = engine.write(collected.carrier)
+            return begun.result()[0], None
+    planned, engine = begun.result()
+    if collected is None:
+        last_sizes().forget(planned.transactional_id)
+        return planned, None
+    result = engine.write(collected.carrier)
     last_sizes().note(planned.transactional_id, collected.size)
-    return _written(result, planned, "driver", 0, began)
+    return planned, _written(result, planned, "driver", 0, began)
 
 
 def _written(result: BatchResult, planned: Planned, path: str, writers: int, began: float) -> Written:

@@ -18,9 +18,7 @@ skip or refuse. Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -174,22 +172,17 @@ class WriteEngine(Generic[AnyTransaction]):
         self._transaction = transaction
         self._surroundings = surroundings
         self._batch_id = None if plan is None else plan.number
-        self._ahead: Future[Found] | None = None
+        self._begun: Found = None
+        self._has_begun = False
 
-    @contextmanager
-    def beginning(self) -> Iterator[None]:
-        """Fence and read the marker during the block, in a thread; a :meth:`write` in it waits for that.
+    def begin(self) -> None:
+        """Fence and read the marker; what :meth:`write` does first otherwise. Adds nothing to the transaction.
 
-        For what takes as long: the batch's rows are computed meanwhile. Nothing is added to the transaction before, so
-        its timeout has not begun. The end of the block waits too: a late fence would stop the next writer.
+        For a caller that computes the batch's rows meanwhile, in another thread.
         """
         self._reached(BatchStep.STARTED)
-        with ThreadPoolExecutor(1, thread_name_prefix="oncelog-begin") as pool:
-            self._ahead = pool.submit(self._begin)
-            try:
-                yield
-            finally:
-                self._ahead = None
+        self._begun = self._fenced()
+        self._has_begun = True
 
     def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
         """Write the batch in one transaction, unless its marker says it is written.
@@ -252,12 +245,9 @@ class WriteEngine(Generic[AnyTransaction]):
 
         :param rows: None if they are not counted yet.
         """
-        ahead, self._ahead = self._ahead, None
-        if ahead is None:
-            self._reached(BatchStep.STARTED)
-            found = self._begin()
-        else:
-            found = ahead.result()
+        if not self._has_begun:
+            self.begin()
+        found, self._begun, self._has_begun = self._begun, None, False
         decision: Decision = Write("a write without an id")
         if self._plan is not None:
             # The clock is read after the marker: however long the process was suspended, no marker expires unnoticed
@@ -267,7 +257,7 @@ class WriteEngine(Generic[AnyTransaction]):
         self._reached(BatchStep.MARKER_READ)
         return decision
 
-    def _begin(self) -> Found:
+    def _fenced(self) -> Found:
         """Fence, then read the marker."""
         self._transaction.begin()
         self._reached(BatchStep.FENCED)

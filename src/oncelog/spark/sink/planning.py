@@ -85,7 +85,7 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
     prefix = options.transactional_id_prefix
     if batch_id is not None:
         checkpoint = checkpoint_at(options.checkpoint_location)
-        group = _group_of(options, checkpoint)
+        group = group_of(options, checkpoint)
         facts = cluster_for(options).facts(group)
         if options.offsets_retention_ms is not None:
             facts = facts._replace(retention_ms=options.offsets_retention_ms)
@@ -138,7 +138,7 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
     """
     checkpoint = checkpoint_at(options.checkpoint_location)
     cluster = cluster_for(options)
-    group = _group_of(options, checkpoint)
+    group = group_of(options, checkpoint)
     check_full_refresh(options, checkpoint, group, checkpoint_at, lambda other: _fenced(options, other))
     if options.offsets_retention_ms is not None:
         return
@@ -181,8 +181,12 @@ def _fenced(options: SinkOptions, group: str) -> Found:
     return transaction.remembered()
 
 
-def _group_of(options: SinkOptions, checkpoint: Checkpoint) -> str:
-    """The group of a micro-batch's marker."""
+def group_of(options: SinkOptions, checkpoint: Checkpoint | None = None) -> str:
+    """The group of a micro-batch's marker, also its transactional id.
+
+    :param checkpoint: of its query; found by the options if None.
+    """
+    checkpoint = checkpoint_at(options.checkpoint_location) if checkpoint is None else checkpoint
     return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.topic, options.sink_name)
 
 

@@ -16,7 +16,7 @@ from oncelog.spark.sink.engine import BatchOutcome, BatchResult, BatchStep, Obse
 from oncelog.spark.sink.marker import BatchPlan, Marker, MarkerTopic, Memory, NamedWrite, PlannedBatch, Previous
 from oncelog.spark.sink.topic_transaction import newest_marker
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
-from tests.support.sink_writes import BatchWrite, commit_batch, engine_of, keep_proof
+from tests.support.sink_writes import BatchWrite, commit_batch, keep_proof
 
 NOW = 1_800_000_000_000
 
@@ -27,8 +27,8 @@ def _begun_ahead(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     write = WriteEngine.write
 
     def begun_ahead(engine: WriteEngine[Any], carrier: Any) -> BatchResult:
-        with engine.beginning():
-            return write(engine, carrier)
+        engine.begin()
+        return write(engine, carrier)
 
     if request.param:
         monkeypatch.setattr(WriteEngine, "write", begun_ahead)
@@ -440,15 +440,3 @@ def test_way_out_that_the_refusal_of_another_client_s_offset_names_is_taken(
     assert f"as onMissingMarker is {wanted.value}" in told[0]
     assert commit_once() is BatchOutcome.SKIPPED
     assert (broker.visible, len(told)) == ([] if skips else EXPECTED, 1)
-
-
-def test_rows_that_cannot_be_computed_leave_no_fence_behind_that_comes_late() -> None:
-    """The end of the block waits for the fence, which would stop a writer that begins after it."""
-    broker = ModelBroker()
-    engine = ModelEngine(broker)
-    made = engine_of(batch_write(0), engine, ignore, lambda text: None, lambda: NOW, lambda memory: None)
-    with pytest.raises(ValueError, match="rows"), made.beginning():
-        raise ValueError("rows")
-    assert (engine.calls, broker.epoch) == (["init", "offsets"], 1)
-    assert run(broker, batch_write(0)) is BatchOutcome.WRITTEN
-    assert broker.visible == EXPECTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from oncelog.aiokafka import AIOKafkaProducer
 from oncelog.client import blocking
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin.admin import RecordsToDelete
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
 from oncelog.client.errors import (
     IllegalStateError,
     InvalidTopicError,
@@ -308,3 +309,43 @@ def test_a_consumer_of_another_event_loop_is_refused_at_once(servers: str, uniqu
     for call in calls:
         with pytest.raises(IllegalStateError, match="another event loop"):
             asyncio.run(call())
+
+
+class _NeverGivesUp(ConsumerRebalanceListener):
+    def __init__(self) -> None:
+        self.is_asked = asyncio.Event()
+
+    async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        self.is_asked.set()
+        await asyncio.Event().wait()
+
+
+def test_a_loop_that_ends_amid_a_rebalance_logs_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    """What is left of the consumers is destroyed without a loop."""
+    quick = {"group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 100}
+    kept: list[object] = []
+
+    async def rebalance(servers: str) -> None:
+        listener = _NeverGivesUp()
+        group = {"bootstrap_servers": servers, "group_id": "left", "group_protocol": "consumer"}
+        first, second = Consumer(**group), Consumer(**group)
+        first.subscribe(["left"], listener=listener)
+        await first.start()
+        while not first.assignment():
+            await first.getmany(timeout_ms=100)
+        second.subscribe(["left"])
+        await second.start()
+        kept.extend([first, second, asyncio.ensure_future(second.getmany(timeout_ms=60_000))])
+        while not listener.is_asked.is_set():
+            await first.getmany(timeout_ms=100)
+
+    with oncelog.Broker(settings=quick) as broker:
+        with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([oncelog.NewTopic("left", num_partitions=2, replication_factor=1)])
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(rebalance(broker.bootstrap_servers))
+        loop.close()
+    kept.clear()
+    del loop
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("oncelog")] == []

@@ -8,6 +8,7 @@ import pytest
 from tests.exploration import consumer_groups as promised
 from tests.exploration.consumer_groups import Bounds, Groups
 from tests.exploration.explorer import CANNOT_END, explore
+from tests.simulation.mutants import CATALOGUE
 from tests.simulation.planting import Mutant, planted
 
 LIMIT = 1_000_000
@@ -55,76 +56,27 @@ def test_a_heartbeat_that_arrives_late_lets_two_clients_commit_for_one_partition
     ]  # fmt: skip
 
 
-_RECONCILE = "coordinator.group.consumer.reconcile"
-_RULES = "coordinator.group.consumer.consumer_rules"
+_OLDER_EPOCHS = Mutant(
+    "a member of any older epoch is kept",
+    "coordinator.group.consumer.consumer_rules:claim",
+    "return Claim.PREVIOUS if confirmed else Claim.OLDER",
+    "return Claim.PREVIOUS",
+    scenes=(),
+    one_in=0,
+)
+"""Found here alone: it takes a lost answer, an expired session and a return in one course."""
 _BUGS = [
-    (
-        NOTHING,
-        promised.BOTH_COMMIT,
-        Mutant(
-            "a member need not confirm what it gives up",
-            f"{_RECONCILE}:_still_owns",
-            "return any(partitions & revoking.get(topic, {}).keys() for topic, partitions in reported.items())",
-            "return False",
-            scenes=(),
-            one_in=0,
-        ),
-    ),
-    (
-        NOTHING,
-        promised.BOTH_COMMIT,
-        Mutant(
-            "a partition is given away that another member owns",
-            f"{_RECONCILE}:_advance",
-            "if p in released or goal.owner_epoch(topic, p) == -1]",
-            "]",
-            scenes=(),
-            one_in=0,
-        ),
-    ),
-    (
-        A_LOSS,
-        promised.BOTH_COMMIT,
-        Mutant(
-            "members of older epochs may commit for any partition",
-            f"{_RULES}:_by_epoch",
-            "if epoch == member.epoch:",
-            "if epoch <= member.epoch:",
-            scenes=(),
-            one_in=0,
-        ),
-    ),
-    (
-        ALL_ONCE,
-        promised.BOTH_COMMIT,
-        Mutant(
-            "a member of any older epoch is kept",
-            f"{_RULES}:claim",
-            "return Claim.PREVIOUS if confirmed else Claim.OLDER",
-            "return Claim.PREVIOUS",
-            scenes=(),
-            one_in=0,
-        ),
-    ),
-    (
-        NOTHING,
-        CANNOT_END,
-        Mutant(
-            "a member that waits for partitions is at rest",
-            f"{_RECONCILE}:_advance",
-            "state=MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE",
-            "state=MemberState.STABLE",
-            scenes=(),
-            one_in=0,
-        ),
-    ),
+    (NOTHING, promised.BOTH_COMMIT, "a member need not confirm what it gives up"),
+    (NOTHING, promised.BOTH_COMMIT, "a partition is given away that another member owns"),
+    (A_LOSS, promised.BOTH_COMMIT, "members of older epochs may commit for any partition"),
+    (ALL_ONCE, promised.BOTH_COMMIT, _OLDER_EPOCHS.name),
+    (NOTHING, CANNOT_END, "a member that waits for partitions is at rest"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("bounds", "promise", "mutant"), _BUGS, ids=lambda one: str(one) if isinstance(one, Mutant) else ""
-)
-def test_a_planted_bug_of_the_rules_is_found(bounds: Bounds, promise: str, mutant: Mutant) -> None:
+@pytest.mark.parametrize(("bounds", "promise", "name"), _BUGS)
+def test_a_planted_bug_of_the_rules_is_found(bounds: Bounds, promise: str, name: str) -> None:
+    (mutant,) = (mutant for mutant in (*CATALOGUE, _OLDER_EPOCHS) if mutant.name == name)
     with planted(mutant):
         found = explore(Groups(bounds), limit=LIMIT)
     assert found.promise == promise, str(found)

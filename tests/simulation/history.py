@@ -160,6 +160,8 @@ class History:
     """Partitions and producer ids of the markers that unclean elections took."""
     log_findings: list[str] = field(default_factory=list)
     """What ``oncelog verify log`` finds in the logs at the end."""
+    taken_bytes: int = 0
+    """What requests take in the broker's memory at the end."""
     errors: list[str] = field(default_factory=list)
     """What the broker or a client logged as an error or raised without anybody catching it."""
     unfinished: list[str] = field(default_factory=list)

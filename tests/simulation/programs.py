@@ -245,24 +245,28 @@ class Copier(Program):
         consumer: dict[str, Any], producer: dict[str, Any],
     ) -> None:  # fmt: skip
         super().__init__(world, history, name, {})
-        self._group, self._source, self._target, self._partitions = group, source, target, partitions
-        self._consumer = {**self.settings, "group_id": group, "isolation_level": "read_committed", **consumer}
-        self._producer = {**self.settings, "transactional_id": name, **producer}
+        self.source, self._target, self._partitions = source, target, partitions
+        self.consumer_settings = {**self.settings, "group_id": group, "isolation_level": "read_committed", **consumer}
+        self.producer_settings = {**self.settings, "transactional_id": name, **producer}
         self.stands_still = 0.0
         """How often it stalls between its records and their offsets until its group takes it for dead."""
+        self.works_s = 0.0
+        """So long does it work at most between its records and their offsets."""
         self.aborts = 0.0
         """How often it aborts a transaction that has its offsets, and reads again what it had read."""
 
     async def live(self, life: str) -> None:
-        producer = Producer(**self._producer)
-        consumer = Consumer(self._source, auto_offset_reset="earliest", enable_auto_commit=False, **self._consumer)
+        producer = Producer(**self.producer_settings)
+        consumer = Consumer(
+            self.source, auto_offset_reset="earliest", enable_auto_commit=False, **self.consumer_settings
+        )
         try:
             await producer.start()
             await consumer.start()
             while not self.done:
                 records = await consumer.getmany(timeout_ms=2000, max_records=self.rng.randint(1, 20))
                 if records:
-                    await self._copy(consumer, producer, life, records)
+                    await self.copy(consumer, producer, life, records)
         except BaseException:
             await abandon(producer)
             await abandon(consumer)
@@ -270,7 +274,7 @@ class Copier(Program):
         await producer.stop()
         await consumer.stop()
 
-    async def _copy(self, consumer: Consumer, producer: Producer, life: str, records: Any) -> None:
+    async def copy(self, consumer: Consumer, producer: Producer, life: str, records: Any) -> None:
         transaction = self.history.begin(life)
         await producer.begin_transaction()
         positions: dict[TopicPartition, int] = {}
@@ -280,6 +284,8 @@ class Copier(Program):
                 await self.send(producer, copy_of(record.value or b"", transaction), where, life, transaction)
                 positions[partition] = record.offset + 1
         member = consumer.group_metadata()
+        if self.works_s:
+            await asyncio.sleep(self.rng.uniform(0, self.works_s))
         if self.stands_still and self.rng.random() < self.stands_still:
             process = self.world.processes[self.name]
             self.world.loop.call_later(STANDS_STILL_S, process.resume, context=contextvars.Context())

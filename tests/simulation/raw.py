@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -304,6 +305,8 @@ class RawTransactions(Raw):
             payload = self.batch(producer, self._sequences[where], values)
             self.stored(values, where, await self.produce(where, payload, highest=self._highest))
             self._sequences[where] += 1
+        if self._v2:
+            await self.amid(wheres, producer)
         commits = self.rng.random() < 0.6
         transaction.fate = Fate.COMMITTING if commits else Fate.ABORTING
         if commits:
@@ -318,6 +321,12 @@ class RawTransactions(Raw):
             await self._too_late(
                 where, self.batch(producer, sequences[where], self.forbidden("its transaction has ended"))
             )
+
+    async def amid(self, wheres: Sequence[TopicPartition], producer: ProducerIdAndEpoch) -> None:
+        """Called in each transaction of version 2, with the partitions that it has written to."""
+
+    def next_sequence(self, where: TopicPartition) -> int:
+        return self._sequences[where]
 
     async def _too_late(self, where: TopicPartition, payload: bytes) -> None:
         """Asked once: if it arrived late, in the epoch's next transaction, versions before V2 would let it in."""

@@ -15,6 +15,8 @@ from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
 from oncelog.testing.simulation import Habits, Simulation
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES
 from tests.simulation.history import History
+from tests.simulation.intruders import IntrudedTransactions
+from tests.simulation.movers import Mover
 from tests.simulation.outboxes import ORDERS, RECEIPTS, OrderWriter, OutboxSender, ReceiptWriter, Shop
 from tests.simulation.programs import Copier, Deserter, PlainProducer, Program, TransactionalProducer, some
 from tests.simulation.raw import RawProducer, RawTransactions
@@ -55,6 +57,8 @@ class Scene:
     """The pause between the end of all work and the last looks."""
     watch_s: float = 0.25
     """The pause between two looks at the partitions' offsets."""
+    writes_elsewhere: bool = False
+    """Whether another thread writes all batches; it does in half of the other worlds."""
     waived: Collection[str] = ()
     foreseen: Collection[str] = ()
     name: str = ""
@@ -215,7 +219,7 @@ def replication(rng: random.Random) -> Scene:
             "replica.lag.time.max.ms": rng.choice([1500, 1500, 30_000]),
             "transaction.state.log.replication.factor": rng.choice([1, 1, 3]),
         },
-        topic_settings=_segments(rng), end=_end(rng), most=10,
+        topic_settings=_segments(rng), end=_end(rng), most=10, watch_s=0.01,
     )  # fmt: skip
 
 
@@ -583,8 +587,8 @@ def takeovers(rng: random.Random) -> Scene:
         return _transactional(scene, world, history, 2, 20)
 
     return Scene(
-        people, 3, rng.randint(1, 2), ["transactional"], {"crash_coordinator", "move_leaders", "kill_broker"},
-        sync_s=rng.choice([(0.005, 0.1), SLOW_DISK]), end=_end(rng), most=14,
+        people, 3, rng.randint(1, 2), ["transactional"], {"crash_coordinator", "kill_broker"}, sync_s=SLOW_DISK,
+        end=_end(rng), most=30,
     )  # fmt: skip
 
 
@@ -623,6 +627,64 @@ def compacted_producers(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
+def intruded(rng: random.Random) -> Scene:
+    """Amid transactions come plain batches of the same producer, and markers of other epochs and coordinators."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        return [IntrudedTransactions(world, history, "rawtxn", "transactional", scene.partitions, 25)]
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["transactional"], {"kill_program", rng.choice(DEATHS), rng.choice(LOSSES)},
+        topic_settings=_segments(rng), end=_end(rng), most=4,
+    )  # fmt: skip
+
+
+def crossing_writes(rng: random.Random) -> Scene:
+    """Batches of several producers of one partition meet while the other thread writes one of them."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = []
+        for number in range(4):
+            plain = PlainProducer(world, history, f"plain{number}", "plain", 1, 100, max_batch_size=100)
+            plain.pause_s = 0.02
+            made.append(plain)
+        return made
+
+    return Scene(
+        people, 1, 1, ["plain"], {rng.choice(DEATHS), rng.choice(NETWORK)}, topic_settings=_segments(rng),
+        end=_end(rng), most=2, calm_s=6.0, writes_elsewhere=True,
+    )  # fmt: skip
+
+
+def moving_members(rng: random.Random) -> Scene:
+    """Members of a group of the consumer protocol come and go amid their work, and take time to give partitions up."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        history.copied.append(("transactional", "copies"))
+        members: list[Mover] = []
+        for number in range(3):
+            name = f"mover{number}"
+            mover = Mover(
+                world, history, name, "copiers", "transactional", "copies", scene.partitions,
+                {"group_protocol": "consumer"}, {"transaction_timeout_ms": 10_000}, members=members,
+            )  # fmt: skip
+            mover.works_s = 2.0
+            members.append(mover)
+        plain = PlainProducer(world, history, "plain", "transactional", scene.partitions, 120)
+        plain.pause_s = 1.8
+        return [plain, *members]
+
+    return Scene(
+        people, 1, rng.randint(2, 5), ["transactional", "copies"],
+        {"kill_program", rng.choice(["kill_broker", "restart_broker"])},
+        settings={
+            "group.consumer.min.heartbeat.interval.ms": 500, "group.consumer.heartbeat.interval.ms": 500,
+            "group.consumer.assignors": rng.choice(["uniform", "range"]),
+        },
+        end=_end(rng), most=3,
+    )  # fmt: skip
+
+
 def _transactional(scene: Scene, world: Simulation, history: History, programs: int, count: int) -> list[Program]:
     return [
         TransactionalProducer(world, history, f"txn{number}", "transactional", scene.partitions, count)
@@ -635,7 +697,7 @@ SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
         unclean, sink, outbox, compaction, elections, power_losses, stalled_copiers, aborted_copies, doubles, takeovers,
-        crowded_disks, compacted_producers,
+        crowded_disks, compacted_producers, intruded, crossing_writes, moving_members,
     )
 }  # fmt: skip
 COMPACTIONS, NARROW, OUTBOXES = 8, 12, 44

@@ -94,7 +94,8 @@ class World:
         whole = plan(seed, kinds=self.scene.kinds, begin_s=1.0, end_s=self.scene.calm_s - 2, most=self.scene.most)
         self.planned = [trouble for number, trouble in enumerate(whole) if number not in set(left_out)]
         self.programs: list[Program] = []
-        self.writes_elsewhere = random.Random(f"{seed}/writes elsewhere").random() < 0.5
+        half = random.Random(f"{seed}/writes elsewhere").random() < 0.5
+        self.writes_elsewhere = half or self.scene.writes_elsewhere
         """Whether another thread writes the batches."""
 
     @property
@@ -228,6 +229,9 @@ class World:
         )
         history.uncommitted = await read_all(world, wheres, "read_uncommitted")
         history.committed = await read_all(world, wheres, "read_committed")
+        memory = world.broker.server.broker.request_memory
+        await self._until(world, lambda: not memory.taken_bytes)  # of the last readers something may be on its way
+        history.taken_bytes = memory.taken_bytes
         history.before_restart = _knowledge(world, wheres, history.compacted)
         history.producers = _producers(world, wheres)
         history.log_findings = logs.findings(

@@ -12,6 +12,7 @@ from tests.simulation.checkers import (
     last_stable_offset,
     liveness,
     logs_verified,
+    memory_given_back,
     no_errors,
     producers_apart,
     refused_stays_out,
@@ -35,6 +36,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         rows_once,
         rows_in_order,
         logs_verified,
+        memory_given_back,
         liveness,
         no_errors,
     )

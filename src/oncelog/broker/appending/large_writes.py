@@ -96,6 +96,8 @@ class LargeWrites:
         queue = self._queues.get(partition)
         if queue is None:
             queue = self._queues[partition] = _Queue()
+        if queue.is_writing:  # the loop has waited for it
+            raise InvariantError(f"two large batches of {partition.topic_partition} are written at once")
         queue.is_writing = True
 
         def done(error: Exception | None) -> None:

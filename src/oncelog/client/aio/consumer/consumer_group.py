@@ -168,6 +168,9 @@ class GroupMembership:
                 await _call_listener(
                     listener.on_partitions_lost if lost else listener.on_partitions_revoked, partitions
                 )
+        except GeneratorExit:  # destroyed after its loop has ended: nobody goes on
+            done = Deferred()
+            raise
         finally:
             self._fetcher.drop(partitions)
             done.resolve(None)
@@ -183,6 +186,9 @@ class GroupMembership:
             listener = self._subscription.listener
             if listener is not None:
                 await _call_listener(listener.on_partitions_assigned, added)
+        except GeneratorExit:
+            done = Deferred()
+            raise
         finally:
             done.resolve(None)
             self._poll_soon()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 import oncelog
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.client_errors import UnsupportedVersionError
+from oncelog.conformance.raw.wire import Connection
+from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hanging import SETTINGS, leave_hanging
-from tests.support.older_broker import KAFKA_2_4, older_broker
+from tests.support.older_broker import KAFKA_2_3, KAFKA_2_4, older_broker
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +39,36 @@ def findings(servers: str, check: str) -> list[dict[str, Any]]:
     return [finding for finding in found if finding["check"] == check]
 
 
-def test_a_broker_before_2_5_is_refused_by_its_name() -> None:
-    with older_broker(KAFKA_2_4) as broker:
-        refused = call("topics", "list", "--bootstrap-server", broker.bootstrap_servers).sentence()
-    assert "is older than Apache Kafka 2.5" in refused
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("topics", "create", "t"),
+        ("produce", "--topic", "t"),
+        ("transactions", "list"),
+        ("redrive", "t"),
+        ("conformance",),
+        ("lab", "acks-lost"),
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("highest", [KAFKA_2_3, KAFKA_2_4], ids=["2.3", "2.4"])
+def test_a_broker_before_2_5_is_refused_by_its_name_and_nothing_is_made(
+    highest: Mapping[int, int], command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with older_broker(highest) as broker:
+        servers = broker.bootstrap_servers
+        refused = call(*command, "--bootstrap-server", servers).sentence()
+        with Connection(servers) as connection:
+            assert connection.ask(MetadataRequest(topics=None), 1).topics == []
+    assert f"{servers} is older than Apache Kafka 2.5" in refused
+
+
+def test_a_broker_before_2_5_is_to_be_upgraded_says_doctor() -> None:
+    with older_broker(KAFKA_2_3) as broker:
+        (found,) = findings(broker.bootstrap_servers, "cluster")
+    assert (found["status"], found["todo"]) == ("bad", "upgrade it")
+    assert "is older than Apache Kafka 2.5" in found["found"]
 
 
 @pytest.mark.kafka

@@ -11,6 +11,7 @@ import pytest
 from oncelog.errors import OncelogError
 from oncelog.spark.pipeline.file import load_pipelines
 from tests.pipeline.conftest import PipelineCommand
+from tests.support.older_broker import KAFKA_2_3, older_broker
 
 GOOD = '[source]\ntopic = "flights"\n[query]\nsql = "select * from source"\n[sink]\ntopic = "out"\n'
 
@@ -62,6 +63,14 @@ def test_broker_that_is_not_there_is_told_by_its_address(cold_pipeline: Pipeline
         address = f"127.0.0.1:{server.getsockname()[1]}"
     sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
     assert f"{address} does not answer as a Kafka broker" in sentence
+
+
+def test_broker_of_2_3_is_refused_by_its_age(cold_pipeline: PipelineCommand) -> None:
+    with older_broker(KAFKA_2_3) as broker:
+        address = broker.bootstrap_servers
+        sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
+    assert f"{address} is older than Apache Kafka 2.5" in sentence
+    assert "is it running" not in sentence
 
 
 def test_unknown_option_is_refused_by_name(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:

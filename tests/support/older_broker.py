@@ -23,6 +23,8 @@ KAFKA_2_4: Mapping[int, int] = {key: version for key, version in KAFKA_2_8.items
     ApiKey.INIT_PRODUCER_ID: 2,
 }
 """As far as it differs from 2.8 in what matters here."""
+KAFKA_2_3: Mapping[int, int] = {key: version for key, version in KAFKA_2_4.items() if key <= 44}
+"""Without the APIs of 2.4."""
 
 
 @contextmanager
@@ -40,4 +42,4 @@ def older_broker(
             yield broker
 
 
-__all__ = ["KAFKA_2_4", "KAFKA_2_8", "older_broker"]
+__all__ = ["KAFKA_2_3", "KAFKA_2_4", "KAFKA_2_8", "older_broker"]

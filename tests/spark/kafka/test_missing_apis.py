@@ -15,10 +15,9 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.types import TopicPartition
 from tests.client.reading import values
-from tests.support.older_broker import KAFKA_2_4, older_broker
+from tests.support.older_broker import KAFKA_2_3, older_broker
 
 NOTHING = (TopicPartition("t", 0), 1, "")
-KAFKA_2_3 = {key: version for key, version in KAFKA_2_4.items() if key <= ApiKey.INCREMENTAL_ALTER_CONFIGS}
 
 
 def newest_but(*missing: ApiKey) -> Mapping[int, int]:

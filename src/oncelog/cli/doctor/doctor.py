@@ -88,13 +88,16 @@ def command(
 
 def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> list[DoctorFinding]:
     from oncelog.cli.doctor.doctor_cluster import findings
+    from oncelog.client.core.client_errors import UnsupportedVersionError
 
     found: list[DoctorFinding] = []
     try:
         with cluster.admin() as admin:
             found += findings(admin, pause_minutes)
     except OncelogError as error:
-        return [bad("cluster", str(error), "start it, or check the address and the client's security settings")]
+        too_old = isinstance(error, UnsupportedVersionError)
+        todo = "upgrade it" if too_old else "start it, or check the address and the client's security settings"
+        return [bad("cluster", str(error), todo)]
     if checkpoint is not None:
         from oncelog.cli.doctor.pipeline_doctor import diagnoses
 

@@ -67,6 +67,14 @@ def is_too_old(offered: Mapping[int, tuple[int, int]]) -> bool:
     return _TELLS[OLDEST][0] in offered and not is_since(offered, OLDEST)
 
 
+def too_old(address: str) -> str:
+    """Why a broker that :func:`is_too_old` is refused."""
+    return (
+        f"{address} is older than Apache Kafka {OLDEST}, the first that refuses a transaction's offsets from a former "
+        f"member of the group: upgrade the brokers to {OLDEST} or newer"
+    )
+
+
 def shown_by(release: str) -> tuple[ApiKey, int]:
     """The API and the version by which brokers of ``release`` and newer are known."""
     return _TELLS[release]
@@ -81,4 +89,4 @@ def is_since(offered: Mapping[int, tuple[int, int]], release: str) -> bool:
     return offered.get(key, (0, -1))[1] >= version
 
 
-__all__ = ["OLDEST", "first_with", "is_since", "is_too_old", "shown_by"]
+__all__ = ["OLDEST", "first_with", "is_since", "is_too_old", "shown_by", "too_old"]

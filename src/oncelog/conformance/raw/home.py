@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from oncelog.client.core.config import AdminConfig
+from oncelog.client.core.releases import is_too_old, too_old
 from oncelog.conformance.raw.wire import Connection, ConnectionClosed, World
 from oncelog.errors import OncelogError
 from oncelog.faults.proxy import FaultProxy
@@ -28,7 +29,7 @@ _WITH_FEATURES = 3
 def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
     """The plain address of the node with the lowest id, inside the block, and what is known about the cluster.
 
-    :raises OncelogError: no broker could be reached, or the login was refused.
+    :raises OncelogError: no broker could be reached, the login was refused, or the broker is too old.
     """
     why = []
     for server in config.bootstrap_servers:
@@ -38,6 +39,8 @@ def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
             except (ConnectionClosed, OSError, ProtocolError) as error:
                 why.append(proxy.why_closed or f"{server}: {error or 'it ended the connection'}")
                 continue
+            if is_too_old(world.offered):
+                raise OncelogError(too_old(str(server)))
             yield address, world
             return
     raise OncelogError(f"no broker could be reached ({'; '.join(why)}); check bootstrap.servers and security.protocol")

@@ -23,6 +23,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import KafkaError
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
@@ -139,6 +140,8 @@ def _check_source(name: str, source: SourceOptions) -> None:
         patience = replace(source.cluster, patience_ms=PATIENCE_MS)
         with contextlib.closing(KafkaCluster.connect(client_config(source.client), patience)) as cluster:
             known = cluster.partition_counts(source.subscription.topics or None)
+    except UnsupportedVersionError as error:
+        raise PipelineError(f"pipeline {name}: {error}") from error
     except KafkaError as error:
         raise PipelineError(
             f"pipeline {name}: {servers} does not answer as a Kafka broker ({error}): is it running?"

@@ -21,7 +21,7 @@ from oncelog.client.core.client_errors import UnsupportedVersionError, error_for
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
 from oncelog.client.core.metrics import NetworkMetrics
-from oncelog.client.core.releases import OLDEST, first_with, is_too_old
+from oncelog.client.core.releases import first_with, is_too_old, too_old
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.framing import decode_response_header, encode_request_header, peek_correlation_id
@@ -242,7 +242,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             if error is Error.NONE:
                 offered = {item.api_key: (item.min_version, item.max_version) for item in answer.api_keys}
                 if is_too_old(offered):
-                    raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, self._too_old())
+                    raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, too_old(str(self.address)))
                 self._ranges = offered
                 self._owner.learn_features(answer)
                 return
@@ -250,12 +250,6 @@ class BrokerConnection(asyncio.BufferedProtocol):
                 raise error_for(error, f"{self.address} refused ApiVersions")
         raise UnsupportedVersionError(
             Error.UNSUPPORTED_VERSION, f"{self.address} supports no known version of ApiVersions"
-        )
-
-    def _too_old(self) -> str:
-        return (
-            f"{self.address} is older than Apache Kafka {OLDEST}, the first that refuses a transaction's offsets "
-            f"from a former member of the group: upgrade the brokers to {OLDEST} or newer"
         )
 
     async def ask(self, api: Api, message: Message, version: int) -> Any:

@@ -39,6 +39,7 @@ PAGES = {
     "acls": "/acls",
     "new topic": "/topic/create",
     "delete a topic": f"/topic/delete?name={TOPIC}",
+    "redrive": f"/redrive?topic={TOPIC}",
     "what is not there": "/topic?name=no-such-topic",
 }
 NAMED = {"link", "button", "textbox", "searchbox", "combobox", "checkbox", "radio", "spinbutton", "image", "table",

@@ -120,7 +120,7 @@ def test_a_form_needs_its_secret_its_session_and_its_own_site(
 def test_no_form_is_taken_as_a_question(oncelog_console: RunningConsole, unique_name: str) -> None:
     cookie, secret = visit(oncelog_console)
     query = urlencode({"name": unique_name, "csrf": secret})
-    for path in ("/acl/remove", "/topic/delete", "/group/delete", "/setting", "/transaction/end-hanging"):
+    for path in ("/acl/remove", "/topic/delete", "/group/delete", "/setting", "/redrive", "/transaction/end-hanging"):
         assert ask(oncelog_console, "GET", f"{path}?{query}", headers={"Cookie": cookie}).status in (200, 400, 404, 405)
 
 
@@ -146,7 +146,7 @@ def test_a_console_that_only_reads_changes_nothing(oncelog_broker: RunningBroker
         found = re.search(r'name="csrf" value="([^"]+)"', first.text)
         assert found
         cookie = {"Cookie": first.headers["set-cookie"].split(";")[0]}
-        for path in ("/topic/create", "/topic/delete", "/topic/partitions", "/setting", "/group/reset",
+        for path in ("/topic/create", "/topic/delete", "/redrive", "/topic/partitions", "/setting", "/group/reset",
                      "/group/delete", "/transaction/end", "/transaction/end-hanging", "/acl/add",
                      "/acl/remove"):  # fmt: skip
             body = urlencode({"csrf": found[1], "name": unique_name, "again": unique_name})

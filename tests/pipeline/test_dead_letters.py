@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 from confluent_kafka import Producer
 
+from oncelog.redrive.letters import ATTEMPTS_HEADER
+from tests.cli.conftest import run
 from tests.pipeline.conftest import PipelineCommand
 from tests.spark.kafka_records import Seen, committed, create_topic
 
@@ -60,8 +63,8 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
     produce(address, unique_name, [good[0], bad[0], None, bad[1], good[1], *bad[2:]])
     file = pipeline.write("late.toml", DEAD_LETTER.format(topic=unique_name))
     for _ in range(2):
-        run = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-        assert run.returncode == 0, run.stderr
+        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
     late = committed(address, f"{unique_name}-late")
     assert [(record.key, json.loads(record.value or b"")) for record in late] == [
         (b"AA", {"carrier": "AA", "delay": 20})
@@ -79,6 +82,39 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
             "oncelog.partition": "0",
             "oncelog.offset": str(offset),
         }
+    check_redrive(pipeline, file, address, unique_name, [good[0], good[1], *bad])
+
+
+REPAIRS = """
+from dataclasses import replace
+
+def mend(letter):
+    assert letter.error.startswith("the value is no JSON")
+    return replace(letter, value=b'{"carrier": "MM", "delay": 99}') if letter.value == b"no json" else letter
+"""
+
+
+def check_redrive(pipeline: PipelineCommand, file: Path, address: str, topic: str, values: list[bytes]) -> None:
+    """Each of the pipeline's dead letters is back once; the one that a transform repairs is processed, and the others
+    become dead letters again, which say that they were sent back."""
+    pipeline.write("repairs.py", REPAIRS)
+    words = ("redrive", f"{topic}-dead", "-b", address, "--transform", "repairs:mend")
+    bad = values[2:]
+    for sent in (len(bad), 0):
+        assert run(*words, cwd=pipeline.folder).done().err == f"{sent} dead letters sent back\n"
+    back = [record for record in committed(address, topic) if ATTEMPTS_HEADER in headers_of(record)]
+    mended = [b'{"carrier": "MM", "delay": 99}' if value == b"no json" else value for value in bad]
+    assert sorted((record.value or b"") for record in back) == sorted(mended)
+    for record in back:
+        own = (record.key or b"")[1:].decode()
+        assert (record.partition, headers_of(record)) == (0, {"own": own, ATTEMPTS_HEADER: "1"})
+    for _ in range(2):
+        again = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert again.returncode == 0, again.stderr
+    assert [record.key for record in committed(address, f"{topic}-late")] == [b"AA", b"MM"]
+    dead = [record for record in committed(address, f"{topic}-dead") if ATTEMPTS_HEADER in headers_of(record)]
+    assert sorted((record.value or b"") for record in dead) == sorted(bad[1:])
+    assert {headers_of(record)[ATTEMPTS_HEADER] for record in dead} == {"1"}
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)

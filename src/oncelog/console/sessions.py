@@ -24,10 +24,10 @@ MAX_SESSIONS = 1000
 
 
 class Link:
-    """One connection to the cluster, opened when first needed, and again if that failed."""
+    """One connection to the cluster, opened when first needed, and again if that failed; and its settings."""
 
     def __init__(self, config: AdminConfig) -> None:
-        self._config = config
+        self.config = config
         self._admin: Admin | None = None
         self._producers: Producers | None = None
         self.groups = GroupReaders()
@@ -40,7 +40,7 @@ class Link:
         """
         async with self._lock:
             if self._admin is None:
-                admin = Admin(config=self._config)
+                admin = Admin(config=self.config)
                 await admin.start()
                 self._admin, self._producers = admin, Producers(admin)
             return self._admin

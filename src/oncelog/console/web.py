@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.client.core.config import ClientConfig
 from oncelog.console.console_settings import ConsoleSettings
 from oncelog.console.filters import FILTERS
 from oncelog.console.pipelines import Pipelines
@@ -137,6 +138,11 @@ class Visit:
         if self.session.link is None:
             raise RefusedRequest("log in first")
         return self.session.link
+
+    @property
+    def client_settings(self) -> dict[str, Any]:
+        """The settings with which any client of the visitor connects, as keywords."""
+        return {one.name: getattr(self._link.config, one.name) for one in fields(ClientConfig)}
 
     async def admin(self) -> Admin:
         """The visitor's connection to the cluster."""

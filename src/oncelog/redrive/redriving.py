@@ -1,19 +1,20 @@
 """Reads dead letters and sends them back, in transactions that also hold how far they were read.
 
-Called by the command line. The transactional id is the group's name, so a second run of the same name fences the first,
-and ends its open transaction, before it looks where the group is.
+Called by the command line and the console. The transactional id is the group's name, so a second run of the same name
+fences the first, and ends its open transaction, before it looks where the group is.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oncelog.client.aio import Admin, Consumer, Producer
+from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.errors import Error, KafkaError
@@ -93,6 +94,11 @@ class Redrive:
         self._consumer.assign(list(self._ends))
         for name, position in self._positions.items():
             self._consumer.seek(name, position)
+
+    @property
+    def positions(self) -> Mapping[TopicPartition, int]:
+        """Where the next letter of each partition with letters is."""
+        return self._positions
 
     @property
     def left(self) -> int:
@@ -177,6 +183,37 @@ class Redrive:
             await asyncio.gather(*sent)
 
 
+@asynccontextmanager
+async def opened(
+    admin: Admin,
+    reading: ConsumerConfig,
+    writing: ProducerConfig | None,
+    topic: str,
+    group: str,
+    plan: Plan,
+    *,
+    transaction_size: int,
+    limit: int | None = None,
+) -> AsyncIterator[Redrive]:
+    """A redrive that stands where its group is.
+
+    :param writing: its transactional id is the group; None: nothing is written.
+    :raises RedriveError: the group was begun with another selection of letters.
+    """
+    read = replace(
+        reading, group_id=None, isolation_level="read_committed", enable_auto_commit=False, auto_offset_reset="none"
+    )
+    async with AsyncExitStack() as stack:
+        await admin.partitions(topic)
+        producer = None
+        if writing is not None:
+            producer = await stack.enter_async_context(Producer[Any, Any](config=writing))
+        consumer = await stack.enter_async_context(Consumer[bytes, bytes](config=read))
+        redrive = Redrive(admin, consumer, producer, topic, group, plan, transaction_size=transaction_size, limit=limit)
+        await redrive.open()
+        yield redrive
+
+
 @contextmanager
 def _fencing_told(group: str) -> Iterator[None]:
     try:
@@ -190,4 +227,4 @@ def _fencing_told(group: str) -> Iterator[None]:
         ) from error
 
 
-__all__ = ["Decided", "Redrive", "group_of"]
+__all__ = ["Decided", "Redrive", "group_of", "opened"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -117,24 +116,20 @@ def _headers(given: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
 async def _run(
     cluster: Cluster, topic: str, name: str, plan: Plan, transaction_size: int, limit: int | None, *, dry_run: bool
 ) -> None:
-    from oncelog.client.aio import Admin, Consumer, Producer
+    from oncelog.client.aio import Admin
     from oncelog.client.core.config import ConsumerConfig, ProducerConfig, known_properties
-    from oncelog.redrive.redriving import Redrive, group_of
+    from oncelog.redrive.redriving import group_of, opened
 
-    group = group_of(topic, name)
     reads, writes = known_properties(ConsumerConfig), known_properties(ProducerConfig)
     given = {key: value for key, value in cluster.properties.items() if key in reads and key != "group.id"}
-    fixed = {"isolation.level": "read_committed", "enable.auto.commit": "false", "auto.offset.reset": "none"}
-    reading = ConsumerConfig.from_properties({**given, **fixed})
+    reading = ConsumerConfig.from_properties(given)
     for_producer = {key: value for key, value in cluster.properties.items() if key in writes or key not in reads}
-    writing = ProducerConfig.from_properties({**for_producer, "transactional.id": group})
-    async with AsyncExitStack() as stack:
-        admin = await stack.enter_async_context(Admin(config=cluster.admin_settings()))
-        await admin.partitions(topic)
-        producer = None if dry_run else await stack.enter_async_context(Producer(config=writing))
-        consumer = await stack.enter_async_context(Consumer[bytes, bytes](config=reading))
-        redrive = Redrive(admin, consumer, producer, topic, group, plan, transaction_size=transaction_size, limit=limit)
-        await redrive.open()
+    group = group_of(topic, name)
+    writing = None if dry_run else ProducerConfig.from_properties({**for_producer, "transactional.id": group})
+    async with (
+        Admin(config=cluster.admin_settings()) as admin,
+        opened(admin, reading, writing, topic, group, plan, transaction_size=transaction_size, limit=limit) as redrive,
+    ):
         await _rounds(redrive, as_json=cluster.as_json, dry_run=dry_run)
 
 

@@ -83,13 +83,13 @@ def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) ->
     """All chains in each round, with batches of each size; one round of them before is a warm-up."""
     rows, batches = ((200,), 6) if quick else (tuple(rows), BATCHES)
     with running(Kafka()) as server:
-        filled = {count: _filled(server, count * (SKIPPED + batches + 4)) for count in rows}
+        filled = {count: _filled(server, count, SKIPPED + batches + 4) for count in {200, *rows}}
         plan = [(chain, 200, True) for chain in CHAINS if not quick]
         plan += [(chain, count, False) for _ in range(rounds) for count in rows for chain in CHAINS]
         steps = [
             _step(server, chain, count)
-            | {"work": "stream", "skipped": SKIPPED, "batches": batches, "topic": filled.get(count, "")}
-            for chain, count, _ in plan
+            | {"work": "stream", "skipped": SKIPPED, "batches": 6 if warm_up else batches, "topic": filled[count]}
+            for chain, count, warm_up in plan
         ]
         found: dict[tuple[tuple[str, str], int], list[dict[str, float]]] = {}
         idle = [("kafka", "noop"), ("oncelog", "noop"), ("kafka", "kafka"), ("oncelog", "format"), ("oncelog", "each")]
@@ -117,11 +117,12 @@ def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
     return {"source": source, "sink": sink, "rows": rows, "servers": server.bootstrap_servers, "to": to}
 
 
-def _filled(server: Server, records: int) -> str:
-    topic = new_topic(server, PARTITIONS)
+def _filled(server: Server, rows: int, batches: int) -> str:
+    """A topic of so many batches; of a row each in one partition, because Spark's own source takes one of each."""
+    topic, partitions, records = new_topic(server, min(PARTITIONS, rows)), min(PARTITIONS, rows), rows * batches
     producer = Producer({"bootstrap.servers": server.bootstrap_servers, "queue.buffering.max.messages": 1_000_000})
     for number in range(records):
-        producer.produce(topic, b"%0110d" % number, b"%d" % number, partition=number % PARTITIONS)
+        producer.produce(topic, b"%0110d" % number, b"%d" % number, partition=number % partitions)
         if number % 1000 == 0:
             producer.poll(0)
     producer.flush()

@@ -107,6 +107,21 @@ def said(record: Spoken) -> bytes:
     return next((value or b"" for name, value in record.headers if name == NAME), b"")
 
 
+class Registered(NamedTuple):
+    """What a schema registry has answered: this schema has this id."""
+
+    subject: str
+    schema: str
+    id: int
+
+
+class Stored(NamedTuple):
+    """A record of a registry's topic."""
+
+    key: bytes
+    value: bytes | None
+
+
 Log = dict[TopicPartition, list[tuple[int, bytes]]]
 """Offsets and values of every partition's records."""
 
@@ -136,6 +151,16 @@ class History:
     """For each topic that the Spark sink or an outbox writes, every row that was planned, or committed."""
     ordered: dict[str, list[bytes]] = field(default_factory=dict)
     """For each writer of an outbox its rows, in the order of their commits."""
+    registered: list[Registered] = field(default_factory=list)
+    """What schema registries have answered, in that order."""
+    deleted: dict[str, bool] = field(default_factory=dict)
+    """Subjects that somebody wanted deleted for good, after everything that was registered there; and whether it is
+    known that they are."""
+    looked_up: list[tuple[str, int]] = field(default_factory=list)
+    """Schemas and the ids by which a registry gave them."""
+    stored_schemas: list[Stored] = field(default_factory=list)
+    """The registries' topic at the end, aborted records too, and what of it is committed."""
+    committed_schemas: list[Stored] = field(default_factory=list)
     committed: Log = field(default_factory=dict)
     """What a reader of committed records receives at the end."""
     uncommitted: Log = field(default_factory=dict)

@@ -33,7 +33,12 @@ TOO_LARGE_BYTES = 3000
 
 
 class Program:
-    """What all programs share. ``done`` outlives the program's lives: it is what its owner has seen done."""
+    """What all programs share. ``done`` outlives the program's lives: it is what its owner has seen done.
+
+    :cvar alone: whether there is never a second instance beside it.
+    """
+
+    alone = False
 
     def __init__(self, world: Simulation, history: History, name: str, settings: dict[str, Any]) -> None:
         self.world = world
@@ -304,6 +309,8 @@ class Copier(Program):
 class Watcher(Program):
     """Reads committed records from all partitions as they arrive; each life starts at the beginning."""
 
+    alone = True
+
     def __init__(
         self, world: Simulation, history: History, name: str, wheres: Sequence[TopicPartition], **settings: Any
     ):
@@ -334,6 +341,8 @@ class Watcher(Program):
 
 class Sampler(Program):
     """Looks at offsets of partitions and groups from time to time."""
+
+    alone = True
 
     def __init__(
         self, world: Simulation, history: History, name: str, wheres: Sequence[TopicPartition], groups: Sequence[str]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
+from oncelog.schema_registry.settings import TOPIC as SCHEMAS_TOPIC
 from oncelog.testing.simulation import Habits, Simulation
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES
 from tests.simulation.history import History
@@ -20,6 +21,7 @@ from tests.simulation.movers import Mover
 from tests.simulation.outboxes import ORDERS, RECEIPTS, OrderWriter, OutboxSender, ReceiptWriter, Shop
 from tests.simulation.programs import Copier, Deserter, PlainProducer, Program, TransactionalProducer, some
 from tests.simulation.raw import RawProducer, RawTransactions
+from tests.simulation.registries import Auditor, Net, Registrar, RegistryProgram
 from tests.simulation.spark_sink import SparkQuery
 
 People = Callable[["Scene", Simulation, History, random.Random], list[Program]]
@@ -80,6 +82,8 @@ def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
         drawn = rng.choice(_LATER[1:])
     if seed % 64 == OUTBOXES:
         drawn = outbox.__name__
+    if seed % 64 == REGISTRIES:
+        drawn = registries.__name__
     scene = SCENES[name or drawn](rng)
     scene.name = name or drawn
     scene.settings.setdefault("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1000)
@@ -459,6 +463,36 @@ def outbox(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
+def registries(rng: random.Random) -> Scene:
+    """Schema registries on a compacted topic take over from each other, while they and their brokers die or pause."""
+    retention_ms = rng.choice([500, 60_000])
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        history.compacted = dict.fromkeys(scene.topics, retention_ms)
+        net = Net(world, world.rng("registries' network"), deaths=rng.choice([0.0, 0.1, 0.3]))
+        names = [f"registry{number}" for number in range(rng.randint(1, 3))]
+        users: list[Registrar] = []
+        made = [RegistryProgram(world, history, name, net, users) for name in names]
+        urls = [one.url for one in made]
+        schemas = rng.choice([3, 8, 20])
+        users += [Registrar(world, history, f"user{one}", net, urls, schemas, 25) for one in range(rng.randint(1, 3))]
+        return [*made, *users, Auditor(world, history, "auditor", users)]
+
+    nodes = rng.choice([1, 1, 3])
+    return Scene(
+        people, nodes, 1, [SCHEMAS_TOPIC],
+        {"kill_program", "pause_program", "double_program", rng.choice(DEATHS), rng.choice(NETWORK),
+         rng.choice(LOSSES), "crash_coordinator", *(("move_leaders",) if nodes > 1 else ())},
+        settings={"log.cleaner.backoff.ms": rng.choice([100, 1000, 4000])},
+        topic_settings={
+            "cleanup.policy": "compact", "delete.retention.ms": str(retention_ms),
+            "internal.segment.bytes": rng.choice(["2000", "5000", "100000"]),
+            **some(rng, **{"min.cleanable.dirty.ratio": ["0.01", "0.01", None]}),
+        },
+        transaction_version=rng.choice([2, 2, 1]), end=_end(rng), most=10, calm_s=30.0,
+    )  # fmt: skip
+
+
 def compaction(rng: random.Random) -> Scene:
     """Compacted topics: the cleaner works amid transactions, deaths, elections and forgotten producers."""
     nodes = rng.choice([1, 1, 3])
@@ -696,16 +730,16 @@ SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     made.__name__: made
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
-        unclean, sink, outbox, compaction, elections, power_losses, stalled_copiers, aborted_copies, doubles, takeovers,
-        crowded_disks, compacted_producers, intruded, crossing_writes, moving_members,
+        unclean, sink, outbox, registries, compaction, elections, power_losses, stalled_copiers, aborted_copies,
+        doubles, takeovers, crowded_disks, compacted_producers, intruded, crossing_writes, moving_members,
     )
 }  # fmt: skip
-COMPACTIONS, NARROW, OUTBOXES = 8, 12, 44
-"""One in 16 seeds is about compaction, one has a narrow scene, and one in 64 an outbox, so that the other seeds kept
-their scenes when these were added."""
+COMPACTIONS, NARROW, OUTBOXES, REGISTRIES = 8, 12, 44, 28
+"""One in 16 seeds is about compaction, one has a narrow scene, and one in 64 an outbox or registries, so that the other
+seeds kept their scenes when these were added."""
 _LATER = list(SCENES)[list(SCENES).index(compaction.__name__) :]
 WEIGHTS: Mapping[str, int] = {
-    name: 3 if name == "everything" else 1 for name in SCENES if name not in ("outbox", *_LATER)
+    name: 3 if name == "everything" else 1 for name in SCENES if name not in ("outbox", "registries", *_LATER)
 }
 
 __all__ = ["SCENES", "Scene", "draw"]

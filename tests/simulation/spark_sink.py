@@ -109,6 +109,8 @@ class _Run:
 class SparkQuery(Program):
     """A streaming query's driver. ``plans``, ``commits`` and ``memory`` are its checkpoint and survive it."""
 
+    alone = True
+
     def __init__(
         self, world: Simulation, history: History, name: str, topic: str, partitions: int, batches: int
     ) -> None:

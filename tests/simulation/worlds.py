@@ -34,7 +34,6 @@ from tests.simulation.programs import (
     read_all,
 )
 from tests.simulation.scenes import draw
-from tests.simulation.spark_sink import SparkQuery
 
 PATIENCE_S = 900.0
 """So long may it take after that until everything is done."""
@@ -166,7 +165,7 @@ class World:
             Sampler(world, history, "sampler", wheres, ["copiers"] if history.copied else []),
         ]
         for program in self.programs:
-            world.process(program.name, program.main, alone=isinstance(program, SparkQuery | Sampler | Watcher))
+            world.process(program.name, program.main, alone=program.alone)
 
     def _watch(self, world: Simulation, server: Server, wheres: Sequence[TopicPartition]) -> None:
         """Look at the partitions' offsets as long as this life of the broker lasts."""

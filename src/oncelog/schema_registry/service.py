@@ -3,7 +3,8 @@
 Invariants
 - The state changes by what was read from the topic alone, and a change is answered when its records were read back.
 - One registry writes. It has fenced every other one before it read the topic to its end, so its decisions
-  know everything that was ever answered. A registry that was fenced decides again.
+  know everything that was ever answered. One that was fenced decides again: it learns that when it writes, or when it
+  looks at the topic's end before it refuses.
 - After a takeover, the keys that aborted records would have changed are written again as they are: a reader that does
   not look at transactions, as Confluent's registry, then sees the same. The ids of such records are not given again.
 - Others forward changes to the one that said last that it writes, and take over if it does not answer.
@@ -39,6 +40,8 @@ READ_BACK_SECONDS = 30.0
 START_SECONDS = 60.0
 _RETRY_SECONDS = 0.5
 _THREADS = 4
+_ATTEMPTS = 3
+"""How often a change is decided, if others write meanwhile."""
 _FENCED = (
     Error.PRODUCER_FENCED,
     Error.INVALID_PRODUCER_EPOCH,
@@ -79,6 +82,8 @@ class Registry:
         self._read = asyncio.Condition()
         self._changing = asyncio.Lock()
         self._writes = False
+        self._changes = 0
+        """How often something new was read."""
         self._aborted: dict[Key, None] = {}
         """Keys whose last record was aborted."""
         self._following: asyncio.Task[None] | None = None
@@ -175,6 +180,9 @@ class Registry:
                 except DamagedRecord as error:
                     log.error("skipped: %s", error)
             self._position = found.position
+            self._changes += bool(found.entries)
+            if self.state.writer != self.url:
+                self._writes = False
             self._read.notify_all()
         return moved
 
@@ -212,23 +220,47 @@ class Registry:
         :raises Refused: by the rule, or because it could not be stored.
         :raises Elsewhere: another registry writes.
         """
-        if self._writes:  # what takes long is done before the others wait, and remembered
-            await self.ask(partial(rule, self.state, self.checks))
-        await self.ready()
-        async with self._changing:
-            try:
-                for _ in range(2):
+        try:
+            if self._writes:  # what takes long is done before the others wait, and remembered
+                await self._decide(rule)
+            await self.ready()
+            async with self._changing:
+                for _ in range(_ATTEMPTS):
                     await self._become_writer()
-                    decision = await self.ask(partial(rule, self.state, self.checks))
-                    if not decision.writes or await self._write(decision.writes):
+                    decision = await self._decide(rule)
+                    if decision is not None and (not decision.writes or await self._write(decision.writes)):
                         return decision.answer
-            except TimeoutError:
-                self._writes = False
-                raise rest_errors.store_timed_out("what was written could not be read back in time") from None
-            except KafkaError as error:
-                self._writes = False
-                raise _store_error(error) from error
+        except TimeoutError:
+            self._writes = False
+            raise rest_errors.store_timed_out("what was written could not be read back in time") from None
+        except KafkaError as error:
+            self._writes = False
+            raise _store_error(error) from error
         raise rest_errors.unknown_leader("another registry has taken over; send the request again")
+
+    async def _decide(self, rule: Rule) -> Decision | None:
+        """What a rule decides; None if it was decided without knowing everything.
+
+        What is written proves by its transaction that nobody else has written meanwhile. A refusal and an answer
+        without a write do not, so the end of the topic is looked at.
+
+        :raises Refused: by the rule, which knew everything.
+        """
+        changes = self._changes
+        refused = decision = None
+        try:
+            decision = await self.ask(partial(rule, self.state, self.checks))
+        except Refused as error:
+            refused = error
+        if decision is not None and decision.writes:
+            return decision
+        log_ = await self._connected()
+        await self._until_read(await log_.end())
+        if self._changes != changes or not self._writes:
+            return None
+        if refused is not None:
+            raise refused
+        return decision
 
     async def take_over(self, url: str) -> None:
         """The registry at ``url``, which should write, could not be reached: become the one that writes, unless it has

@@ -89,6 +89,8 @@ class BatchChecks:
 
     def _check_offsets(self, header: BatchHeader) -> None:
         wanted = self.next_offset
+        if wanted is None and self._expected.compacted and header.base_offset > self._expected.log_start:
+            self.hole_to = header.base_offset
         if wanted is not None and header.base_offset < wanted:
             self._tell("offset-overlap", header, f"offsets up to {wanted - 1} were there before")
         elif wanted is not None and header.base_offset > wanted:

@@ -20,6 +20,7 @@ from tests.simulation.checkers import (
     restart_knows,
     rows_in_order,
     rows_once,
+    schema_ids,
 )
 from tests.simulation.history import History
 
@@ -35,6 +36,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         restart_knows,
         rows_once,
         rows_in_order,
+        schema_ids,
         logs_verified,
         memory_given_back,
         liveness,

@@ -145,6 +145,8 @@ def test_key_of_an_aborted_transaction_did_not_come_back() -> None:
 def test_missing_sequences_are_a_finding_where_no_offset_is_missing() -> None:
     compacted = [PLAIN, data(9, pid=1, seq=9)]
     assert judge(compacted, expected=COMPACTED)[:3] == ([], [], ["sequence-hole-compacted"])
+    only_the_marker_is_left = [marker(1, pid=1), data(2, pid=1, seq=1, txn=True), marker(3, pid=1)]
+    assert judge(only_the_marker_is_left, expected=COMPACTED).found == []
     beyond_the_cleaner = [data(0), data(9, pid=1, seq=9), data(10, pid=1, seq=20)]
     assert judge(beyond_the_cleaner, expected=COMPACTED).found == ["sequence-gap"]
 

@@ -1,7 +1,7 @@
 """The broker's core: takes requests, returns answers, does I/O only through ports.
 
-Called by the server, on one thread. Owns topics, both coordinators, parked fetches and timers. The order
-of events decides everything; time is an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
+Called by the server, on one thread. Owns topics, both coordinators, parked fetches and timers. Its state depends only
+on the order of calls; time is an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PRODUCE, FETCH, OFFSET_COMMIT = map(int, (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT))
-"""Plain numbers, because every request uses them: looking up an enumeration's member takes as long as several calls."""
+"""Plain numbers, because every request uses them: looking up an enum member takes as long as several calls."""
 
 
 class Broker:
@@ -86,9 +86,9 @@ class Broker:
         requests: RequestMetrics | None = None,
         nodes: Sequence[int] = (),
     ) -> None:
-        """:param work_clock: nanoseconds that this thread has worked, for quotas of request time.
+        """:param work_clock: CPU time of this thread in nanoseconds, for quotas of request time.
 
-        :param requests: records each request, if metrics are wanted.
+        :param requests: records each request, if metrics are enabled.
         :param nodes: ids of several nodes, this broker's own first; empty: the broker is one node.
         """
         self.requests = requests
@@ -108,7 +108,7 @@ class Broker:
         self.commit_order = CommitOrder(self)
         self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
         self._learners: dict[int, ProduceRuns | RepeatedRequests[Any]] = {}
-        """By API key, those that have learned a request: its connection's next ones may be like it."""
+        """The caches of request patterns that have learned a request, by API key."""
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
         self.metadata_sync = MetadataSync(self)
@@ -126,7 +126,8 @@ class Broker:
         self.authorizer = authorizer_of(config, metadata)
         self.throttle: Throttle | None = None
         self.now_ms = 0
-        """The latest time it was given; a request that has waited uses it, because the clock may have been set."""
+        """The latest time passed to the broker; a request that has waited uses it, because the clock may have been
+        set."""
         self._request_life = RequestLife(self, self._call_api)
         self.quotas_changed()
 
@@ -157,7 +158,7 @@ class Broker:
     # --- life
 
     def recover(self, now_ms: int) -> None:
-        """Open every log, recover what a crash left, and load both coordinators' state. This may take long."""
+        """Open every log, recover those that were not closed, and load both coordinators' state. This may take long."""
         self._recovered = True
         self.logs.start(self.metadata)
         topics = self.metadata.topics()
@@ -171,7 +172,7 @@ class Broker:
             self.recovery.coordinators_ns = self.requests.clock() - begun_ns
 
     def import_all(self) -> None:
-        """Import everything otherwise imported at first use: later there may be no file descriptor for it."""
+        """Import now what is otherwise imported at first use: later there may be no file descriptor left."""
         import_handlers(self.served)
         for api_key in (PRODUCE, FETCH, OFFSET_COMMIT):
             self._learner(api_key)
@@ -181,7 +182,7 @@ class Broker:
         self.groups.runtime  # noqa: B018
 
     def start(self, now_ms: int) -> None:
-        """Act on what :meth:`recover` found: sessions and timeouts begin now, however long loading took."""
+        """Begin to serve: sessions and timeouts start now, however long :meth:`recover` took."""
         if not self._recovered:
             self.recover(now_ms)
         self.logs.started(now_ms)
@@ -190,9 +191,9 @@ class Broker:
         self.flushing.start(now_ms)
 
     def stop(self, now_ms: int) -> None:
-        """Commit what was appended, answer all waiting requests, close everything, leave the clean-shutdown marker.
-
-        A producer that has answers for all of its batches repeats none of them: the next start knows only its last one.
+        """Commit what was appended, answer all waiting requests, close everything, and write the clean-shutdown marker.
+        All batches get an answer, so that no producer sends one again: after a restart only the last batch of each
+        would be recognized as a duplicate.
         """
         self.now_ms = now_ms
         self.answer_memory.stop()
@@ -215,12 +216,13 @@ class Broker:
         self.metadata.close()
 
     def advance(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
-        """Fire timers that are due, until ``is_enough`` for one iteration."""
+        """Fire timers that are due, until ``is_enough`` ends the iteration."""
         self.now_ms = now_ms
         self.timers.fire(now_ms, is_enough)
 
     def clock_was_set(self, step_ms: int) -> None:
-        """The wall clock was set forward by ``step_ms`` (negative: back): durations stay as they were meant."""
+        """The wall clock was set forward by ``step_ms`` (negative: back): shift deadlines, so that durations stay the
+        same."""
         self.now_ms += step_ms
         self.timers.shift(step_ms)
         for part in (self.__dict__.get("fetch_sessions"), self._coordinators, self.security_log, self.throttle):
@@ -236,9 +238,9 @@ class Broker:
     def receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
 
-        A request that cannot be understood closes its own connection and no other; only ApiVersions answers unknown
-        versions. Bytes after a request that was understood are ignored, as in Apache Kafka: librdkafka 2.16 sends three
-        of them when it asks for all topics.
+        A request that cannot be decoded closes its own connection and no other; only ApiVersions answers unknown
+        versions. Bytes after a decoded request are ignored, as in Apache Kafka: librdkafka 2.16 sends three of them
+        when it asks for all topics.
         """
         self.now_ms = now_ms
         if self.interceptor is None or not self.interceptor.takes(channel, slot, frame, now_ms):
@@ -264,7 +266,9 @@ class Broker:
                 return
             if len(frame) > served.most_bytes:
                 name, most = ApiKey(header.api_key).name, served.most_bytes
-                channel.close(f"a {name} request of {len(frame)} bytes; at most {most} are taken: ask for less at once")
+                channel.close(
+                    f"a {name} request of {len(frame)} bytes; at most {most} are accepted: request less at once"
+                )
                 return
             context = RequestContext(
                 channel, slot, header.api_key, header.api_version, header.correlation_id, header.client_id or "", now_ms
@@ -289,7 +293,7 @@ class Broker:
 
     @cached_property
     def appends(self) -> AppendPipeline:
-        """The way of producers' batches into their logs; made for the first one."""
+        """The append pipeline, created for the first batch."""
         from oncelog.broker.appending.pipeline import AppendPipeline
 
         return AppendPipeline(self, self.validation_thread, self.large_writes)
@@ -314,16 +318,16 @@ class Broker:
         return RepeatedCommits(self)
 
     def _call_api(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
-        """Check the caller's rights, and have the API's handler answer."""
+        """Check the caller's permissions, and call the API's handler."""
         rights = self.served[context.api_key].rights if self.authorizer is not None else ()
         refused = refused_request(self, context, request, rights) if rights else None
         return handler_for(context.api_key)(self, context, request) if refused is None else refused
 
     def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
-        """Handle together as many as possible of the requests in ``buffer[start:end]``, each preceded by its size.
+        """Handle as many as possible of the requests in ``buffer[start:end]``, each preceded by its size, in one run.
 
-        Returns the end of those handled, ``start`` for none: then the first one is for :meth:`receive`. One answer
-        for all of them goes to ``slot``. The buffer is free again on return.
+        Returns the end of those handled, ``start`` for none: then the caller passes the first one to :meth:`receive`.
+        One answer for all of them goes to ``slot``. The buffer is free again on return.
         """
         self.now_ms, gate = now_ms, channel.session.gate
         if (
@@ -344,12 +348,12 @@ class Broker:
             return end
 
     def forget_patterns(self, channel: Channel | None = None) -> None:
-        """What a connection (None: any) may do or write to has changed: check its next requests again."""
+        """Permissions or topics have changed: drop the request patterns of a connection (None: of all)."""
         for learner in self._learners.values():
             learner.forget(channel)
 
     def disconnected(self, channel: Channel) -> None:
-        """The connection ended: drop what only it waits for. Group membership lasts until its session ends."""
+        """The connection ended: drop the work that only it waits for. Group membership lasts until its session ends."""
         self.fetches.drop(channel)
         self.forget_patterns(channel)
         self.long_requests.disconnected(channel)

@@ -1,4 +1,4 @@
-"""The APIs that the broker supports, one row each: versions, required permissions, size, whether it has an effect.
+"""The APIs that the broker supports, one row each: versions, required permissions, size limit, whether it is read-only.
 
 Versions are as advertised by Apache Kafka 4.3. The handler is the module of the API's name in its kind's folder of
 ``apis``, unless the row names another module; handlers are imported at first use, so that a start does not pay for
@@ -33,8 +33,8 @@ are bytes on their way to a log."""
 
 
 FEW: Final = 10_000
-"""Elements of a request that is carried out, or mostly carried out, in one step; Apache Kafka's controller puts at most
-this many records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
+"""The maximum number of elements of a request that is carried out, or mostly, in one step. Apache Kafka's controller
+puts at most this many records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
 
 
 class Served(NamedTuple):
@@ -45,7 +45,7 @@ class Served(NamedTuple):
     :param kind: the folder of its handler in ``apis``.
     :param only_looks: the request has no effect, so it is dropped when its connection has ended; all others are carried
         out, as in Apache Kafka.
-    :param module: whose ``handle`` answers, if not that of the API's name.
+    :param module: the module of the handler, if it is not named after the API.
     """
 
     kind: str

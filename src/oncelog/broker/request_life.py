@@ -1,12 +1,12 @@
-"""The life of a request, from its frame to its answer, as straight-line code.
+"""The life cycle of a request, from its frame to its answer, as straight-line code.
 
-``Broker`` has it begin when a frame has arrived. The states of a request are in ``RequestState``; in each it may be
-parked (``parking``), which says for what. Whatever goes wrong ends here, and concerns the request's own client alone.
+``Broker`` starts it when a frame has arrived. ``RequestState`` has the states of a request. A request may be parked
+(``parking``), with the reason why it waits. Every exception is caught here, and affects only the request's own client.
 
 Invariants
-- Nothing is answered before what the answer promises is written, and an answer about metadata not before the metadata
-  is on stable storage.
-- A request that was received completely is carried out, even if its connection ends; one that only looks is dropped.
+- No answer is sent before what it promises is written, and no answer about metadata before the metadata is on stable
+  storage.
+- A request that was received completely is carried out, even if its connection ends; a read-only one is dropped.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SHORT = (int(ApiKey.PRODUCE), int(ApiKey.FETCH))
-"""APIs that set ``is_wide`` themselves: their answers are not examined."""
+"""APIs whose handlers set ``is_wide``: the size of their answers is not examined."""
 T = TypeVar("T")
 Answer = Message | None
 Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
-"""Says what a request is answered; None: it has no answer."""
+"""Returns the response to a request; None: it has no answer."""
 
 
 class RequestPorts(Protocol):
-    """What carrying out a request needs of its broker."""
+    """What carrying out a request needs from the broker."""
 
     @property
     def requests(self) -> RequestMetrics | None: ...
@@ -80,17 +80,17 @@ class RequestLife:
     """Carries out the requests of one broker."""
 
     def __init__(self, ports: RequestPorts, handler: Handler) -> None:
-        """:param handler: checks the caller's rights and has the request handled by its API."""
+        """:param handler: checks the caller's permissions and calls the API's handler."""
         self._ports = ports
         self._handler = handler
 
     def begin(self, context: RequestContext, request: Message, size_bytes: int) -> None:
-        """A request has been read: handle and answer it, now or later."""
+        """A request has been decoded: handle and answer it, now or later."""
         context.enter(RequestState.READ)
         self._carry_out(context, self._handle_and_answer(context, request, size_bytes))
 
     def begin_long(self, context: RequestContext, frame: memoryview, body: int) -> None:
-        """A long request has arrived: read it when there is memory for it, with other requests in between."""
+        """A long request has arrived: decode it when there is memory for it, with other requests in between."""
         self._ports.commit_order.arrived(context, frame, body)
         self._carry_out(context, self._read_and_handle(context, frame, body))
 
@@ -143,7 +143,7 @@ class RequestLife:
             ports.long_requests.answered(context)
 
     def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
-        """Hand the request to its API; its work counts for quotas and metrics."""
+        """Call the API's handler; its work counts for quotas and metrics."""
         ports = self._ports
         requests = ports.requests
         begun_ns = ports.tasks.begins_for(context) if ports.throttle is not None else None
@@ -157,13 +157,14 @@ class RequestLife:
         return result
 
     def _is_wanted(self, context: RequestContext) -> bool:
-        """Whether a request that has been handled is still to be answered; others may be handled after it."""
+        """Whether a request that has been handled is still to be answered; the next ones of its connection may
+        start."""
         if context.place is not None:
             context.place.leave()
         if context.is_long and not self._ports.long_requests.carried_out(context):
             context.enter(RequestState.DROPPED)
             self._ports.answer_memory.end(context.channel)
-            self._charge(context)  # else a client that hangs up at once would write without being counted
+            self._charge(context)  # otherwise a client that disconnects at once would write without being counted
             return False
         return True
 
@@ -190,7 +191,7 @@ class RequestLife:
         return parts
 
     def _charge(self, context: RequestContext) -> None:
-        """Count a request that sends no answer."""
+        """Count a request without an answer."""
         if self._ports.throttle is not None:
             self._ports.throttle.count(context, 0, self._ports.now_ms)
 
@@ -203,7 +204,7 @@ class RequestLife:
             requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
 
     def _drop(self, context: RequestContext, error: Exception) -> None:
-        """A request cannot be answered, perhaps in a case that no rule foresees: its own connection ends."""
+        """A request cannot be answered, because of an expected or an unexpected error: close its own connection."""
         was_read = context.state is not RequestState.RECEIVED
         if context.state is not RequestState.DROPPED:
             context.enter(RequestState.DROPPED)
@@ -226,5 +227,5 @@ class RequestLife:
 
 
 def _parked_if_wide(context: RequestContext, later: Deferred[T]) -> Deferred[T] | Park[T]:
-    """A request of many partitions is worked on in chunks, and what its connection has sent after it waits."""
+    """A request of many partitions is handled in chunks, and later requests of its connection wait."""
     return Park(context, ParkReason.MANY_PARTITIONS, later) if context.is_wide else later

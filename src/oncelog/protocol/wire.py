@@ -196,7 +196,7 @@ class Message(Struct):
             if count >= ELEMENTS_IN_A_CHUNK:
                 total += count
                 if total > most:
-                    raise MalformedMessage(cls.__name__, "elements", offset, f"more than {most}: ask for less at once")
+                    raise MalformedMessage(cls.__name__, "elements", offset, f"more than {most}: request less at once")
                 yield count
                 count = 0
 

@@ -354,7 +354,7 @@ def test_filters_that_each_find_all_acls_end_their_connection(monkeypatch: pytes
     admin.broker.receive(channel, 0, memoryview(sent), NOW_MS)
     admin.broker.tasks.finish()
     assert channel.closed is not None
-    assert "ask for less at once" in channel.closed
+    assert "request less at once" in channel.closed
     assert len(list(admin.broker.metadata.acls())) == len(NAMES)
     assert admin.broker.request_memory.taken_bytes == 0
     admin.broker.stop(NOW_MS)

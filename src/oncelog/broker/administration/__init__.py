@@ -1,1 +1,1 @@
-"""What operators change: topics, where partitions are, settings, log levels, listeners."""
+"""What operators change: topics, replica assignments, settings, log levels, listeners."""

@@ -1,7 +1,7 @@
 """Changes of settings while the broker runs: the common part of AlterConfigs and IncrementalAlterConfigs.
 
-A change is checked as a whole, with Kafka's errors and messages, then stored in the metadata, then put in force, before
-it is answered. Sources: Kafka's ``ConfigAdminManager``, ``DynamicBrokerConfig``, ``ConfigurationControlManager`` and
+A change is checked as a whole, with Kafka's errors and messages, stored in the metadata and applied, and then answered.
+Sources: Kafka's ``ConfigAdminManager``, ``DynamicBrokerConfig``, ``ConfigurationControlManager`` and
 ``ControllerConfigurationValidator``.
 """
 
@@ -50,11 +50,11 @@ logger = logging.getLogger(__name__)
 
 RESOURCES_IN_A_CHUNK = 10
 MAX_SETTINGS = 1000
-"""Most settings that may be named for one resource: several times as many as exist."""
+"""The maximum number of settings in a request for one resource: several times as many as exist."""
 
 
 class NamedResource(Protocol):
-    """The resource that each entry of a request for changes begins with."""
+    """The type and name at the start of each entry."""
 
     resource_type: int
     resource_name: str
@@ -91,7 +91,8 @@ _SHARED_BY_NODES = frozenset(
     for name in properties(BrokerConfig)
     if name not in {synonym for synonyms in TOPIC_SYNONYMS.values() for synonym, _ in synonyms}
 )
-"""Settings that apply to the whole process, whichever of its nodes is asked; others belong to a partition's leader."""
+"""Settings that apply to the whole process, whichever of its nodes receives the change; others apply to partitions that
+the node leads."""
 _MATCHES = frozenset(
     {
         "client_id",
@@ -184,7 +185,7 @@ def refusal_of_many(count: int) -> ConfigRefusal | None:
 
 
 def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> ConfigRefusal | None:
-    """What Kafka refuses about the names of a change, before it checks what they are.
+    """Refuse null values and duplicate names, as Kafka does before it validates the settings.
 
     :param nulls: names that need a value but have none.
     """
@@ -328,7 +329,7 @@ def reread(ports: ConfigChangePorts, given: Mapping[str, str]) -> tuple[list[str
 
 
 def _reconfigure(ports: ConfigChangePorts, config: BrokerConfig) -> None:
-    """Put ``config``, overlaid with AlterConfigs' settings, in force, also for topics without settings of their own."""
+    """Apply ``config``, overlaid with AlterConfigs' settings, also to topics without settings of their own."""
     store = ports.metadata
     defaults = store.topic_defaults
     ports.reconfigure(effective_config(store, config))
@@ -345,7 +346,9 @@ def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Map
     per_listener = [setting for setting in foreign if LISTENER_PREFIX.match(setting)]
     for setting in foreign:
         # Kafka stores them for plug-ins, and shows them without their values.
-        logger.warning("%r is kept and has no effect: no broker has such a setting%s", setting, nearest(setting, known))
+        logger.warning(
+            "%r is stored but has no effect: no broker has such a setting%s", setting, nearest(setting, known)
+        )
         del plain[setting]
     fixed = ours + [
         setting for setting, base in plain.items() if base in known and known[base].update is Update.READ_ONLY
@@ -460,7 +463,7 @@ def _refusal_of_client_metrics(values: Mapping[str, str]) -> ConfigRefusal | Non
 
 
 def _is_pattern(text: str) -> bool:
-    """Whether it is an expression of RE2's syntax: Python's own compiler has no limit on depth, counts and work."""
+    """Whether the pattern is valid in RE2's syntax: Python's own compiler limits neither depth, counts nor work."""
     from oncelog.coordinator.regex import InvalidRegex, LinearRegex  # which a start does not need
 
     try:

@@ -10,7 +10,7 @@ class ListenersAtWork(Protocol):
     """The server's listeners, and the logins that they require."""
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:
-        """Why they cannot change to the broker's ``settings``; changes nothing."""
+        """Why the listeners cannot be changed to ``settings``; changes nothing."""
         ...
 
     def follow(self) -> None:

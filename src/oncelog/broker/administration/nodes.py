@@ -86,7 +86,7 @@ class BrokerNodes:
         return self.cluster.node(self.cluster.replicas(partition).leader, context.session.listener)
 
     def crash_coordinator(self, partition: TopicPartition, now_ms: int) -> None:
-        """Another coordinator takes an internal partition over: one node of several fails, or the only one restarts."""
+        """Another coordinator takes over an internal partition: one node of several fails, or the only one restarts."""
         target = self._ports.partition(partition)
         if target is None:
             return
@@ -101,7 +101,7 @@ class BrokerNodes:
             self.cluster.move_leader(partition, others[0])
 
     def _lead(self, topic_partition: TopicPartition, partition: Partition) -> None:
-        """Begin the next epoch of a partition; no later one, after any restart, is the same or smaller."""
+        """Begin the next leader epoch of a partition; later epochs are always greater, also after restarts."""
         epoch = partition.leader_epoch + 1
         self._ports.metadata.leads_with(*topic_partition, epoch)
         self._ports.metadata_sync.sync_now()
@@ -114,7 +114,8 @@ class BrokerNodes:
     # --- settings
 
     def config_of(self, node_id: int | None) -> BrokerConfig:
-        """The settings in force on a node: its own over those of all nodes; None means the broker's own node."""
+        """The settings in force on a node: its own take precedence over those of all nodes; None means the broker's own
+        node."""
         own = self._ports.node.node_id
         if self.cluster is None or node_id in (None, own, NO_LEADER):
             return self._ports.config
@@ -140,7 +141,7 @@ class BrokerNodes:
     # --- where partitions are
 
     def place(self, info: TopicInfo, replicas: Sequence[Sequence[int]] | int = -1) -> TopicInfo:
-        """Choose nodes for partitions without any yet, or take the named ones."""
+        """Assign new partitions to nodes: to the given ones, or to nodes chosen here."""
         if self.cluster is None:
             return info
         known = [nodes for nodes in info.replicas if set(nodes) <= set(self.cluster.node_ids)]
@@ -165,7 +166,8 @@ class BrokerNodes:
         self._ports.metadata.set_replicas(info.name, changed)
 
     def elect_unclean(self, info: TopicInfo) -> None:
-        """A topic's settings have changed: if it has no leader and they now allow it, elect one that is behind."""
+        """A topic's settings have changed: if a partition has no leader and they now allow it, hold an unclean
+        election."""
         if self.cluster is None or not info.config.unclean_leader_election_enable:
             return
         for index in range(info.partitions):

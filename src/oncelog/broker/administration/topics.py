@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CLOSED_IN_A_CHUNK = 5
-"""How many partitions of a deleted topic have their files moved aside at a time."""
+"""How many partition folders of a deleted topic are renamed at a time."""
 LED_IN_A_CHUNK = 5
-"""For how many partitions of a new internal topic the coordinator begins at a time."""
+"""How many partitions of a new internal topic the coordinator loads at a time."""
 
 COMPLETED_AGAIN_MS = 1000
-"""How long until a topic that a full disk has left incomplete is tried again."""
+"""The delay before the broker tries again to complete a topic that a full disk has left incomplete."""
 PARTITIONS_IN_A_CHUNK = 1
-"""How many partitions of a new topic are opened at a time: one takes about 0.3 ms, several times that on a busy
+"""How many partitions of a new topic are opened at a time: each takes about 0.3 ms, and several times that on a busy
 disk."""
 
 
@@ -94,9 +94,9 @@ class Topics:
         self._coordinators = coordinators
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
-        """Counts of deleted partitions, to be added to those of the others."""
+        """Totals of the counters of deleted partitions, which are added to those of the others."""
         self._being_closed: dict[str, Work[None]] = {}
-        """Deleted topics of which some files still have to be moved aside."""
+        """Deleted topics of which some folders are not yet renamed."""
         self._being_created: set[str] = set()
         """Internal topics of which some partitions are still missing."""
         self._logged_failures: dict[str, str] = {}
@@ -126,7 +126,8 @@ class Topics:
     ) -> Work[TopicInfo]:
         """:meth:`create` in chunks; the partitions are led one after another.
 
-        An internal topic is created once, whether a coordinator or a client asked for it first, and coordinates then.
+        An internal topic is created once, whether a coordinator or a client needs it first, and its coordinator is then
+        started.
         """
         if name not in INTERNAL_TOPICS:
             return (yield from self._creating(name, partitions, overrides, now_ms, replicas))
@@ -155,25 +156,25 @@ class Topics:
     ) -> Work[TopicInfo]:
         yield from self._ports.metadata_sync.may_change()
         yield from self._ports.logs.forgetting(name)
-        while name in self._being_closed:  # from before, or because another one was created and deleted meanwhile
+        while name in self._being_closed:  # another request may have created and deleted it meanwhile
             finished(self._being_closed[name])
             yield from self._ports.logs.forgetting(name)
         info = self._ports.metadata.create_topic(name, partitions, overrides, now_ms)
         self._ports.metadata_sync.topic_changed(info.topic_id)
         try:
             info = self._ports.nodes.place(info, replicas)
-            yield  # the metadata's change took as long as a partition's files
+            yield  # the change of the metadata took as long as a partition's files
             yield from self._opening(info, range(partitions), now_ms)
         except GeneratorExit:
             raise  # the broker stops; its next start opens what is missing
         except BaseException:
-            # Whatever happened: a topic exists completely or not at all.
+            # Whatever failed: a topic exists completely or not at all.
             if self._ports.metadata.topic_by_id(info.topic_id) is not None:
                 try:
                     self.delete(name, now_ms)
                 except StorageError as error:
                     logger.warning(
-                        "%s is incomplete until there is room on the disk, or it is deleted: %s", name, error
+                        "%s is incomplete until there is space on the disk, or it is deleted: %s", name, error
                     )
                     self._complete_later(info.topic_id, now_ms)
             raise
@@ -181,8 +182,8 @@ class Topics:
         return info
 
     def _complete_later(self, topic_id: bytes, now_ms: int) -> None:
-        """A topic could neither be completed nor be forgotten, because a full disk allows neither: complete it
-        once there is room, as the next start would."""
+        """A full disk allowed neither completing the topic nor removing it: complete it once there is space, as the
+        next start would."""
 
         def retry(at_ms: int) -> None:
             info = self._ports.metadata.topic_by_id(topic_id)
@@ -212,11 +213,11 @@ class Topics:
         return info
 
     def delete(self, name: str, now_ms: int) -> None:
-        """Forget a topic at once; its files are removed after ``file.delete.delay.ms``."""
+        """Remove a topic from the metadata at once; its files are removed after ``file.delete.delay.ms``."""
         finished(self.deleting(name, now_ms))
 
     def deleting(self, name: str, now_ms: int) -> Work[None]:
-        """:meth:`delete`, and move its files aside in chunks; a new one of the name is not created before that is
+        """:meth:`delete`, and rename the folders in chunks; a topic of the same name is not created before that is
         done."""
         ports = self._ports
         info = ports.metadata.topic(name)
@@ -249,7 +250,7 @@ class Topics:
             for partition in part:
                 try:
                     self._put_aside(partition, now_ms)
-                except StorageError as error:  # the others are gone all the same
+                except StorageError as error:  # the other partitions are deleted nevertheless
                     failure = failure or error
             if len(part) == CLOSED_IN_A_CHUNK:
                 yield
@@ -277,14 +278,15 @@ class Topics:
         self._ports.forget_patterns()
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
-        """Create ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
+        """Create ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and start its
+        coordinator."""
         if name not in self._being_created:
             finished(self._creating_internal(name, now_ms))
 
     def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
         """:meth:`ensure_internal` in chunks; callers wait for a creation under way. The topic may still be missing."""
         if self._ports.metadata.topic(name) is None and name not in self._being_created:
-            # Independently of the connection that needed it first.
+            # In a task of its own: the connection that needed the topic first may end.
             creating = self._ports.tasks.begin(self._creating_internal(name, now_ms))
             creating.then(lambda _: self._internal_created(name), partial(self._internal_failed, name))
         while name in self._being_created and not self._ports.logs.is_stuck:
@@ -317,7 +319,7 @@ class Topics:
             failures.append(error)
             over.resolve(None)
 
-        # Independently of the connection that named it first.
+        # In a task of its own: the connection that named the topic first may end.
         making = self._ports.tasks.begin(self.creating(name, self._ports.config.num_partitions, {}, now_ms))
         making.then(lambda _: over.resolve(None), failed)
         yield over
@@ -339,7 +341,7 @@ class Topics:
             yield
 
     def _not_open(self, name: str, indexes: Sequence[int]) -> list[int]:
-        """Those that have not been opened meanwhile: a second log would write to the same files."""
+        """Partitions that have not been opened meanwhile: a second log would write to the same files."""
         return [index for index in indexes if TopicPartition(name, index) not in self.partitions]
 
     def open(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:

@@ -1,6 +1,5 @@
-"""What handlers need of their broker, by kind; ``Broker`` has it all.
-
-A handler names the narrowest of these, so its unit test builds no broker. Imported for type checkers only.
+"""What handlers need from the broker, by kind; ``Broker`` implements all of these protocols. A handler takes the
+narrowest one, so its unit test builds no broker. Imported for type checkers only.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class LayerPorts(Protocol):
-    """Where the sources of a node's settings are."""
+    """Where a node's settings come from."""
 
     @property
     def metadata(self) -> MetadataStore: ...
@@ -107,7 +106,7 @@ class PartitionPorts(AccessPorts, Protocol):
 
 
 class FetchPorts(AccessPorts, Protocol):
-    """Fetches, waiting ones included."""
+    """Fetches, including those that wait."""
 
     @property
     def tasks(self) -> Tasks: ...
@@ -214,7 +213,7 @@ class QuotaPorts(Protocol):
 
 
 class ClusterPorts(AccessPorts, Protocol):
-    """Nodes, and what holds for all of them."""
+    """Nodes and the cluster as a whole."""
 
     @property
     def tasks(self) -> Tasks: ...

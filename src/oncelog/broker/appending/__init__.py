@@ -1,6 +1,6 @@
-"""The way of a batch from a Produce request into its partition's log.
+"""Appends the batches of Produce requests to partition logs.
 
-``pipeline`` is the general way, ``produce_runs`` the compiled one for batches that continue where their producers
-stopped. ``validation_thread`` and ``large_writes`` are what the general way may have done by another thread, and
+``pipeline`` is the general path; ``produce_runs`` is the compiled path for batches that continue their producers'
+sequences. On the general path a worker thread may validate (``validation_thread``) and write (``large_writes``), and
 ``verification`` asks a transaction's coordinator.
 """

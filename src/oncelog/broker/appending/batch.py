@@ -1,4 +1,4 @@
-"""One batch on its way into a log, and its part of the answer."""
+"""One batch to be appended, and its part of the answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REFUSED_WITHOUT_LOG_START: Final = frozenset(
 
 
 class PendingBatch:
-    """A located batch. ``validated`` and ``guard`` are set by the steps of the pipeline that find them out."""
+    """A batch whose partition is known. The validation and verification steps set ``validated`` and ``guard``."""
 
     __slots__ = ("context", "guard", "header", "partition", "records", "request", "validated", "version")
 
@@ -58,7 +58,7 @@ class PendingBatch:
 
 
 def refused(index: int, error: Error, message: str | None = None) -> PartitionProduceResponse:
-    """The answer to a batch for partition ``index`` that reached no log."""
+    """The answer to a batch for partition ``index`` that was refused before its partition was known."""
     return PartitionProduceResponse(
         index=index,
         error_code=error,

@@ -1,14 +1,14 @@
-"""Has batches of many bytes written by another thread, while the event loop goes on.
+"""Writes large batches on a worker thread, so that the event loop is not blocked.
 
-Called by ``pipeline``. The kernel copies a batch into its page cache without the interpreter's lock, and may take
-milliseconds for a megabyte if memory is new or much of the disk's work is waiting: that would hold up everybody.
-Handing over costs about 100 us of both cores, so smaller batches are written on the loop.
+Called by ``pipeline``. The kernel copies a batch into its page cache without the interpreter's lock, and a megabyte may
+take milliseconds if pages must be allocated or much is waiting to be written back: meanwhile the loop would serve no
+other request. Handing over costs about 100 us on both cores, so smaller batches are written on the loop.
 
 Invariants
 - Batches of a connection do not overtake each other: the request is parked until its batch is in the log.
-- What anybody else does to the partition's log waits for the batch (``log.long_append``); reads do not.
+- Every other change of the partition's log waits for the batch (``log.long_append``); reads do not.
 - One batch of a partition is handed over at a time. Further large ones queue for the partition, in the order of
-  arrival; the loop does not wait for them, and smaller ones go ahead of those in the queue.
+  arrival; the loop does not wait for them, and smaller ones are written before those in the queue.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
     from oncelog.ports import Background
 
 LARGE_WRITE_BYTES = 256 * 1024
-"""Least size of a batch that is worth handing over."""
+"""The minimum size of a batch that is handed over."""
 
 
 class _Queue:
-    """The batches of one partition: the one that was handed over, and those behind it."""
+    """The large batches of one partition: the one being written, and the queue behind it."""
 
     __slots__ = ("is_writing", "waiting")
 
     def __init__(self) -> None:
         self.is_writing = False
         self.waiting: deque[tuple[int, Deferred[None]]] = deque()
-        """The size of each batch in bytes, and what tells it of its turn."""
+        """The size of each queued batch in bytes, and the deferred that resolves when it may be written."""
 
 
 class LargeWrites:
-    """The writes of one broker that are under way."""
+    """The large writes of one broker that are under way."""
 
     def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
         self._worker: Background | None = None
         self._make_lock: Callable[[], AbstractContextManager[object]] = nullcontext
         self.least_bytes = sys.maxsize
-        """Size from which batches are handed over."""
+        """The size in bytes from which batches are handed over."""
         self._queues: dict[Partition, _Queue] = {}
 
     def begin(
@@ -62,14 +62,14 @@ class LargeWrites:
         make_lock: Callable[[], AbstractContextManager[object]] = nullcontext,
         least_bytes: int = LARGE_WRITE_BYTES,
     ) -> None:
-        """Hand over from now on; until then every batch is written on the loop.
+        """Start handing over; until this is called every batch is written on the loop.
 
         :param make_lock: a lock for a batch that ``worker`` writes on another thread.
         """
         self._worker, self._make_lock, self.least_bytes = worker, make_lock, least_bytes
 
     def end(self) -> None:
-        """Hand over nothing more."""
+        """Stop handing over."""
         self._worker, self.least_bytes = None, sys.maxsize
 
     def must_queue(self, batch: PendingBatch) -> bool:
@@ -77,14 +77,14 @@ class LargeWrites:
         return batch.size_bytes >= self.least_bytes and batch.partition in self._queues
 
     def queue(self, batch: PendingBatch) -> Park[None]:
-        """Resolved when it is the batch's turn."""
+        """Resolves when the batch is first in its partition's queue."""
         admitted: Deferred[None] = Deferred()
         self._memory.estimate(batch.size_bytes)
         self._queues[batch.partition].waiting.append((batch.size_bytes, admitted))
         return Park(batch.context, ParkReason.LARGE_WRITES, admitted)
 
     def write(self, batch: PendingBatch, append: LongAppend) -> Park[None]:
-        """Resolved when the bytes are in the file or the disk has refused them."""
+        """Resolves when the bytes are in the file, or the write has failed."""
         worker = self._worker
         if worker is None:
             raise InvariantError("a batch was to be written by a thread, and there is none")
@@ -112,7 +112,7 @@ class LargeWrites:
         return park
 
     def _next(self, partition: Partition, queue: _Queue) -> None:
-        """Give those in the queue their turn, up to the next one that is handed over: others are refused."""
+        """Admit queued batches in order until one of them is being written; one that is not was refused."""
         queue.is_writing = False
         while queue.waiting and not queue.is_writing:
             size_bytes, admitted = queue.waiting.popleft()

@@ -1,8 +1,9 @@
-"""The general way of a batch into its log: locate, validate, verify, append, commit, answer.
+"""The general append path: locate, validate, verify, append, commit, answer.
 
 Called by ``apis/data/produce`` for each partition of a request, and by ``produce_runs`` for a transaction's first
-batch, which that has validated. Each step is a method below, in this order; a step that has to wait yields
-(``parking``). What calls it enters :meth:`AppendPipeline.from_start`, or later, from its verification or its commit on.
+batch, which it has already validated. Each step is a method below, in this order; a step that has to wait yields
+(``parking``). There are three entry points: :meth:`AppendPipeline.from_start`, and two that begin with verification and
+with commit.
 
 Invariants
 - Batches of a connection do not overtake each other: it is parked until the batch is in the log.
@@ -64,7 +65,7 @@ ADMIN_CLIENT_ID: Final = "__admin_client"
 
 
 class AppendPorts(AccessPorts, VerificationPorts, Protocol):
-    """What the pipeline needs of its broker."""
+    """What the pipeline needs from the broker."""
 
     @property
     def metadata(self) -> MetadataStore: ...
@@ -78,7 +79,7 @@ class AppendPorts(AccessPorts, VerificationPorts, Protocol):
 
 
 class AppendPipeline:
-    """Appends batches of producers for one broker."""
+    """Appends producers' batches for one broker."""
 
     def __init__(self, ports: AppendPorts, validation: ValidationThread, large_writes: LargeWrites) -> None:
         self._ports = ports
@@ -88,7 +89,8 @@ class AppendPipeline:
     def from_start(
         self, context: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
     ) -> Deferred[PartitionProduceResponse]:
-        """Take one partition's part of a request all the way; the answer waits for the commit unless ``acks`` is 0."""
+        """Append one partition's batch, from locating to answering; the answer waits for the commit unless ``acks`` is
+        0."""
         batch = self._locate(context, request, topic, data)
         if isinstance(batch, PartitionProduceResponse):
             return Deferred.of(batch)
@@ -97,7 +99,7 @@ class AppendPipeline:
     def from_verification(
         self, batch: PendingBatch, verified: Deferred[Verification]
     ) -> Deferred[PartitionProduceResponse]:
-        """Take a validated batch of a transaction the rest of the way."""
+        """Verify, append and answer a transaction's batch that has been validated."""
         return carry_out(self._once_verified(batch, verified))
 
     def from_commit(self, batch: PendingBatch, result: AppendResult) -> Deferred[PartitionProduceResponse]:
@@ -105,9 +107,10 @@ class AppendPipeline:
         return carry_out(self._commit(batch, result))
 
     def verify(self, batch: PendingBatch) -> Deferred[Verification]:
-        """Ask the transaction coordinator if the partition has no open transaction of this producer (KIP-890)."""
+        """Verify with the transaction coordinator if the partition has no open transaction of this producer
+        (KIP-890)."""
         transactional_id, header = batch.request.transactional_id, batch.header
-        if transactional_id is None:  # the whole request has been refused before
+        if transactional_id is None:  # such a request has already been refused as a whole
             return Deferred.of(Verification(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
         producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         operation, now_ms = _supported_operation(batch.version), self._ports.now_ms
@@ -120,7 +123,7 @@ class AppendPipeline:
     def _locate(
         self, context: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
     ) -> PendingBatch | PartitionProduceResponse:
-        """The partition and the only batch that the request has for it, or the refusal."""
+        """The partition with its one batch, or the answer that refuses it."""
         version, name = context.api_version, self._topic_name(context, topic)
         if isinstance(name, Error):
             return refused(data.index, name)
@@ -174,7 +177,7 @@ class AppendPipeline:
         return (yield from self._commit(batch, (yield from self._append(batch))))
 
     def _validate(self, batch: PendingBatch) -> Work[Error]:
-        """Have a batch validated that takes long; all others are validated as they are appended."""
+        """Validate a batch in advance if that takes long; all others are validated when they are appended."""
         validation = self._validation
         if validation.worker is None or not takes_long(batch):
             return Error.NONE
@@ -189,7 +192,7 @@ class AppendPipeline:
         return Error.NONE
 
     def _append(self, batch: PendingBatch) -> Work[AppendResult | Error]:
-        """Append now, or when it is the batch's turn among large ones."""
+        """Append now, or once the large batches before it are written."""
         partition, large_writes = batch.partition, self._large_writes
         if large_writes.must_queue(batch):
             yield large_writes.queue(batch)

@@ -1,11 +1,11 @@
-"""Runs of produce requests: what a pipelining producer has sent is appended with one write and answered in one message.
+"""Runs of Produce requests: batches that a producer has pipelined are appended with one write, and answered together.
 
 Called by :class:`~oncelog.broker.broker.Broker` for complete requests in a connection's buffer. A *pattern* is what the
-broker remembers of a produce request that took the general path (``pipeline``) and was accepted: the bytes that
-are the same in the next ones, the topic and its limits, and the answer with gaps to fill. A run includes only requests
-that the general path would treat the same; anything special (another form, a refusal, a duplicate, a first batch that
-must be verified, a new segment) is left to that path, which sees the request from its first byte. They are forgotten
-when anything they were learned from changes.
+broker remembers of a Produce request that took the general path (``pipeline``) and was accepted: the bytes that the
+next ones share with it, the topic and its limits, and a template of the answer. A run includes only requests that the
+general path would treat the same way; any other request (another form, a refusal, a duplicate, a first batch that must
+be verified, a new segment) is left to that path, from its first byte on. Patterns are dropped when anything that they
+were learned from changes.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIRST_WITH_LOG_START: Final = 5
-"""Older answers have another gap, and their clients are not performance-critical."""
+"""Older answers have another layout, and their clients are not performance-critical."""
 PATTERNS_KEPT: Final = 8
-"""RequestPatterns per connection: a producer that writes to more topics in turn takes the general path."""
+"""Patterns per connection: a producer that alternates between more topics takes the general path."""
 SMALL_BATCH_BYTES: Final = 16 * 1024
 """Up to this size, a transaction's first batch is copied out of the buffer of its connection."""
 LIMITS_KEPT_MS: Final = 100
-"""How long a topic's timestamp limits are not recomputed; a batch this close to them takes the general path."""
+"""How long a topic's timestamp limits are cached; a batch this close to them takes the general path."""
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _GAP: Final = Struct(">qqq")
 _MARK: Final = (-2, -1, -3)
@@ -91,7 +91,7 @@ def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: P
 
 
 class RunPorts(AccessPorts, Protocol):
-    """What runs of produce requests need of their broker."""
+    """What runs of Produce requests need from the broker."""
 
     @property
     def metadata(self) -> MetadataStore: ...
@@ -112,7 +112,7 @@ class RunPorts(AccessPorts, Protocol):
 
 
 class ProducePattern:
-    """The target of plain produce requests of one form. ``request`` is the one it was learned from.
+    """The topic and answers of plain Produce requests of one form. ``request`` is the one that it was learned from.
 
     ``in_transactions``: its batches may belong to a transaction, which needs permission for the transactional id.
     """
@@ -140,7 +140,7 @@ class ProducePattern:
         self._limits = limits
 
     def limits_at(self, now_ms: int) -> Limits:
-        """The timestamp limits as of now, kept for a moment: never wider than the real ones."""
+        """The current timestamp limits, cached for a short time: never wider than the real ones."""
         if not 0 <= now_ms - self._now_ms < LIMITS_KEPT_MS:
             max_bytes, require_keys, before_max_ms, after_max_ms = self.limits
             low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
@@ -177,14 +177,14 @@ class ProduceRuns:
         self._patterns: dict[Channel, list[ProducePattern]] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
-        """RequestPatterns must be learned again: those of ``channel``, or all."""
+        """Drop the patterns of ``channel``, or all of them."""
         if channel is None:
             self._patterns.clear()
         else:
             self._patterns.pop(channel, None)
 
     def learn(self, context: RequestContext, request: ProduceRequest, frame: memoryview, body: int) -> None:
-        """Remember a request that the general path has just accepted, if the next one may be like it."""
+        """Learn the pattern of a request that the general path has just accepted, if the next one may match it."""
         channel, version = context.channel, context.api_version
         if version < FIRST_WITH_LOG_START:
             return
@@ -200,7 +200,7 @@ class ProduceRuns:
         partition = self._ports.partition(TopicPartition(name, topic.partition_data[0].index))
         if partition is None or name in INTERNAL_TOPICS or not partition.log.takes_batches_unchanged:
             return
-        # Without its records, which are a view of memory owned by others.
+        # Without its records, which are a view of memory that is reused.
         learned = TopicProduceData(topic.name, topic.topic_id, [PartitionProduceData(0, None)])
         request = ProduceRequest(request.transactional_id, request.acks, request.timeout_ms, [learned])
         config = partition.log.config
@@ -210,7 +210,7 @@ class ProduceRuns:
             config.message_timestamp_before_max_ms,
             config.message_timestamp_after_max_ms,
         )
-        # The request it is learned from may have had a plain batch, for which this was not checked.
+        # The request that it is learned from may have had a plain batch, for which this was not checked.
         txn_id = request.transactional_id
         may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         del patterns[PATTERNS_KEPT - 1 :]
@@ -248,11 +248,11 @@ class ProduceRuns:
         return found[count - 1].end
 
     def _is_large(self, buffer: bytearray, start: int) -> bool:
-        """Whether the first request is one that the general path may have written by another thread."""
+        """Whether the first request's batch is so large that the general path may write it on a worker thread."""
         return int.from_bytes(buffer[start : start + 4], "big") >= self._large_writes.least_bytes
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
-        """Send a transaction's first batch, if it is small, down the general path from its verification on."""
+        """Pass a transaction's first batch, if it is small, to the general path, which begins with verification."""
         channel, slot, pattern, template, found, begun_ns = run
         if not found[0].header.is_transactional or not pattern.request.acks:
             return start
@@ -276,7 +276,7 @@ class ProduceRuns:
         def answer(part: PartitionProduceResponse) -> None:
             if requests is not None:
                 requests.answered_run(context.local_ns, requests.clock() - begun_ns, 1, part.error_code)
-            if part.error_code == NONE and part.log_append_time_ms < 0:  # a duplicate's answer has a time
+            if part.error_code == NONE and part.log_append_time_ms < 0:  # the answer to a duplicate carries a timestamp
                 channel.reply(slot, [template.fill((correlation_id,), (part.base_offset,), part.log_start_offset)])
             else:
                 channel.reply(slot, [_encoded(pattern.version, request, correlation_id, part)])
@@ -302,7 +302,8 @@ class ProduceRuns:
         return None
 
     def _answer(self, partition: Partition, run: _Run, answers: bytes, now_ms: int) -> None:
-        """Answer now if the batches are committed, else once they are, on a failure, or at the producer's timeout."""
+        """Answer now if the batches are committed; otherwise once they are, or on a failure, or at the producer's
+        timeout."""
         channel, slot, pattern, _, taken, begun_ns = run
         log = partition.log
         log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
@@ -341,7 +342,7 @@ class ProduceRuns:
 
 
 def _failed(run: _Run, partition: Partition, error: Exception) -> None:
-    """Report an unforeseen error: only the client of this run is affected."""
+    """Report an unexpected error; it affects only the client of this run."""
     logger.error("PRODUCE to %s failed", partition, exc_info=error)
     run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
 

@@ -1,8 +1,9 @@
-"""What validating a batch costs, and so whether it is worth another thread. Called by ``pipeline``.
+"""Estimates the cost of validating a batch, and so decides whether a worker thread validates it. Called by
+``pipeline``.
 
-Handing a batch over and back costs about 200 us of both cores, so small batches, and those of fast codecs, are
-validated on the loop, unless they may decompress to much. gzip states the decompressed size at its end, rightly or
-wrongly: up to a limit it is tried on the loop.
+Handing a batch over and back costs about 200 us on both cores, so small batches, and those of fast codecs, are
+validated on the loop, unless their decompressed size may be large. gzip states the decompressed size at its end,
+correctly or not: if it is below a limit, the loop tries to validate the batch.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
     from oncelog.broker.appending.batch import PendingBatch
 
 LONG_BYTES: Final = 8 * 1024
-"""Least size of a batch to be recompressed that is worth handing over."""
+"""The minimum size of a batch to be recompressed that is handed over."""
 LONG_GZIP_BYTES: Final = 2 * 1024
-"""Least size of a gzip batch that is worth handing over: a smaller one decompresses to 2 MB at most, whatever it
+"""The minimum size of a gzip batch that is handed over: a smaller one decompresses to 2 MB at most, whatever it
 claims."""
 SHORT_UNPACKED_BYTES: Final = 128 * 1024
-"""A gzip batch that claims to decompress to at most this is believed, and validated in its own iteration."""
+"""A gzip batch that claims to decompress to at most this is validated in the current iteration."""
 LONG_FOR_QUICK_CODECS_BYTES: Final = 128 * 1024
-"""Least size of a snappy, lz4 or zstd batch worth handing over; also least decompressed size if it is recompressed."""
+"""The minimum size of a snappy, lz4 or zstd batch that is handed over; if it is recompressed, also the minimum
+decompressed size."""
 LONG_UNPACKED_BYTES: Final = 1024 * 1024
 """Any batch that may decompress to more than this is handed over."""
 PACKED_AGAIN: Final = 8
@@ -33,7 +35,7 @@ PACKED_AGAIN: Final = 8
 
 
 def validate_briefly(batch: PendingBatch, now_ms: int) -> Checked | None:
-    """Validate on the loop a batch that :func:`takes_long` finds worth handing over; None if that would take long."""
+    """Try to validate on the loop a batch that :func:`takes_long` would hand over; None if it is too large for that."""
     log = batch.partition.log
     if batch.header.attributes & CODEC_MASK != Compression.GZIP or not log.keeps_codec(Compression.GZIP):
         return None
@@ -45,7 +47,7 @@ def validate_briefly(batch: PendingBatch, now_ms: int) -> Checked | None:
 
 
 def takes_long(batch: PendingBatch) -> bool:
-    """Whether to have the batch validated by another thread."""
+    """Whether a worker thread should validate the batch."""
     partition, header, records = batch.partition, batch.header, batch.records
     codec, size_bytes = header.attributes & CODEC_MASK, header.size_bytes
     keeps_codec = partition.log.keeps_codec(codec)
@@ -62,7 +64,7 @@ def takes_long(batch: PendingBatch) -> bool:
 
 
 def max_unpacked_bytes(batch: PendingBatch) -> int:
-    """The work for a batch, in bytes to decompress."""
+    """The cost of a batch, in bytes to decompress."""
     header, log = batch.header, batch.partition.log
     codec = header.attributes & CODEC_MASK
     for_each_byte = MAX_FOR_EACH_BYTE[Compression(codec)] if codec in MAX_FOR_EACH_BYTE else 1

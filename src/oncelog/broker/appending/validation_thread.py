@@ -1,14 +1,15 @@
-"""Validates batches that take long to decompress or recompress on another thread, while the event loop goes on.
+"""Validates on a worker thread the batches that take long to decompress or recompress, so that the event loop is not
+blocked.
 
-Called by ``pipeline``, for what ``validation_cost`` finds worth it. Codecs and CRC work without the interpreter's lock,
-so another core can do that; only the decision about a validated batch, and its append, are left to the loop. Batches
-that arrive while much is waiting for validation are validated on the loop: that slows down reading, but none waits long
-for the thread.
+Called by ``pipeline``, for the batches that ``validation_cost`` selects. Codecs and CRC work without the interpreter's
+lock, so another core can run them; the loop only decides about the validated batch and appends it. Batches that arrive
+while much is waiting for validation are validated on the loop: that slows down reading, but no batch waits long for the
+thread.
 
 Invariants
 - Batches of a connection do not overtake each other: the request is parked until its batch has been validated.
-- Validation is a pure function of the batch and of the topic's settings when it arrived: the other thread reads nothing
-  of the broker's.
+- Validation is a pure function of the batch and of the topic's settings when it arrived: the worker thread reads no
+  state of the broker.
 - The memory of a waiting request is counted. A request that was received completely is carried out even if its
   connection ends.
 """
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from oncelog.records.validation import Checked
 
 MAX_IN_VALIDATION_BYTES: Final = 1024 * 1024 * 1024
-"""Limit on what is being validated at once, by the most it could decompress to: about a second's work. With the default
-``max.message.bytes`` that is 63 batches stored as they are, or seven that are recompressed."""
+"""Limit on the batches being validated at once, by their maximum decompressed size: about a second's work. With the
+default ``max.message.bytes`` that is 63 batches stored as they are, or seven that are recompressed."""
 
 
 class ValidationThread:
-    """The batches of one broker that another thread validates."""
+    """The batches of one broker that a worker thread validates."""
 
     def __init__(self, memory: RequestMemory, work_clock: Callable[[], int]) -> None:
         """:param work_clock: nanoseconds of work of the thread that hands batches over."""
@@ -45,16 +46,16 @@ class ValidationThread:
         self._in_validation_bytes = 0
 
     def has_capacity(self, max_bytes: int) -> bool:
-        """Whether a batch that takes the work of ``max_bytes`` may be handed over now."""
+        """Whether a batch with a cost of ``max_bytes`` may be handed over now."""
         if self.worker is None:
             return False
         in_validation = self._in_validation_bytes
         return not in_validation or in_validation + max_bytes <= MAX_IN_VALIDATION_BYTES
 
     def validate(self, batch: PendingBatch, now_ms: int, max_bytes: int) -> Park[Checked]:
-        """The result of ``validate_append``, from the other thread.
+        """The result of ``validate_append``, computed on the worker thread.
 
-        :param max_bytes: the work that it may be (``validation_cost``).
+        :param max_bytes: the maximum cost of the batch (``validation_cost``).
         """
         worker = self.worker
         if worker is None:

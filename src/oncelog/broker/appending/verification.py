@@ -1,7 +1,7 @@
 """Verifies an append with its transaction coordinator (KIP-890): the only way, for Produce and TxnOffsetCommit.
 
-The guard is taken before the coordinator is asked and travels with the answer to the append: what was verified before
-a marker arrived does not admit what comes after it. Source: Kafka's ``AddPartitionsToTxnManager``.
+The guard is taken before the coordinator is asked, and the append must carry it: a verification from before a marker
+does not admit a batch after it. Source: Kafka's ``AddPartitionsToTxnManager``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NOT_NEEDED = Deferred.of(Verification(NONE))
 
 
 class VerificationPorts(Protocol):
-    """Who coordinates transactions; with several nodes, whichever of them."""
+    """The transaction coordinator, on whichever node it is."""
 
     @property
     def transactions(self) -> TransactionCoordinator: ...

@@ -1,1 +1,1 @@
-"""Which node leads each partition, and which replicas are in sync: of one node, or of several simulated ones."""
+"""Leaders and in-sync replicas of partitions, on one node or on several simulated ones."""

@@ -1,13 +1,13 @@
 """Several nodes in one broker: which are up, which lead each partition, which replicas are in sync.
 
-For tests and for learning: one process and one copy of each log. A follower is just a number, how far it has copied:
-all of the log while it is up and copying, and less from the moment it is stopped, cut off or held back. Everything that
-clients can observe follows from that as in Apache Kafka: leaders, leader epochs, replicas in sync, a high watermark
-that waits for them, elections, and a log truncated when an unclean election picks a replica that lacks its end.
+For tests and for learning: one process and one copy of each log. A follower is only a number, its log end: that of the
+leader while it is up and copying, and less once it is stopped, partitioned off or paused. Everything that clients can
+observe follows from that as in Apache Kafka: leaders, leader epochs, replicas in sync, a high watermark that waits for
+them, elections, and a log truncated when an unclean election picks a replica that lacks its end.
 
-Called by the broker (which node may answer a request) and by code that stops, starts and moves nodes. Pure: the broker
-carries out the consequences, through :class:`ClusterHost`. Source: Kafka's ``ReplicationControlManager``,
-``PartitionChangeBuilder``, ``StripedReplicaPlacer`` (KIP-101, KIP-320, KIP-497).
+Called by the broker, to decide which node may answer a request, and by code that stops and starts nodes and moves
+leaders. Pure: the broker carries out the consequences, through :class:`ClusterHost`. Source: Kafka's
+``ReplicationControlManager``, ``PartitionChangeBuilder``, ``StripedReplicaPlacer`` (KIP-101, KIP-320, KIP-497).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Cluster:
         self._host = host
         self._replicas: dict[TopicPartition, Replicas] = {}
         self.shrinks = self.expands = self.unclean_elections = 0
-        """How often a replica fell out of sync, came back, or became leader without being in sync, since the start."""
+        """How often the set of in-sync replicas shrank, grew, or an unclean election took place, since the start."""
 
     # --- who is there
 
@@ -174,7 +174,7 @@ class Cluster:
     # --- nodes come and go
 
     def leave(self, node_id: int) -> None:
-        """A node has become unreachable: it leads nothing, and is in sync only where it is the last one."""
+        """A node has become unreachable: it leads nothing, and stays in sync only where it is the last one."""
         for topic_partition, replicas in list(self._replicas.items()):
             if node_id not in replicas.assigned:
                 continue
@@ -185,7 +185,8 @@ class Cluster:
                 self._elect(topic_partition, replicas)
 
     def join(self, node_id: int) -> None:
-        """A node is reachable again: it leads partitions that had no other leader, and copies what it lacks."""
+        """A node is reachable again: it leads partitions that have no leader, and catches up as a follower of the
+        others."""
         for topic_partition, replicas in list(self._replicas.items()):
             if node_id not in replicas.assigned:
                 continue
@@ -219,7 +220,7 @@ class Cluster:
     def set_in_sync(self, topic_partition: TopicPartition, node_id: int, *, in_sync: bool) -> None:
         """Remove one follower from the in-sync replicas, or add it back after copying everything it lacks.
 
-        :raises KafkaError: it is no replica of the partition, leads it, or is not up.
+        :raises KafkaError: the node is not a replica of the partition, leads it, or is not up.
         """
         replicas = self.replicas(topic_partition)
         self._is_follower(topic_partition, replicas, node_id)
@@ -241,7 +242,7 @@ class Cluster:
         if node_id not in replicas.assigned:
             raise KafkaError(
                 Error.INVALID_REPLICA_ASSIGNMENT,
-                f"node {node_id} is no replica of {topic_partition}: those are {replicas.assigned}",
+                f"node {node_id} is not a replica of {topic_partition}; its replicas are {replicas.assigned}",
             )
         if node_id == replicas.leader:
             raise KafkaError(Error.INVALID_REQUEST, f"node {node_id} leads {topic_partition}: move the leader first")
@@ -273,7 +274,7 @@ class Cluster:
         if not self.member(to).alive or to not in replicas.in_sync:
             raise KafkaError(
                 Error.ELIGIBLE_LEADERS_NOT_AVAILABLE,
-                f"node {to} cannot lead {topic_partition}: in sync are {replicas.in_sync}",
+                f"node {to} cannot lead {topic_partition}; the in-sync replicas are {replicas.in_sync}",
             )
         self._lead(topic_partition, replicas, to)
 
@@ -327,7 +328,7 @@ class Cluster:
             self._host.leader_changed(topic_partition, replicas, None)
 
     def _lead(self, topic_partition: TopicPartition, replicas: Replicas, node_id: int) -> None:
-        """Make a node the leader; what it lacks is lost, on the other replicas too."""
+        """Make a node the leader; records that it lacks are lost, on the other replicas too."""
         before, end = replicas.leader, self._host.end_offset(topic_partition)
         own_end = replicas.stalled.pop(node_id, end)
         replicas.leader = node_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
-"""In the place of a node's id: no node leads the partition."""
+"""The leader's id if no node leads the partition."""
 
 
 class SimulatedNode(NamedTuple):

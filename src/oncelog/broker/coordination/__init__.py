@@ -1,1 +1,1 @@
-"""The host of both coordinators, the order of a group's commits, and commits that repeat the one before."""
+"""The host of both coordinators, the order of a group's commits, and patterns of repeated commits."""

@@ -1,4 +1,4 @@
-"""Carries out a group's commits in the order in which they arrived, however long it takes to read each of them.
+"""Carries out a group's commits in the order of their arrival, however long it takes to decode each of them.
 
 Called by ``broker``, and by the handlers of OffsetCommit and TxnOffsetCommit. Commits of many partitions are worked on
 in chunks, and may have to wait for memory first. Meanwhile their consumer may give up, reconnect and continue: if a
@@ -31,7 +31,7 @@ _unpack_length = Struct(">h").unpack_from
 
 
 class CommitPorts(AccessPorts, Protocol):
-    """What commits of groups need of their broker."""
+    """What commits of groups need from the broker."""
 
     @property
     def tasks(self) -> Tasks: ...
@@ -49,7 +49,8 @@ class CommitOrder:
         return group_id in self._lines
 
     def arrived(self, context: RequestContext, frame: memoryview, body: int) -> None:
-        """A long request has arrived: if it is a commit that its sender may make, reserve its place now."""
+        """A long request has arrived: if it is a commit and the caller is authorized for it, add it to its group's
+        queue now."""
         if context.api_key in COMMITS:
             group_id = _group_of(context, frame, body)
             if group_id is not None and allows(self._ports, context, Operation.READ, GROUP, group_id, log=False):
@@ -58,7 +59,7 @@ class CommitOrder:
     def carry_out(self, context: RequestContext, group_id: str, work: Work[Deferred[T]], *, few: bool) -> Deferred[T]:
         """Do ``work``, which ends with a commit, after all commits that arrived before; returns its answer.
 
-        :param few: it takes no more than one chunk of work.
+        :param few: the work is at most one chunk.
         """
         if context.place is None:
             if few and group_id not in self._lines:

@@ -1,4 +1,4 @@
-"""The host of both coordinators in this broker: their internal topics, their records and the markers they write.
+"""The host of both coordinators in this broker: their internal topics, their records and the markers that they write.
 
 Implements ``TransactionHost`` and ``GroupHost`` for ``broker.Broker``. Invariant: a marker on a ``__consumer_offsets``
 partition reaches the group coordinator in the order of the log.
@@ -80,7 +80,7 @@ INTERNAL_REPLICAS = 3
 
 
 class CoordinatorPorts(Protocol):
-    """What the host of both coordinators needs of its broker."""
+    """What the host of both coordinators needs from the broker."""
 
     @property
     def config(self) -> BrokerConfig: ...
@@ -184,7 +184,7 @@ class Coordinators:
                         self._recovered.append((runtime, index))
 
     def start(self, now_ms: int) -> None:
-        """Begin to coordinate what was read."""
+        """Start the coordinators whose state was read."""
         outrun = [] if self._ports.logs.was_clean else self._abort_orphans(now_ms)
         for runtime, index in self._recovered:
             runtime.begin(index, now_ms)
@@ -214,7 +214,7 @@ class Coordinators:
     def _abort_orphans(self, now_ms: int) -> Sequence[str]:
         """Abort transactions without an owner, but only if everything that coordinators know has been loaded.
 
-        Without ``__transaction_state`` the partitions came from another cluster, and are left as they are.
+        If ``__transaction_state`` is missing, the partitions were copied from another cluster and are left as they are.
         """
         count = self.topic_partitions(TRANSACTION_STATE_TOPIC) or 0
         owners = [self._ports.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
@@ -330,7 +330,7 @@ class Coordinators:
         try:
             return self._ports.metadata_sync.producer_id()
         except StorageError as error:
-            logger.error("no producer id can be given out: %s", error)
+            logger.error("no producer id can be allocated: %s", error)
             return NO_PRODUCER_ID
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
@@ -432,7 +432,9 @@ class Coordinators:
 
 
 def _broken_off(error: BaseException) -> None:
-    logger.error("a sweep over coordinators' state was broken off, and begins again when it is due", exc_info=error)
+    logger.error(
+        "a sweep over coordinators' state was interrupted, and is repeated when it is next due", exc_info=error
+    )
 
 
 def _not_appended(error: Error) -> Appended:

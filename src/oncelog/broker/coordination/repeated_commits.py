@@ -30,7 +30,7 @@ _MARKS: Final = (-0x5A5A_0001_7E57_0006, -0x5A5A_0007)
 
 
 class _Known(NamedTuple):
-    """A commit without its offset, its answer around the correlation id, and its version."""
+    """The pattern of a commit: its bytes around the offset, its answer around the correlation id, and its version."""
 
     pattern: RequestPattern
     commit: OneCommit
@@ -40,7 +40,7 @@ class _Known(NamedTuple):
 
 
 class RepeatedCommitPorts(MeasurePorts, Protocol):
-    """What a repeated commit needs of its broker."""
+    """What a repeated commit needs from the broker."""
 
     @property
     def groups(self) -> GroupCoordinator: ...
@@ -59,7 +59,7 @@ class RepeatedCommits(RepeatedRequests[_Known]):
         super().__init__(ports, ApiKey.OFFSET_COMMIT)
 
     def learn(self, context: RequestContext, request: OffsetCommitRequest, frame: memoryview, body: int) -> None:
-        """Remember a commit that was just accepted, if the next one may be like it."""
+        """Learn the pattern of a commit that was just accepted, if the next one may match it."""
         version, channel, ports = context.api_version, context.channel, self._ports
         if version < FIRST_FLEXIBLE or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
             return
@@ -73,7 +73,7 @@ class RepeatedCommits(RepeatedRequests[_Known]):
         pattern = RequestPattern.of(frame, body, marked, _GAP.pack(*_MARKS))
         if pattern is None:
             return
-        from oncelog.coordinator.group.environment import Caller  # which a start does not need
+        from oncelog.coordinator.group.environment import Caller  # not needed at a start
 
         caller = Caller(version, context.client_id, context.client_host)
         commit, response = ports.groups.one_commit(request, caller)

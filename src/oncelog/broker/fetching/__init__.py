@@ -1,1 +1,1 @@
-"""Fetches that wait, incremental sessions, and fetches that repeat the one before."""
+"""Waiting fetches, incremental sessions, and patterns of repeated fetches."""

@@ -1,7 +1,7 @@
-"""Incremental fetch sessions (KIP-227): which partitions a fetcher follows, and what it was last sent of each.
+"""Incremental fetch sessions (KIP-227): the partitions that a fetcher reads, and what it was last sent of each.
 
-Used only by ``apis.fetch``. A session holds the partitions in the order in which they are served; one that had
-data moves to the end, so that a small ``max_bytes`` starves none. Source: Kafka's ``FetchSession``.
+Used only by ``apis.fetch``. A session holds the partitions in the order in which they are served; a partition that had
+data moves to the end, so that no partition starves if ``max_bytes`` is small. Source: Kafka's ``FetchSession``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FetchPosition:
 
 @dataclass(slots=True, eq=False, repr=False)
 class FetchSession:
-    """The partitions that one fetcher follows; its next request must carry ``epoch``."""
+    """The partitions that one fetcher reads; its next request must carry ``epoch``."""
 
     session_id: int
     uses_topic_ids: bool
@@ -53,7 +53,7 @@ class FetchSession:
     last_used_ms: int
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
     weight: int = 0
-    """What it counts towards ``MAX_PARTITIONS``."""
+    """Its share of ``MAX_PARTITIONS``."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
         """Apply an incremental request's changes. Of a topic deleted meanwhile only the id is known."""
@@ -76,7 +76,7 @@ class FetchSession:
                 self.weight -= _weight(key)
 
     def serve_last(self, key: PartitionKey) -> None:
-        """This partition had data: serve the others first next time."""
+        """This partition had data: move it behind the others."""
         position = self.partitions.pop(key, None)
         if position is not None:
             self.partitions[key] = position
@@ -128,7 +128,7 @@ class FetchSessionCache:
     def update(
         self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]
     ) -> bool:
-        """Apply an incremental request's changes; False if there is no room, which ends the session."""
+        """Apply an incremental request's changes; False if that exceeds the limits, which ends the session."""
         before = session.weight
         session.update(wanted, forgotten)
         if session.weight > before and not self._make_room(self._slots, MAX_PARTITIONS, session.last_used_ms):

@@ -1,9 +1,9 @@
 """Fetches that wait for more records (Kafka's ``DelayedFetch``): woken by a partition's advance or by time.
 
-A parked fetch tries again whenever the high watermark or the last stable offset of one of its partitions moves
-or a partition fails; when its ``max_wait_ms`` is over it is answered with what there is. A fetch of many partitions
-registers and unregisters with them chunk by chunk. Fetches that have been woken in vain are woken again chunk by chunk
-too: thousands may wait at one partition for more than there will ever be.
+A parked fetch tries again whenever the high watermark or the last stable offset of one of its partitions moves or a
+partition fails; when its ``max_wait_ms`` is over it is answered with what is available. A fetch of many partitions is
+registered and unregistered in chunks. Fetches that were woken before without being answered are also woken in chunks:
+thousands may wait at one partition for more records than will ever arrive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
 MAX_WATCHED = 250_000
-"""Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it the fetch with most is answered."""
+"""Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it, the fetch with the most partitions
+is answered."""
 LEFT_IN_A_CHUNK = 200
 LOOKED_AT_IN_A_CHUNK = 20
 
@@ -52,9 +53,9 @@ class FetchPurgatory:
         self._tasks = tasks
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         self._patient: dict[TopicPartition, dict[ParkedFetch, None]] = {}
-        """Those of the watchers that were woken in vain; a fetch is in one of the two."""
+        """The watchers that were woken before without being answered; a fetch is in one of the two."""
         self._woken: dict[TopicPartition, bool] = {}
-        """Partitions whose patient fetches are being looked at, and whether to do it once more afterwards."""
+        """Partitions whose patient fetches are being woken, and whether to repeat that afterwards."""
         self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
         self._watched = 0
 
@@ -62,13 +63,14 @@ class FetchPurgatory:
         return sum(len(parked) for parked in self._by_channel.values())
 
     def park(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """Make it wait for its partitions until the deadline at most."""
+        """Park a fetch until its partitions advance, or until the deadline."""
         partitions, fetch.partitions = fetch.partitions, []
         self.ends_at(fetch, deadline_ms)
         self.watch(fetch, partitions)
 
     def watch(self, fetch: ParkedFetch, partitions: Sequence[TopicPartition]) -> None:
-        """Make it wait for more partitions; a finished fetch watches none. It may be finished after this call."""
+        """Register a fetch with more partitions; a finished one is not registered. It may be finished after this
+        call."""
         if fetch.is_over:
             return
         self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
@@ -80,13 +82,13 @@ class FetchPurgatory:
             self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
 
     def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """It watches all of its partitions now, and waits until the deadline at most."""
+        """The fetch is registered with all of its partitions: park it until the deadline."""
         if not fetch.is_over:
             fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
 
     def wake(self, partition: TopicPartition) -> None:
         """``partition`` has more to read, failed, or is gone."""
-        if self._woken and partition in self._woken:  # most often nobody waits: no key is hashed then
+        if self._woken and partition in self._woken:  # most often no fetch waits: then no key is hashed
             self._woken[partition] = True
         elif self._patient and partition in self._patient:
             self._tasks.begin(self._wake_patient(partition))
@@ -122,7 +124,7 @@ class FetchPurgatory:
             self.forget(fetch)
 
     def expire_all(self) -> None:
-        """The broker stops: answer everything with what there is."""
+        """The broker stops: answer every fetch with what is available."""
         for fetch in self._all():
             self._expire(fetch)
 
@@ -134,7 +136,7 @@ class FetchPurgatory:
         fetch.attempt(True, None)
 
     def forget(self, fetch: ParkedFetch) -> None:
-        """It is answered, or its answer is no longer needed."""
+        """The fetch is answered, or its answer is no longer needed."""
         if fetch.is_over:
             return
         fetch.is_over = True

@@ -50,7 +50,7 @@ KEPT: Final = 256
 
 
 class _Known:
-    """A fetch, and its answer around the parts that differ."""
+    """The pattern of a fetch: its bytes, and its answer around the parts that differ."""
 
     __slots__ = (
         "bound",
@@ -95,7 +95,7 @@ class _Known:
 
 
 class RepeatedFetchPorts(MeasurePorts, Protocol):
-    """What a repeated fetch needs of its broker."""
+    """What a repeated fetch needs from the broker."""
 
     @property
     def config(self) -> BrokerConfig: ...
@@ -120,7 +120,7 @@ class RepeatedFetches(RepeatedRequests[_Known]):
             self._records.clear()
 
     def learn(self, context: RequestContext, request: FetchRequest, frame: memoryview, body: int) -> None:
-        """Remember a fetch that was just answered with records, if the next one may be like it."""
+        """Learn the pattern of a fetch that was just answered with records, if the next one may match it."""
         version, channel = context.api_version, context.channel
         if version < FIRST_FLEXIBLE or (request.session_id, request.session_epoch) != NO_SESSION:
             return
@@ -179,7 +179,7 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         return [b"".join((*before, records, _ENDS))]
 
     def _records_of(self, partition: Partition, read: LogRead) -> bytes | None:
-        """The records; None if the disk fails or has fewer: that is reported when they are to be sent."""
+        """The records; None if the file cannot be read or is too short: that is reported when the slice is sent."""
         known = self._records.get(partition)
         if known is not None and known[0] is read:
             return known[1]

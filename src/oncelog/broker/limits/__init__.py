@@ -1,1 +1,1 @@
-"""What requests and answers may take: memory, rates by quota, and how much a caller may create or delete."""
+"""Limits on requests and answers: memory, quotas, and how many partitions a caller may create or delete."""

@@ -1,8 +1,8 @@
 """Memory of answers that may be much longer than their requests, from when they are computed until they have been sent.
 
-Called by the handlers of APIs that list what the broker holds, where one request may name the same thing again and
-again, and by ``broker``. Counted in addition to the requests themselves (``request_memory``): an answer that would take
-too much continues when there is room. Of the waiting ones the first continues in any case, so that all of them finish.
+Called by ``broker``, and by the handlers of APIs that list state: one request may name the same thing many times.
+Counted in addition to the requests themselves (``request_memory``): an answer that would exceed the limit waits until
+memory is released. The first waiting answer continues in any case, so that all of them finish.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from oncelog.deferred import Deferred
 from oncelog.errors import OncelogError
 
 ENTRY_BYTES: Final = 400
-"""About how much an entry of an answer takes as an object, with its names, and once it is encoded."""
+"""Estimated size of an entry of an answer: as objects, with its names, and encoded."""
 
 MIN_BYTES: Final = 64 * 1024 * 1024
-"""What one answer may take even if requests may take less: a list of what the broker holds is always answered."""
+"""The minimum limit of one answer, even if the limit of requests is lower, so that lists of the broker's state are
+answered."""
 
 
 class AnswerTooLong(OncelogError):
@@ -28,7 +29,7 @@ class AnswerTooLong(OncelogError):
 
 
 class AnswerMemory:
-    """The answers of all connections, each of which has one at a time."""
+    """The answers of all connections, at most one of each at a time."""
 
     def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
@@ -38,7 +39,8 @@ class AnswerMemory:
         memory.released = self._wake
 
     def grow(self, context: RequestContext, entries: int, size_bytes: int = 0) -> Work[None]:
-        """Count more entries of the answer, with so many bytes of their own; pauses until there is memory for them.
+        """Count more entries of the answer, with the bytes of their variable parts; waits until there is memory for
+        them.
 
         :raises AnswerTooLong: the answer exceeds the limit of all requests together, and ``MIN_BYTES``.
         """
@@ -47,14 +49,14 @@ class AnswerMemory:
         if self._held.setdefault(connection_id, 0) + more > most:
             raise AnswerTooLong(
                 f"the answer would take more than {most} bytes (queued.max.request.bytes, and 64 MB in any case): "
-                "ask for less at once"
+                "request less at once"
             )
         while not self._may_take(connection_id, more, self._memory.taken_bytes):
             admitted = Deferred[None]()
             self._waiting[connection_id] = more, admitted
             self._memory.wanted_by_answers += more
             yield admitted
-            self._held.setdefault(connection_id, 0)  # the connection may have ended meanwhile while the work continues
+            self._held.setdefault(connection_id, 0)  # the connection may have ended, while the work continues
         self._held[connection_id] += more
         self._memory.estimate(more)
 
@@ -62,7 +64,7 @@ class AnswerMemory:
         return taken + more <= self._memory.limit_bytes or next(iter(self._held)) == connection_id or self._stopping
 
     def _wake(self) -> None:
-        """Memory was released, or it is another answer's turn to continue anyway: wake those that may."""
+        """Memory was released, or another answer is now the first: wake those that may continue."""
         taken = self._memory.taken_bytes
         for connection_id, (more, admitted) in list(self._waiting.items()):
             if self._may_take(connection_id, more, taken):
@@ -76,15 +78,15 @@ class AnswerMemory:
         return admitted
 
     def stop(self) -> None:
-        """The broker stops: wake all waiters, some of which would wait for others' syncs, which come last."""
+        """The broker stops: wake all waiters, because syncs that some of them wait for come last."""
         self._stopping = True
         self._wake()
 
     def end(self, channel: Channel) -> None:
         """The answer has been sent to its connection, or is no longer wanted.
 
-        Work that changes something continues after its connection has ended: what it produces from then on is counted
-        until there is an answer, after which this is called again.
+        Work with an effect continues after its connection has ended: what it produces is counted until its answer is
+        complete; then this is called again.
         """
         if not self._held and not self._waiting:
             return
@@ -95,4 +97,4 @@ class AnswerMemory:
         elif self._waiting:
             self._wake()
         if admitted is not None:
-            admitted.resolve(None)  # to check again, unless the work was dropped
+            admitted.resolve(None)  # to check again, unless the work was cancelled

@@ -13,7 +13,8 @@ from typing import Generic, TypeVar
 MAX_BUCKETS = 10_000
 LONGEST_WAIT_MS = 2**31 - 1
 LONGEST_NAME = 256
-"""Longer names with the same beginning share a bucket, so that a client that invents names cannot fill the memory."""
+"""Maximum length of an owner's name. Longer names with the same prefix share a bucket, so that a client that invents
+names cannot exhaust the memory."""
 
 Owner = TypeVar("Owner")
 
@@ -30,7 +31,7 @@ class Bucket:
 
 
 class Buckets(Generic[Owner]):
-    """Buckets of owners, at most ``MAX_BUCKETS``: beyond that, those with the least to wait for are dropped."""
+    """The owners' buckets, at most ``MAX_BUCKETS``: beyond that, those with the shortest waits are dropped."""
 
     def __init__(self, most: int = MAX_BUCKETS) -> None:
         self._most = most
@@ -43,7 +44,7 @@ class Buckets(Generic[Owner]):
         return iter(list(self._by_owner.items()))
 
     def use(self, owner: Owner, amount: float, rate: float, saved_ms: int, now_ms: int) -> int:
-        """Count ``amount`` at ``rate`` per second, of which up to ``saved_ms`` may be saved; returns the wait in ms."""
+        """Count ``amount`` against ``rate`` per second, with a burst of up to ``saved_ms``; returns the wait in ms."""
         bucket = self._by_owner.get(owner)
         if bucket is None:
             bucket = self._opened(owner)

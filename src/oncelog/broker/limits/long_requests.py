@@ -1,14 +1,13 @@
-"""Requests of more than 16 KB: decoded with other callbacks in between, and only as many at once as memory allows.
+"""Decodes requests of more than 16 KB in chunks, and only as many at once as memory allows.
 
-Called only by ``broker``. An element of one byte takes hundreds of bytes as an object and in its answer, so the most
-that a request may become is counted while it is read, and what it did become until it is answered, in addition to the
+Called only by ``broker``. An element of one byte takes hundreds of bytes as an object and in its answer. While a
+request is decoded its maximum size is counted, and afterwards its actual size until it is answered, in addition to the
 buffers of requests still being received (``request_memory``).
 
 Invariants
-- A request that would take too much waits in a queue, as bytes only; if none is being worked on, one is read in any
-  case, so the queue advances.
-- A request that was received completely is carried out, even if its connection ends; one without effect is dropped
-  then.
+- A request that would exceed the limit waits in a queue, as bytes only; if no other is under way, the first one is
+  decoded in any case, so the queue advances.
+- A request that was received completely is carried out, even if its connection ends; a read-only one is then dropped.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from oncelog.protocol.wire import ELEMENTS_IN_A_CHUNK, Message
 READ_AT_ONCE_BYTES = 16 * 1024
 """Requests larger than this are decoded in chunks, except a batch for one partition, which is not decoded."""
 MAY_WAIT_LONG = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
-"""They wait for other members, who may never come: meanwhile their memory is not counted, like that of a group."""
+"""These wait for other members, which may never arrive: meanwhile their memory is not counted, as a group's is not."""
 ELEMENT_BYTES = 500
-"""About how much an element takes as an object and in the answer."""
+"""Estimated size of an element, as an object and in the answer."""
 
 
 class _Phase(Enum):
@@ -77,7 +76,7 @@ class LongRequests:
         self._of_connection: dict[int, dict[_Long, None]] = {}
 
     def __len__(self) -> int:
-        """How many are not yet answered."""
+        """The number of requests not yet answered."""
         return sum(map(len, self._of_connection.values()))
 
     def read(self, context: RequestContext, frame: memoryview, body: int) -> Deferred[Message] | Park[Message]:
@@ -106,7 +105,7 @@ class LongRequests:
         return True
 
     def answered(self, context: RequestContext) -> None:
-        """The request needs no memory any more, or waits for something that may never happen."""
+        """Release the request's memory: it needs none any more, or waits for something that may never happen."""
         of_connection = self._of_connection.get(context.channel.connection_id)
         if of_connection:
             for long in [long for long in of_connection if long.context is context]:
@@ -114,7 +113,7 @@ class LongRequests:
             self._read_next()
 
     def disconnected(self, channel: Channel) -> None:
-        """The connection ended, nothing waits for the answers; requests that change something are done all the same."""
+        """The connection ended: requests with an effect are still carried out."""
         if channel.connection_id not in self._of_connection:
             return
         for long in list(self._of_connection[channel.connection_id]):
@@ -127,8 +126,10 @@ class LongRequests:
         self._read_next()
 
     def _read_next(self) -> None:
-        """Read requests for which there is memory, in the order in which they arrived."""
-        if self._is_reading:  # a request was read, or even answered, at once; the outer call continues with the next
+        """Decode the requests for which there is memory, in the order of their arrival."""
+        if (
+            self._is_reading
+        ):  # reentrant call: a request was decoded, or even answered, at once; the outer call continues
             return
         self._is_reading = True
         try:

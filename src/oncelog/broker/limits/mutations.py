@@ -1,8 +1,8 @@
 """The quota ``controller_mutation_rate``: partitions that a client creates and deletes per second (KIP-599).
 
 Checked by CreateTopics, CreatePartitions, DeleteTopics and Metadata before they change anything. Versions that know
-THROTTLING_QUOTA_EXCEEDED are refused with it once the quota is used up; for the others, as in Apache Kafka, the change
-is made, and the client waits.
+THROTTLING_QUOTA_EXCEEDED are refused with it once the quota is used up; for other versions, as in Apache Kafka, the
+change is made and the client is throttled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MutationPorts(Protocol):
 def may_change(ports: MutationPorts, context: RequestContext, partitions: int, first_strict: int) -> bool:
     """Whether the caller may create or delete this many partitions now.
 
-    :param first_strict: the first version of the request that can be refused for it.
+    :param first_strict: the first version of the request that knows THROTTLING_QUOTA_EXCEEDED.
     """
     throttle = ports.throttle
     if throttle is None:

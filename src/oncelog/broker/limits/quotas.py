@@ -14,7 +14,7 @@ from oncelog.metadata.store import QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _ADDRESS = re.compile(r"[0-9a-fA-F:.]+|[a-zA-Z0-9._-]+")
-"""Addresses and host names by their form only: names are not resolved here."""
+"""Addresses and host names, checked by syntax only: names are not resolved."""
 _OF_USERS = {
     "producer_byte_rate": True,
     "consumer_byte_rate": True,
@@ -22,7 +22,7 @@ _OF_USERS = {
     "controller_mutation_rate": False,
 }
 _OF_IPS = {"connection_creation_rate": True}
-"""Quota name to whether it is an integer."""
+"""Whether each quota is an integer, by name."""
 _ORDER = ("consumer_byte_rate", "controller_mutation_rate", "request_percentage", "producer_byte_rate", *_OF_IPS)
 """The order of an entity's quotas in answers: that of Kafka's hash table for up to three, which clients' tests rely
 on."""
@@ -41,7 +41,7 @@ def in_order(keys: Iterable[str]) -> list[str]:
 
 
 def entity_of(parts: Sequence[tuple[str, str | None]]) -> QuotaEntity:
-    """The entity that the parts name; of two parts of one type the later one wins."""
+    """The entity that the parts name; of two parts of one type the later one counts."""
     return tuple(sorted(dict(parts).items()))
 
 

@@ -1,9 +1,9 @@
-"""Limits the memory of requests on their way (``queued.max.request.bytes``).
+"""Limits the memory of requests from their arrival to their answer (``queued.max.request.bytes``).
 
 Shared by all connections of a server. It counts buffers of requests being received, as they grow, requests that wait
 for earlier ones, and an estimate of what long requests become (``long_requests``). At the limit, connections that need
 more wait in the order of asking; those whose half-received request has not grown for a while are closed, the oldest
-first. Small requests are not held up: they arrive through one buffer shared by all connections.
+first. Small requests do not wait: they are received into one buffer shared by all connections.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Protocol
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
 """Applies if ``queued.max.request.bytes=-1``; at least two of the largest requests fit in any case."""
 STALLED_S = 5.0
-"""A request that has not grown for this long is closed to make room for waiting ones."""
+"""If an incomplete request has not grown for this long, its connection is closed to release memory for waiting ones."""
 
 
 class WaitingForMemory(Protocol):
@@ -33,9 +33,9 @@ class RequestMemory:
             self.limit_bytes = max(DEFAULT_LIMIT_BYTES, 2 * socket_request_max_bytes)
         self.held_bytes = 0
         self.estimated_bytes = 0
-        """About how much completely received requests take; no reason to refuse anything already received."""
+        """The estimated size of completely received requests; it never causes one of them to be refused."""
         self.wanted_by_answers = 0
-        """What answers waiting for room (``answer_memory``) need in addition."""
+        """The memory that waiting answers (``answer_memory``) need in addition."""
         self._waiting: dict[WaitingForMemory, int] = {}
         self.released: Callable[[], None] = lambda: None
         """Called when memory has been released, after the connections waiting here."""
@@ -47,12 +47,12 @@ class RequestMemory:
 
     @property
     def is_full_of_requests(self) -> bool:
-        """Whether the first waiter would wait forever unless a request being received ends."""
+        """Whether the first waiter can continue only if the connection of an incomplete request is closed."""
         return self.held_bytes + next(iter(self._waiting.values()), 0) > self.limit_bytes
 
     @property
     def missing_bytes(self) -> int:
-        """How much must be released so that all waiting connections can continue."""
+        """The number of bytes to release so that all waiting connections can continue."""
         return self.taken_bytes + sum(self._waiting.values()) + self.wanted_by_answers - self.limit_bytes
 
     @property
@@ -71,7 +71,7 @@ class RequestMemory:
         return False
 
     def count(self, size_bytes: int) -> bool:
-        """Count memory already in use, a part of a request or a waiting one; False if that exceeds all limits.
+        """Count memory already in use, by a part of a request or by a waiting one; False if that exceeds all limits.
 
         A quarter above the limit is allowed for such small chunks, so that connections waiting for memory do not block
         all others.
@@ -80,7 +80,7 @@ class RequestMemory:
         return self.held_bytes <= self.limit_bytes + self.limit_bytes // 4
 
     def estimate(self, more_bytes: int) -> None:
-        """Completely received requests take this much more, or less if negative."""
+        """Add to the estimated size of completely received requests; a negative amount is subtracted."""
         self.estimated_bytes += more_bytes
         if more_bytes < 0:
             self._grant()

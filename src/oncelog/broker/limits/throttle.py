@@ -1,9 +1,9 @@
 """Client quotas in force: how long a client that has exceeded its share must wait (KIP-13, KIP-124, KIP-55).
 
-Created by the broker if there is any quota for users or client ids, so that otherwise a request costs only a test. Each
-quota is a bucket (``broker.limits.buckets``): unused capacity is kept for the window (``quota.window.num`` times
-``quota.window.size.seconds``) and no longer. In the long run the rate is Apache Kafka's; while Kafka's samples end a
-window abruptly, this one is smooth.
+Created by the broker only if there is a quota for users or client ids; otherwise a request costs one test. Each quota
+is a bucket (``broker.limits.buckets``): unused capacity is kept for the window (``quota.window.num`` times
+``quota.window.size.seconds``) and no longer. The long-term rate is Apache Kafka's; Kafka's samples end a window
+abruptly, while a bucket refills continuously.
 
 Which quota applies follows Kafka's ``ClientQuotaManager``: user and client id, user with any client id, user alone,
 then the same of the default user, then the client id alone.
@@ -33,7 +33,7 @@ class Throttle:
 
     :param quotas: all of them, by entity.
     :param window_part_ms: the longest wait for ``request_percentage``.
-    :param window_parts: how many of these a client may save up.
+    :param window_parts: how many windows' unused capacity a client may keep.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Throttle:
         self.buckets.clock_was_set(step_ms)
 
     def update(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
-        """Use these quotas from now on; earlier usage still counts."""
+        """Replace the quotas; earlier usage still counts."""
         self._by_entity = {entity: values for entity, values in quotas.items() if "ip" not in dict(entity)}
 
     def count(self, context: RequestContext, response_bytes: int, now_ms: int) -> int:
-        """Count a request against the caller's quotas; returns how long it must wait, which starts now."""
+        """Count a request against the caller's quotas; returns how long the caller must wait from now on."""
         caller = context.principal, context.client_id
         wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
         wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
@@ -84,7 +84,7 @@ class Throttle:
         return self.buckets.use(bucket, amount, limit, self._window_ms, now_ms)
 
     def take(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
-        """Count ``amount`` if the client has nothing to wait for; else count nothing and return how long it must wait
+        """Count ``amount`` if the client need not wait; otherwise count nothing and return how long it must wait
         (Kafka's strict quota)."""
         found = self._quota(key, principal.partition(":")[2], client_id)
         if found is None:

@@ -1,1 +1,1 @@
-"""Who a caller is: SASL before the first request, and names in certificates."""
+"""Authentication: SASL, and the principals of client certificates."""

@@ -54,7 +54,7 @@ def subject_of(certificate: bytes) -> str:
         names = [list(_elements(name.content)) for name in _elements(fields[_SUBJECT_POSITION].content)]
         return ",".join("+".join(_attribute(part) for part in name) for name in reversed(names))
     except (IndexError, StopIteration, ValueError) as error:
-        raise MalformedCertificate(f"a certificate that cannot be read: {type(error).__name__}") from error
+        raise MalformedCertificate(f"a certificate that cannot be decoded: {type(error).__name__}") from error
 
 
 def _elements(data: bytes) -> Iterator[_Element]:

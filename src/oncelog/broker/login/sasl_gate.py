@@ -6,8 +6,8 @@ succeeded no other request passes, and the principal must not change; if the ses
 closes its connection.
 Source: Kafka's ``SaslServerAuthenticator``.
 
-A request out of place ends the connection; where a SaslAuthenticate is due it is first answered with its own error.
-With SaslHandshake 0 the exchange consists of bare tokens; from 1 on tokens are in SaslAuthenticate requests (KIP-152).
+An unexpected request ends the connection; if a SaslAuthenticate is expected, it is first answered with an error. With
+SaslHandshake 0 the exchange consists of bare tokens; from 1 on tokens are in SaslAuthenticate requests (KIP-152).
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from oncelog.timers import Timers
 
 SHORTEST_SESSION_MS = 1000
-"""A login may begin again only this long after the last one, except for the first time (Kafka's
+"""The minimum time between two logins of a connection; the first repetition is exempt (Kafka's
 ``MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
 
 LARGEST_ANSWERED = 16 * 1024
-"""A larger request out of place gets no answer: the broker reads little for clients that have not logged in."""
+"""A larger unexpected request gets no answer: the broker reads little from clients that have not logged in."""
 
 _MECHANISM = re.compile(r"[A-Z0-9_-]{1,20}")
 
@@ -83,7 +83,7 @@ class LoginResult:
 
 
 class GatePorts(VersionPorts, Protocol):
-    """What a login needs of its broker."""
+    """What a login needs from the broker."""
 
     @property
     def security_log(self) -> SecurityLog: ...
@@ -204,7 +204,7 @@ class SaslGate:
         body: int,
         now_ms: int,
     ) -> None:
-        """Refuse a request out of place; it gets an answer only where a token is due, as in Apache Kafka."""
+        """Refuse an unexpected request; it gets an answer only if a token is expected, as in Apache Kafka."""
         key, version = header.api_key, header.api_version
         name = ApiKey(key).name if key in set(ApiKey) else f"of API key {key}"
         reason = f"a request {name} before the login is done"
@@ -229,7 +229,7 @@ class SaslGate:
         make = enabled.get(name)
         if make is None:
             answer = SaslHandshakeResponse(error_code=Error.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(enabled))
-            # A name that is no mechanism's (RFC 4422) may be anything from a client out of step, even a password.
+            # A client out of step may send anything here, even a password: only valid names (RFC 4422) are shown.
             told = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
             reason = f"the SASL mechanism {told} is not enabled"
             self._end(channel, now_ms, reason, None if self._is_renewal else (slot, header, answer))

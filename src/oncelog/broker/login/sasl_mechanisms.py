@@ -1,7 +1,7 @@
 """The server's side of SASL exchanges as pure state machines: bytes in, bytes out.
 
-Called by ``sasl_gate``. A failure is a ``LoginRefused``; its message goes to the client, so it never contains more than
-Kafka's, nor any password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677 (SCRAM), RFC 7628
+Called by ``sasl_gate``. A failure raises ``LoginRefused``; its message goes to the client, so it never contains more
+than Kafka's message, nor a password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677 (SCRAM), RFC 7628
 (OAUTHBEARER), Kafka's ``PlainSaslServer``, ``ScramSaslServer`` and ``OAuthBearerSaslServer``.
 """
 
@@ -75,7 +75,7 @@ class PlainLogin:
             if not value:
                 raise LoginRefused(f"{name} not specified", f"Authentication failed: {name} not specified")
         known = self._passwords.get(user)
-        # Compared in any case, so that the time taken does not reveal whether the user exists.
+        # Compared even for an unknown user, so that the duration does not reveal whether the user exists.
         same = hmac.compare_digest(password.encode(), (known if known is not None else "").encode())
         if known is None or not same:
             raise LoginRefused(

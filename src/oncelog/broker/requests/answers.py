@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
-"""Characters of an error message in an answer that would not fit otherwise: it may repeat a client's own text."""
+"""Maximum characters of an error message in an answer that would otherwise be too long: messages may repeat a client's
+text."""
 LOOKED_AT_IN_A_CHUNK = 60
 FREED_IN_A_CHUNK = 1_000
 
@@ -41,7 +42,7 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 
 @cache
 def _fetch_encoder() -> Callable[[Any, int], ResponseParts]:
-    """Loaded with the first answer: no other API needs its messages."""
+    """Imported for the first such answer: no other API needs these messages."""
     from oncelog.protocol.fetch_fast import encode_fetch_response_parts
 
     return encode_fetch_response_parts
@@ -66,7 +67,7 @@ def encoded_in_chunks(context: RequestContext, response: Message) -> Work[list[P
 
 
 def parts_of(response: Message) -> Work[list[Struct]]:
-    """All structures of a long answer, nested ones first, for :func:`giving_back`."""
+    """All structures of a long answer, nested ones first, as :func:`giving_back` needs them."""
     parts: list[Struct] = [response]
     leaves: list[Struct] = []
     for number, part in enumerate(parts, 1):
@@ -80,7 +81,7 @@ def parts_of(response: Message) -> Work[list[Struct]]:
 
 
 def giving_back(parts: list[Struct]) -> Work[None]:
-    """Release a written answer chunk by chunk: freeing all of a long one takes milliseconds.
+    """Release the memory of a long answer that was written, in chunks: freeing all of it at once takes milliseconds.
 
     Nothing else refers to the parts by now. The last ones are released first, because a part lives as long as the
     structure that contains it.
@@ -91,7 +92,7 @@ def giving_back(parts: list[Struct]) -> Work[None]:
 
 
 def _shorten(part: Struct) -> Iterator[None]:
-    """Shorten the error messages of an answer; one step for each of its structures."""
+    """Shorten the error messages of an answer, with a yield after each of its structures."""
     for name in part.__slots__:
         value = getattr(part, name)
         if isinstance(value, list):

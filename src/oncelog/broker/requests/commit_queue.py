@@ -1,4 +1,5 @@
-"""The queue of a group's commits. Called by ``commit_order``, and by whatever ends a request with a place in one."""
+"""The queue of a group's commits. Called by ``commit_order``, and by the code that ends a request with a place in the
+queue."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ class CommitQueue:
         self._is_running = False
 
     def run(self) -> None:
-        """Begin the first commit, and those behind it as long as they finish at once."""
+        """Start the first commit, and the next ones as long as each finishes at once."""
         if self._is_running:
             return
         self._is_running = True
@@ -43,7 +44,7 @@ class QueuePlace:
         self._lines[self._group_id].run()
 
     def leave(self) -> None:
-        """The commit is done, or will never be, and the next one may begin. Calling it again has no effect."""
+        """The commit is done or was dropped: the next one may start. Calling it again has no effect."""
         line = self._lines.get(self._group_id)
         if line is not None and self in line.places:
             line.places.remove(self)

@@ -1,4 +1,4 @@
-"""What an API handler knows about a request besides its body."""
+"""The state and the circumstances of a request: everything that its handler gets besides the body."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class RequestState(Enum):
-    """Where a request is on its way (``request_life``). In RECEIVED, READ and HANDLED it may be parked."""
+    """The states of a request (``request_life``). In RECEIVED, READ and HANDLED it may be parked."""
 
-    RECEIVED = "its frame has arrived, and may wait for memory to be read"
-    READ = "it is a message; its rights are checked and its API handles it"
+    RECEIVED = "its frame has arrived, and may wait for memory to be decoded"
+    READ = "it is decoded; permissions are checked and its API handles it"
     HANDLED = "its answer is known, and may wait until what it promises is on stable storage"
-    ANSWERED = "its answer is on its way"
-    DROPPED = "it gets no answer: its connection ended, or is ended"
+    ANSWERED = "its answer was passed to the connection"
+    DROPPED = "it gets no answer: its connection has ended, or is being closed"
 
-    __hash__ = object.__hash__  # that of Enum hashes the name, in Python, each time a request enters a state
+    __hash__ = object.__hash__  # Enum's own hashes the name, in Python, each time a request enters a state
 
 
 NEXT_STATES: Final = {
@@ -33,7 +33,7 @@ NEXT_STATES: Final = {
     RequestState.ANSWERED: frozenset({RequestState.DROPPED}),
     RequestState.DROPPED: frozenset(),
 }
-"""DROPPED behind ANSWERED: the answer could not be handed to the connection."""
+"""DROPPED may follow ANSWERED: the answer could not be passed to the connection."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -49,29 +49,29 @@ class RequestContext:
     now_ms: int
     state: RequestState = RequestState.RECEIVED
     may_be_repeated: bool = False
-    """The next requests may be like it. Set by Produce (an uncompressed batch was appended), Fetch (answered at once,
-    with records) and OffsetCommit (the offset of one partition was committed at once)."""
+    """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended),
+    Fetch (answered at once, with records) and OffsetCommit (the offset of one partition was committed at once)."""
     is_wide: bool = False
-    """It names many partitions, so it is handled and answered in chunks, and is parked meanwhile. Set by Produce and
-    Fetch, whose answers are not examined."""
+    """Whether it names so many partitions that it is handled and answered in chunks, and is parked meanwhile. Set by
+    Produce and Fetch, whose answers are not examined."""
     is_long: bool = False
     """Set by ``long_requests``, which counts its memory until it is answered."""
     mutation_wait_ms: int = 0
-    """How long the caller must wait after what it has created or deleted (``broker.limits.mutations``)."""
+    """The throttle time for the partitions that it has created or deleted (``broker.limits.mutations``)."""
     parks: int = 0
-    """How many waits keep its connection from starting other requests (``broker.requests.parking``)."""
+    """The number of parks that keep its connection from starting other requests (``broker.requests.parking``)."""
     park_capacity: Deferred[None] | None = None
-    """For a request with the most parks allowed: resolves when there may be another."""
+    """For a request that has reached the limit of parks: resolves when it may have another."""
     place: QueuePlace | None = None
     """Place in the queue of its group, for a long commit and for those that arrived after one."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0
     local_ns: int = 0
-    """For metrics: when it arrived, and how long it was worked on."""
+    """For metrics: the time of arrival, and the time spent on it."""
 
     def enter(self, state: RequestState) -> None:
-        """:raises InvariantError: no request in its present state may get there."""
+        """:raises InvariantError: the table of states has no such transition."""
         if state not in NEXT_STATES[self.state]:
             raise InvariantError(f"a request that is {self.state.name} cannot become {state.name}")
         self.state = state

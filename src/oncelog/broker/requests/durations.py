@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator
 
 SUB_BUCKETS = 8
-"""For each power of two: a quantile is accurate to an eighth."""
+"""Buckets for each power of two: a quantile is accurate to an eighth."""
 _BUCKETS = 48 * SUB_BUCKETS
 
 
@@ -28,7 +28,7 @@ class Durations:
         self.now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
 
     def add(self, other: Durations, *, as_zero: bool = False) -> None:
-        """Add what another histogram has recorded; ``as_zero``: only its count, as durations of 0."""
+        """Add another histogram's values; ``as_zero``: only its count, as durations of 0."""
         self.count += other.count
         self.sum_ns += 0 if as_zero else other.sum_ns
         if as_zero:
@@ -39,7 +39,7 @@ class Durations:
         self._before = [*map(operator.add, self._before, other._before)]
 
     def rotate(self) -> None:
-        """A minute is over: leave everything older than the last one out of quantiles."""
+        """A minute is over: quantiles no longer include anything from before it."""
         self._before, self.now = self.now, [0] * _BUCKETS
 
     def quantiles_ms(self, wanted: Iterable[float]) -> Iterator[float]:

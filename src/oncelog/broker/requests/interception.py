@@ -1,6 +1,6 @@
 """Where faults are injected: between a client and the broker, and between a coordinator and a marker's partition.
 
-Both are None unless faults are used. Implemented by ``oncelog.faults.inside``.
+Both are None unless faults are injected. Implemented by ``oncelog.faults.inside``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Interceptor(Protocol):
     """Sees each request before the broker does."""
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
-        """Whether the interceptor takes the request over, to pass it to ``Broker.handle`` later or never."""
+        """Whether the interceptor takes over the request, to pass it to ``Broker.handle`` later or never."""
         ...
 
 

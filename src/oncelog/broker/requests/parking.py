@@ -1,12 +1,12 @@
-"""How a request waits so that nothing overtakes it: its work yields a :class:`Park`.
+"""How a request waits without being overtaken by later ones: its work yields a :class:`Park`.
 
 Called by the broker, its handlers and the append pipeline. Until the park ends, the connection of the request starts no
 other one.
 
 Invariants
-- A park ends once its request has continued: the next request of the connection never sees a state in which the
-  waiting is over and the step behind it is not yet done.
-- A step that continues into the next park does not let others go ahead in between.
+- A park ends once its request has continued: the next request of the connection never sees a state in which the wait is
+  over and the following step is not done.
+- If a step leads to the next park, no other request of the connection starts in between.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_PARKS = 64
-"""Batches of one request that may be parked at once: each takes some memory besides its bytes."""
+"""The maximum number of batches of one request that are parked at once: each takes memory besides its bytes."""
 
 
 class ParkReason(Enum):
     """What a parked request waits for."""
 
-    MEMORY = "memory to be read, and its turn to be"
+    MEMORY = "memory to be decoded, in the order of arrival"
     VALIDATION = "a worker thread validates a batch"
     WRITE = "a worker thread writes a large batch"
-    LARGE_WRITES = "its turn among the large batches of a partition"
-    MANY_PARTITIONS = "it is worked on in chunks, and its answer is encoded so"
+    LARGE_WRITES = "earlier large batches of the partition are written"
+    MANY_PARTITIONS = "it is handled, and its answer encoded, in chunks"
 
 
 class Park(Generic[T]):
@@ -51,7 +51,7 @@ class Park(Generic[T]):
         request.channel.hold()
 
     def end(self) -> None:
-        """The request has continued. The last park that ends lets the connection start further requests."""
+        """The request has continued. When its last park ends, the connection may start further requests."""
         request = self._request
         request.parks -= 1
         if not request.parks:
@@ -62,7 +62,7 @@ class Park(Generic[T]):
 
 
 def capacity_to_park(request: RequestContext) -> Work[None]:
-    """Wait while the request has as many parks as it may."""
+    """Wait while the request has the maximum number of parks."""
     while request.parks >= MAX_PARKS:
         request.park_capacity = Deferred()
         yield request.park_capacity

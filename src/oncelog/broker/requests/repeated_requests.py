@@ -1,10 +1,10 @@
-"""Requests of one API that differ from an earlier one of their connection only in a gap and the correlation id.
+"""Requests of one API that differ from an earlier one of their connection only in one part and the correlation id.
 
 The base of :class:`~oncelog.broker.fetching.repeated_fetches.RepeatedFetches` and
-:class:`~oncelog.broker.coordination.repeated_commits.RepeatedCommits`, which ``Broker`` calls for
-complete requests in a connection's buffer. A request accepted on the general path is learned: its bytes and its answer.
-A request like it is compared instead of parsed. Any other request is left to the general path, which sees it from its
-first byte. What was learned is forgotten when anything it was learned from changes (``Broker.forget_patterns``).
+:class:`~oncelog.broker.coordination.repeated_commits.RepeatedCommits`, which ``Broker`` calls for complete requests in
+a connection's buffer. The pattern of a request accepted on the general path is learned: its bytes and its answer. A
+request that matches it is compared instead of decoded; any other is left to the general path, from its first byte on. A
+pattern is dropped when anything that it was learned from changes (``Broker.forget_patterns``).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from oncelog.broker.requests.request_metrics import RequestMetrics
 
 LEARNED_IN_VAIN: Final = 8
-"""After this many requests in a row unlike the one before, nothing more is learned from their connection."""
+"""After this many consecutive requests that did not match, no more patterns are learned from the connection."""
 
 
 class Learned(Protocol):
-    """What is known of a request, besides what its API needs for the answer."""
+    """The pattern of a request, besides what its API needs for the answer."""
 
     @property
     def pattern(self) -> RequestPattern: ...
@@ -44,7 +44,7 @@ LearnedT = TypeVar("LearnedT", bound=Learned)
 
 
 class RepeatedRequests(Generic[LearnedT]):
-    """What is remembered for all connections of one broker: the last such request of each."""
+    """The learned patterns of all connections of one broker, one for each."""
 
     def __init__(self, ports: MeasurePorts, api_key: ApiKey) -> None:
         self._ports = ports
@@ -53,7 +53,7 @@ class RepeatedRequests(Generic[LearnedT]):
         self._in_vain: dict[Channel, int] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
-        """Forget learned requests: that of ``channel``, or all."""
+        """Drop the pattern of ``channel``, or all of them."""
         if channel is None:
             self._known.clear()
             self._in_vain.clear()
@@ -62,7 +62,7 @@ class RepeatedRequests(Generic[LearnedT]):
             self._in_vain.pop(channel, None)
 
     def learn(self, context: RequestContext, request: Any, frame: memoryview, body: int) -> None:
-        """Remember a request that the general path has just accepted, if the next one may be like it."""
+        """Learn the pattern of a request that the general path has just accepted, if the next one may match it."""
         raise NotImplementedError
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
@@ -85,11 +85,11 @@ class RepeatedRequests(Generic[LearnedT]):
         return after
 
     def _answer(self, known: LearnedT, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
-        """Carry out the request at ``buffer[start]``, which is like ``known``; None leaves it to the general path."""
+        """Carry out the request at ``buffer[start]``, which matches ``known``; None leaves it to the general path."""
         raise NotImplementedError
 
     def _may_learn(self, channel: Channel) -> bool:
-        """Whether another request is worth learning; counts it as learned in vain until a similar one arrives."""
+        """Whether to learn another pattern; it counts as unused until a request matches it."""
         in_vain = self._in_vain.get(channel, 0)
         if in_vain >= LEARNED_IN_VAIN:
             return False

@@ -1,7 +1,7 @@
 """Counts requests, their errors and their durations (Kafka's ``RequestChannel.Metrics``).
 
-Created by the server if metrics are wanted; ``Broker`` and ``ProduceRuns`` report each request, everything else
-is counted where the work is done anyway. Times are in nanoseconds of the given clock.
+Created by the server if metrics are enabled. ``Broker`` and ``ProduceRuns`` report each request; everything else is
+counted where it happens. Times are in nanoseconds of the given clock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oncelog.protocol.wire import Message, Struct
 
 PRODUCE = int(ApiKey.PRODUCE)
 SOUND_PRODUCE = PRODUCE, 0
-"""Plain numbers, because looking up an enumeration's member takes long."""
+"""Plain numbers, because looking up an enum member takes long."""
 
 
 class RequestMetrics:
@@ -33,9 +33,9 @@ class RequestMetrics:
         self.defects: dict[int, int] = {}
         """Requests whose connection was closed without an answer, by API key."""
         self.at_once: dict[int, Durations] = {}
-        """Durations of requests answered as soon as they had been worked on, by API key; nearly all are."""
+        """Durations of requests that were answered without waiting, by API key; nearly all are."""
         self.local: dict[int, Durations] = {}
-        """Durations of work on the other requests, which waited; likewise ``remote`` and ``total``."""
+        """Durations of work on the other requests, which waited; so are ``remote`` and ``total``."""
         self.remote: dict[int, Durations] = {}
         self.total: dict[int, Durations] = {}
         self.completions = Durations()
@@ -55,8 +55,8 @@ class RequestMetrics:
         self._count_errors(api_key, response)
 
     def run_answered(self, version: int, duration_ns: int, count: int) -> None:
-        """The same for a run of ``count`` accepted Produce requests. The hottest call of all: inlined, and counted only
-        by version until the metrics are read."""
+        """The same for a run of ``count`` accepted Produce requests. This is the most frequent call: its code is
+        inlined, and counts only by version until the metrics are read."""
         try:
             self._runs[version] += count
         except KeyError:
@@ -102,7 +102,7 @@ class RequestMetrics:
         self._errors[key] = self._errors.get(key, 0) + count
 
     def times(self, api_key: int) -> tuple[Durations, Durations, Durations]:
-        """Time worked on, time waited, and their sum, for all requests of an API."""
+        """Local time, waiting time, and their sum, for all requests of an API."""
         found = Durations(), Durations(), Durations()
         for durations, of_waiting in zip(found, (self.local, self.remote, self.total), strict=True):
             if api_key in of_waiting:

@@ -1,8 +1,8 @@
-"""The caller at the other end of a connection, the listener that it used, and the way its answers leave.
+"""The caller at the other end of a connection, the listener it used, and the channel for its answers.
 
-A session is created by the server for each connection; read by the core for each request. On a listener without SASL
-the principal is known before the first request (``ANONYMOUS``, or the name in the client's certificate); with SASL the
-gate sets it, and lets nothing else through before.
+The server creates a session for each connection; the broker's core reads it for each request. On a listener without
+SASL the principal is known before the first request (``ANONYMOUS``, or the name in the client's certificate); with SASL
+the gate sets it, and passes no other request before.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Session:
 
 
 class Channel(Protocol):
-    """One connection as the core sees it; implemented by the server."""
+    """One connection, as the broker's core uses it; implemented by the server."""
 
     session: Session
 
@@ -109,7 +109,7 @@ class Channel(Protocol):
         ...
 
     def throttle(self, wait_ms: int) -> None:
-        """Accept no request from this connection for a while: it has exceeded its quota."""
+        """Pause reading requests from this connection for ``wait_ms``: the client has exceeded its quota."""
         ...
 
     def hold(self) -> None:
@@ -117,9 +117,9 @@ class Channel(Protocol):
         ...
 
     def go_on(self, slot: int) -> None:
-        """End the hold for a Produce: requests behind it may start before its answer is sent.
+        """End the hold of a Produce: later requests may start before its answer is sent.
 
-        Does nothing if another has started behind it, before it was held: that one may be held, too.
+        No effect if a later request had started before the hold: that one may be held, too.
         """
         ...
 

@@ -1,12 +1,11 @@
-"""Work on requests that may take long, chunk by chunk, with all other callbacks in between.
+"""Cooperative tasks: long work on requests, done in chunks with all other callbacks in between.
 
-A handler whose work grows with what a request names, or with everything the broker holds, is a generator that yields
-between chunks of a quarter of a millisecond at most. Work of a few chunks is finished in the iteration that begins it;
-the rest is a cooperative task: it waits in a queue with others of its kind, and the server calls ``step`` when there is
-nothing else to do, for a short while at a time. All tasks that begin before the server does so share the time that one
-may take at once: otherwise requests of many connections would delay everyone together. A task that yields a
-``Deferred`` or a ``Park`` does not continue before that is resolved. The time of the chunks counts as their request's
-(quotas).
+A handler whose work grows with the request, or with the broker's state, is a generator that yields between chunks of at
+most a quarter of a millisecond. Work of a few chunks is finished in the iteration that begins it; longer work becomes a
+cooperative task: it waits in a queue with others of its kind, and the server calls ``step`` for a short time whenever
+it has nothing else to do. All tasks that begin before that share one budget of immediate time, so that the requests of
+many connections cannot add up to a long delay. A task that yields a ``Deferred`` or a ``Park`` does not continue before
+that is resolved. The time of the chunks counts towards the quota of their request.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ T = TypeVar("T")
 
 AT_ONCE = 20
 AT_ONCE_NS = 250_000
-"""Work in the request's own iteration after which no further chunk is begun in it."""
+"""The time budget in the request's own iteration: once it is used up, no further chunk begins in it."""
 AT_A_TIME = 64
 """How many tasks of a kind run concurrently, because their intermediate results take memory; later ones wait."""
 SHORT = 100
 """After this many chunks a task counts as long; long ones get half of the steps, so that short ones need not wait."""
 GIVE_WAY = 1000
-"""Once in this many steps, a task of each kind goes to the end of its queue: it may wait for what a later one does."""
+"""Once in this many steps, a task of each kind moves to the end of its queue, because it may wait for a later one."""
 AT_ONCE_IN_A_CROWD = 2
-"""Chunks done in the request's own iteration if many tasks are under way: most requests need no more."""
+"""Chunks done in the request's own iteration while many tasks are under way: most requests need no more."""
 
 
 class _Task:
@@ -99,7 +98,7 @@ class _Task:
             park.end()
 
     def known(self, value: Any) -> None:
-        """What it waited for is known."""
+        """The deferred that the task waited for is resolved."""
         self.next = partial(self.work.send, value)
 
     def failed(self, error: Exception) -> None:
@@ -128,16 +127,16 @@ class _Kind:
 
 
 class Tasks:
-    """Tasks under way, which alternate, and the queues of those waiting.
+    """The tasks under way, which alternate, and the queues of waiting tasks.
 
-    :param work_clock: nanoseconds that this thread has worked.
+    :param work_clock: CPU time of this thread in nanoseconds.
     """
 
     def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
         self._short, self._long = _Kind(), _Kind()
         self._waiting: dict[_Task, None] = {}
         self.wanted: Callable[[], None] = lambda: None
-        """Called when a task that waited can continue, whichever iteration that happens in."""
+        """Called when a waiting task can continue, in whatever iteration."""
         self.worked_at_once: Callable[[], object] = lambda: None
         """Called when the first task after :meth:`new_round` is begun."""
         self._at_once_ns = 0
@@ -165,10 +164,11 @@ class Tasks:
         owner: RequestContext | None = None,
         continues: bool = False,
     ) -> Deferred[T]:
-        """:param channel: its end makes the work pointless; None: the work changes something and is done in any case.
+        """:param channel: the work is cancelled if this connection ends; None: the work has an effect and is finished
+        in any case.
 
         :param owner: the request that the work belongs to: it counts for its quota.
-        :param continues: it is the second half of another work whose results take memory: it does not wait in a queue.
+        :param continues: this continues other work whose results take memory, so it does not wait in a queue.
         """
         task = _Task(work, channel, owner, self._work_clock)
         begun_ns = self._work_clock()
@@ -187,9 +187,9 @@ class Tasks:
         return task.result
 
     def _at_once(self, task: _Task, begun_ns: int) -> bool:
-        """Do as much of a new task as may be done in its own iteration; True if it is finished or waits."""
+        """Run a new task within its budget in the current iteration; True if it is finished or waits."""
         most = AT_ONCE if len(self._short.running) < AT_A_TIME else AT_ONCE_IN_A_CROWD
-        if self._steps_now:  # this is another task's step, which must not get longer
+        if self._steps_now:  # called within another task's step, which must not take longer
             most = 1
         enough = begun_ns + AT_ONCE_NS - self._at_once_ns
         while not task.done or (task.done < most and self._work_clock() <= enough):
@@ -201,11 +201,11 @@ class Tasks:
         return False
 
     def new_round(self) -> None:
-        """Everything else that there was to do has been done."""
+        """The server has no other work left: the budget of immediate time starts again."""
         self._at_once_ns = 0
 
     def step(self) -> None:
-        """Do one chunk of the work that is next."""
+        """Do one chunk of the next task."""
         self._steps_now = True
         try:
             self._step()
@@ -230,7 +230,7 @@ class Tasks:
         long.admit()
 
     def _wait(self, task: _Task, until: Deferred[Any]) -> None:
-        """Give up its place meanwhile: it may be waiting for a task behind it in the queue."""
+        """Give up its place while it waits: it may wait for a task behind it in the queue."""
         self._waiting[task] = None
         until.then(
             lambda value: self._continue(task, partial(task.known, value)),

@@ -1,12 +1,13 @@
-"""How everything that may take long or has to wait is written: straight-line code that yields.
+"""Generators for work that may take long or has to wait: straight-line code that yields.
 
 A generator of type ``Work`` yields
 
 - ``None`` between two chunks: others may go ahead;
-- a ``Deferred``: it continues with the value, or with the exception, once that is known;
-- a ``Park`` (``parking``): the same with the ``Deferred`` in it, and meanwhile its connection starts no other request.
+- a ``Deferred``: the work continues with the value, or with the exception, once it is resolved;
+- a ``Park`` (``parking``): the same with its ``Deferred``; meanwhile the connection starts no other request.
 
-``Tasks.begin`` does work with others in between, ``carry_out`` without; ``finished`` does all of one that never waits.
+``Tasks.begin`` runs work with other callbacks in between, ``carry_out`` without; ``finished`` runs work that never
+waits.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ USER = AclResourceType.USER
 
 
 class AccessPorts(Protocol):
-    """Who decides about rights, and where refusals are logged."""
+    """The authorizer, and the log of refusals."""
 
     @property
     def authorizer(self) -> Authorizer | None: ...
@@ -53,7 +53,7 @@ def allows(
 
 
 def sees_topic(ports: AccessPorts, context: RequestContext, topic: str) -> bool:
-    """Whether the caller may learn of a topic that it has not named."""
+    """Whether the caller may see a topic that it has not named."""
     return allows(ports, context, Operation.DESCRIBE, TOPIC, topic, log=False)
 
 

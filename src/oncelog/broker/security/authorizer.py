@@ -9,7 +9,7 @@ no authorizer and nothing is checked. Rules
 - If no ACL matches, the request is refused; if the resource has no ACL at all, ``allow.everyone.if.no.acl.found``
   decides.
 
-Invariant: answers are remembered until the ACLs change.
+Invariant: decisions are cached only until the ACLs change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 EVERYBODY = "User:*"
 MAX_REMEMBERED = 100_000
-"""Decisions kept; beyond this all are forgotten, so that invented names cannot fill the memory."""
+"""Limit of the cache of decisions; beyond it all are dropped, so that invented names cannot exhaust the memory."""
 
 _IMPLIED_BY: dict[int, frozenset[int]] = {
     Operation.DESCRIBE: frozenset(
@@ -205,7 +205,7 @@ def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer |
     if not name:
         return None
     if name != STANDARD_AUTHORIZER:
-        raise ConfigError(f"authorizer.class.name is {name}; this broker has {STANDARD_AUTHORIZER} alone")
+        raise ConfigError(f"authorizer.class.name is {name}; this broker has only {STANDARD_AUTHORIZER}")
     return Authorizer(
         super_users_in(config.super_users),
         allow_without_acls=config.allow_everyone_if_no_acl_found,

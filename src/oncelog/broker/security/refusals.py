@@ -1,6 +1,6 @@
-"""Answers for requests that are not carried out at all: the error in each place where the API has one.
+"""Answers to requests that are refused as a whole: the error in each place where the API has one.
 
-Called by ``request_rules`` for callers without the permission, and by ``sasl_gate`` for requests out of place in a
+Called by ``request_rules`` for callers without the permission, and by ``sasl_gate`` for unexpected requests during a
 login. Source: the ``getErrorResponse`` of Kafka's requests.
 """
 
@@ -36,7 +36,7 @@ WITHOUT_MESSAGE: Final = frozenset(
 WITH_DEFAULT_MESSAGE: Final = frozenset(
     {ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.DESCRIBE_QUORUM}
 )
-"""For these Kafka takes the message of the error, for all others that of the exception."""
+"""For these APIs Kafka returns the error's default message; for all others, the exception's message."""
 T = TypeVar("T")
 ITSELF = ""
 
@@ -45,7 +45,7 @@ class Each(NamedTuple):
     """The answer has one entry for each of the request's.
 
     :ivar field: the answer's list, and ``kind`` the class of its entries.
-    :ivar asked: the request's list, or what makes it of the request.
+    :ivar asked: the request's list, or a function that builds it.
     :ivar same: fields with the value of the request's entry, by name: that of the request's field, or ``ITSELF``.
     :ivar fixed: fields with one value.
     """
@@ -61,7 +61,7 @@ class Each(NamedTuple):
 def refusal(api_key: int, version: int, request: Any, error: Error, message: str | None = None) -> Message | None:
     """The answer of the request's API with only ``error``; None if the request wants no answer.
 
-    :param message: what the error says where the API tells more than its default message.
+    :param message: the message for APIs that return more than the error's default message.
     """
     key = ApiKey(api_key)
     if key == ApiKey.PRODUCE and request.acks == 0:
@@ -115,12 +115,12 @@ def _topics(kind: str, inner: Each | None = None, same: Mapping[str, str] | None
 
 
 def _partitions(kind: str, name: str = "partition_index", **fixed: Any) -> Each:
-    """One entry for each partition, which both sides call ``name``."""
+    """One entry for each partition, whose field has the same name in request and answer."""
     return Each("partitions", kind, "partitions", _named(name), fixed=fixed)
 
 
 def _indexes(kind: str, asked: str, **fixed: Any) -> Each:
-    """One entry for each partition, of which the request has only the number."""
+    """One entry for each partition, which the request identifies only by its number."""
     return Each("partitions", kind, asked, {"partition_index": ITSELF}, fixed=fixed)
 
 
@@ -287,4 +287,4 @@ _ENTRIES: Mapping[ApiKey, tuple[tuple[int, Each | None], ...]] = {
         (4, None),
     ),
 }
-"""Entries from a version on, for APIs whose error is not only one for the whole answer."""
+"""The entries of each API from a version on, for APIs that return more than one error for the whole answer."""

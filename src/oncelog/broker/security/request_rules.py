@@ -67,7 +67,7 @@ def _may_act_as(ports: AccessPorts, context: RequestContext, operation: Operatio
 
 def idempotent_write(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
     """InitProducerId: a caller that may write to any topic may do so idempotently (KIP-679); two-phase commit needs a
-    permission of its own, because it allows holding up readers without limit (KIP-939)."""
+    permission of its own, because such a transaction may block ``read_committed`` readers without limit (KIP-939)."""
     if request.transactional_id is not None:
         refused = _may_write_as(ports, context, request.transactional_id)
         if refused is Error.NONE and request.enable_2pc:

@@ -1,1 +1,1 @@
-"""The partitions and their logs: opened, flushed, cleaned, and the metadata file synced beside them."""
+"""Partitions and their logs: opening, syncing and compacting them, and syncing the metadata file."""

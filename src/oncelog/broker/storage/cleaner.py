@@ -1,11 +1,11 @@
 """Compaction of compacted topics in the background, one log at a time (Kafka's ``LogCleaner``).
 
-Called by the log manager on a timer. Rewriting happens on another thread and touches only closed segments; new segments
-are put in place on the core's thread. Progress is kept in ``cleaner-offset-checkpoint``: if that is lost, a
-log is compacted again from its start.
+Called by the log manager on a timer. A worker thread rewrites closed segments only; the event loop's thread replaces
+them by the new segments. Progress is kept in ``cleaner-offset-checkpoint``: if that is lost, a log is compacted again
+from its start.
 
-Invariant: whatever happens to one log, the others get their turn. A log whose disk fails (it is full, or there is
-no file descriptor) is tried again later, after twice as long each time; a damaged one is left as it is.
+Invariant: a failure of one log does not keep the others from being compacted. A log whose disk fails (it is full, or
+there is no file descriptor) is tried again later, each time after twice the delay; a damaged one is left as it is.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 4
 LONGEST_PAUSE = 240
-"""Calls of ``clean`` until a log that the disk refused is tried again: a minute at first, at most an hour, by default.
-The files of a failed compaction are removed, but until then other logs cannot use the space."""
+"""Calls of ``clean`` until a log whose compaction failed on the disk is tried again: by default a minute at first, at
+most an hour. The files of a failed compaction are removed, but until then other logs cannot use the space."""
 
 
 class _Pause(NamedTuple):
-    """How many calls of ``clean`` a log still has to wait, and how many it had to."""
+    """The number of calls of ``clean`` that a log still has to wait, and its whole delay."""
 
     left: int
     whole: int
 
 
 class Cleaner:
-    """Compacts the logs of one data folder in turn."""
+    """Compacts the logs of one data folder, one after another."""
 
     def __init__(
         self,
@@ -73,17 +73,17 @@ class Cleaner:
             logger.warning("%s; compacted topics are compacted from their start", error)
 
     def stop(self) -> None:
-        """Put nothing in place any more: the logs are closed, and another broker may soon use the folder."""
+        """Replace no more segments: the logs are closed, and another broker may soon use the folder."""
         self._stopped = True
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """The log is gone; a new log of the same name is compacted from its start."""
+        """The log was deleted; a new log of the same name is compacted from its start."""
         self._refused.discard(topic_partition)
         self._pauses.pop(topic_partition, None)
         self._first_dirty.pop(topic_partition, None)
 
     def truncated(self, topic_partition: TopicPartition, end_offset: int) -> bool:
-        """The log now ends there: later records are dirty again, and a running compaction is given up.
+        """The log was truncated: records from there on are dirty again, and a running compaction is abandoned.
 
         Otherwise a tombstone below the old checkpoint could one day be removed before what it deletes. Returns whether
         the checkpoint must be written.
@@ -137,7 +137,7 @@ class Cleaner:
 
         def rewritten(error: Exception | None) -> None:
             if not is_there():
-                self._discard(topic_partition, job)  # whatever happened to it: a log of the same name is another one
+                self._discard(topic_partition, job)  # by identity: a log of the same name may be a new one
             elif error is not None:
                 self._give_up(topic_partition, job, error)
             else:
@@ -180,13 +180,13 @@ class Cleaner:
         self._discard(topic_partition, job)
 
     def _failed(self, topic_partition: TopicPartition, error: Exception) -> None:
-        """A log whose disk fails gets another turn later; any other is left until the next start
+        """A log that the disk refused is tried again later; any other is left until the next start
         (``uncleanable-partitions``)."""
         if isinstance(error, StorageError):
             before = self._pauses.get(topic_partition)
             whole = FIRST_PAUSE if before is None else min(2 * before.whole, LONGEST_PAUSE)
             self._pauses[topic_partition] = _Pause(whole, whole)
-            logger.error("%s cannot be compacted now, and is tried again later: %s", topic_partition, error)
+            logger.error("%s cannot be compacted now and will be tried again later: %s", topic_partition, error)
             return
         logger.error(
             "%s cannot be compacted and keeps growing until a restart: %s",
@@ -201,10 +201,10 @@ class Cleaner:
         try:
             job.discard()
         except StorageError as error:
-            logger.error("what a compaction of %s has written stays until a restart: %s", topic_partition, error)
+            logger.error("files of a failed compaction of %s stay until a restart: %s", topic_partition, error)
 
     def known(self) -> dict[TopicPartition, int]:
-        """The checkpoint's contents: the first offset of each log that was not compacted yet."""
+        """The checkpoint's contents: the first offset of each log that is not yet compacted."""
         return {tp: offset for tp, offset in self._first_dirty.items() if tp in self._logs}
 
     def write_checkpoint(self) -> None:

@@ -1,7 +1,7 @@
 """Decides which partitions to sync, and when (property oncelog.flush.policy).
 
-Called by the broker and, for the syncs themselves, by the server: group commit syncs everything
-appended since the last sync together, up to a number of partitions.
+Called by the broker, and by the server, which runs the syncs. Group commit: everything appended since the last sync is
+synced together, up to a limit of partitions.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ logger = logging.getLogger(__name__)
 MAX_AT_ONCE = 100
 """Partitions of one sync: the first of each costs the loop 0.1 ms."""
 EARLY_BYTES = 16 * 1024 * 1024
-"""A partition with this much to sync does not wait for the policy's interval. A file system delays appends while it
-allocates disk space for what is being synced of the same file, and longer if that is more."""
+"""A partition with this much to sync does not wait for the policy's interval. A file system delays appends to a file
+while it allocates space for what is being synced of it, and the more that is, the longer."""
 AGAIN_MS = 100
-"""Delay after a sync for which there was no file descriptor, or no room for a checkpoint."""
+"""The delay after a sync that failed for lack of a file descriptor, or of space for a checkpoint."""
 CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
 """Flush policy ``none`` syncs a log only once it has closed a segment; checked this often."""
 
 
 class FlushPorts(Protocol):
-    """What syncs of partitions need of their broker."""
+    """What syncs of partitions need from the broker."""
 
     @property
     def config(self) -> BrokerConfig: ...
@@ -68,13 +68,13 @@ class Flushing:
         self._at_intervals = ports.config.oncelog_flush_policy == "interval"
         self._dirty: dict[Partition, None] = {}
         self._early: dict[Partition, None] = {}
-        """Those of them to be synced early: much is waiting, or the topic's settings ask for it."""
+        """Those to be synced early: much is waiting, or the topic's settings require it."""
         self._timed: dict[Partition, Timer] = {}
         """Those checked again when ``flush.ms`` is over."""
         self._held_up: dict[Partition, None] = {}
         """Those whose last sync was refused for now."""
         self._due = 0
-        """How many partitions, the longest waiting ones, to sync although no caller waits for it."""
+        """How many of the longest waiting partitions to sync although no caller waits for them."""
 
     def start(self, now_ms: int) -> None:
         """Without a sync before each commit, sync periodically, so that a restart has less to check."""
@@ -105,7 +105,7 @@ class Flushing:
             self._by_its_topic(partition)
 
     def settings_changed(self, partition: Partition) -> None:
-        """Adapt what is waiting to the current settings of the partition's topic."""
+        """Apply the topic's current settings to a waiting partition."""
         if partition in self._dirty and partition.log.syncs_early and not self.before_commit:
             self._by_its_topic(partition)
 
@@ -132,12 +132,12 @@ class Flushing:
         self._timed[partition] = ports.timers.schedule(at_ms, over)
 
     def commits_at_once(self, topic: str) -> bool:
-        """Whether records appended to a topic never wait for a sync."""
+        """Whether answers to appends to this topic never wait for a sync."""
         partition = self._ports.partition(TopicPartition(topic, 0))
         return not self.before_commit and (partition is None or not partition.log.syncs_early)
 
     def forget(self, partition: Partition) -> None:
-        """A partition is deleted: nothing of it will be synced."""
+        """A partition is deleted: it is not synced any more."""
         self._ports.metadata_sync.forget(partition)
         self._dirty.pop(partition, None)
         self._early.pop(partition, None)
@@ -170,7 +170,9 @@ class Flushing:
             del self._dirty[partition]
             self._early.pop(partition, None)
             if partition.log.failed is not None:
-                partition.flush_failed(partition.log.failed)  # by other work than a sync: waiters do not know yet
+                partition.flush_failed(
+                    partition.log.failed
+                )  # by other work than a sync, which has not notified the waiters
                 continue
             try:
                 ticket = partition.log.files.begin_flush()
@@ -203,10 +205,11 @@ class Flushing:
         self._again_later(later, reason, now_ms)
 
     def _again_later(self, partitions: Sequence[Partition], reason: str, now_ms: int) -> None:
-        """They could not be synced for lack of a descriptor or of room: nothing is lost, and waiters keep waiting."""
+        """The partitions could not be synced for lack of a file descriptor or of space: nothing is lost, and their
+        waiters keep waiting."""
         if not partitions:
             return
-        if any(partition not in self._held_up for partition in partitions):  # else it has been said
+        if any(partition not in self._held_up for partition in partitions):  # otherwise it was already logged
             logger.warning("%d partitions wait for their sync: %s", len(partitions), reason)
         self._held_up.update(dict.fromkeys(partitions))
 

@@ -45,7 +45,7 @@ FIRST_RETENTION_DELAY_MS = 30_000
 MAX_PRODUCER_IDS_UNKNOWN = 2**32
 """The largest gap allowed between producer ids that logs know and the metadata does not, after it was lost."""
 LOGS_IN_A_CHUNK = 100
-"""For how many logs the lines of checkpoints are made at a time."""
+"""For how many logs the lines of a checkpoint are built in one chunk."""
 SMALL_FLUSH_BYTES = 32 * 1024
 SMALL_FLUSH_PARTITIONS = 4
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
@@ -60,7 +60,7 @@ class FlushJob(NamedTuple):
 
     @property
     def is_small(self) -> bool:
-        """Whether little was appended to few existing files: syncing takes less time than waking up a thread."""
+        """Whether little was appended to few existing files, so that syncing takes less time than waking a thread."""
         tickets = self.tickets
         return (
             len(tickets) <= SMALL_FLUSH_PARTITIONS
@@ -81,8 +81,8 @@ class FlushJob(NamedTuple):
             except StorageError as error:
                 failed[partition.topic_partition] = error
             except Exception as error:
-                logger.exception("unforeseen failure of the sync of %s", partition.topic_partition)
-                reason = f"unforeseen {type(error).__name__} in its sync: {error}"
+                logger.exception("unexpected failure of the sync of %s", partition.topic_partition)
+                reason = f"unexpected {type(error).__name__} during its sync: {error}"
                 failed[partition.topic_partition] = StorageError(reason)
         return failed
 
@@ -111,14 +111,15 @@ class LogManager:
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
         self._names_others = False
-        """Whether checkpoint files contain logs that are gone, in whose place this start has created others."""
+        """Whether checkpoint files contain deleted logs, which this start has replaced by new ones of the same
+        names."""
         self._tasks = tasks
         self.background: Background | None = None
         """Writes checkpoints, if the server has a thread for that; without one they are written in the current
         iteration."""
         self._is_writing = False
         self.is_stuck = False
-        """Whether the broker stops while checkpoints are being written: waiting for them is useless."""
+        """Whether the broker is stopping while checkpoints are being written, so that nothing waits for them."""
         self._next_write: Deferred[None] | None = None
         """Resolves when the next write of checkpoints, not yet begun, is done."""
         self._deleted: dict[str, int] = {}
@@ -175,7 +176,7 @@ class LogManager:
             )
 
     def producer_ids_end(self, known_end: int) -> int:
-        """An end above every producer id that any log remembers as allocated; ``known_end`` is the metadata's.
+        """The first producer id above all that logs remember as allocated; ``known_end`` is the metadata's.
 
         A client may write with any id. An id beyond all others by more than a cluster ever allocates was not
         allocated, and does not use up the ids in between.
@@ -185,14 +186,14 @@ class LogManager:
             {entry.producer_id for log in self._logs.values() for entry in log.active_producers()}
         ):
             if producer_id - end > MAX_PRODUCER_IDS_UNKNOWN:
-                logger.warning("producer id %d was never given out: a client made it up", producer_id)
+                logger.warning("producer id %d was never allocated: a client invented it", producer_id)
                 break
             end = max(end, producer_id + 1)
         return end
 
     def nobody_reports(self) -> None:
-        """The broker stops, and no thread can report to it: checkpoints are written in the current iteration from now
-        on."""
+        """The broker stops, and no thread can report to it any more: from now on checkpoints are written in the current
+        iteration."""
         self.is_stuck = self._is_writing
         if not self.is_stuck:
             self.background = None
@@ -207,7 +208,9 @@ class LogManager:
                 log.close()
             except StorageError as error:
                 self._close_failed(log, error)
-        if self._is_writing:  # for so long that the stop does not wait: it may finish last, after anything written now
+        if (
+            self._is_writing
+        ):  # for so long that the stop does not wait: that write may finish last, and replace anything written now
             logger.warning("checkpoints are still being written; the next start recovers every log")
             return
         self._write_checkpoints()
@@ -215,7 +218,7 @@ class LogManager:
             checkpoints.write_clean_shutdown(self.disk)
 
     def _sync_all(self) -> None:
-        """Do every log's last syncs together."""
+        """Do the last syncs of all logs together."""
         tickets: list[tuple[PartitionLog, FlushTicket]] = []
         for log in self._logs.values():
             try:
@@ -238,7 +241,9 @@ class LogManager:
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition: recovered if the last run did not end cleanly, created if it is new."""
-        from oncelog.log.partition_log import PartitionLog  # for the first log: takes 16 ms, with all it needs
+        from oncelog.log.partition_log import (
+            PartitionLog,
+        )  # imported for the first log: with its dependencies this takes 16 ms
 
         folder = str(topic_partition)
         known = self._known_topic_id(folder)
@@ -272,8 +277,8 @@ class LogManager:
         return log
 
     def find_unreadable(self, path: str, position: int, size_bytes: int) -> None:
-        """The disk failed to read these bytes of a segment's file while they were being sent: later reads of them get
-        an error, and no further connection is lost."""
+        """Reading these bytes of a segment failed while they were being sent: later reads of them get an error, so that
+        no other connection is closed."""
         folder, _, name = path.rpartition("/")
         topic_partition, parsed = parse_partition_folder(folder), parse_file_name(name)
         log = self._logs.get(topic_partition) if topic_partition is not None else None
@@ -281,7 +286,7 @@ class LogManager:
             log.find_unreadable(parsed[0], position, size_bytes)
 
     def truncate_to(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Drop the end of a log (``LogManager.truncateTo``)."""
+        """Truncate a log (``LogManager.truncateTo``)."""
         log = self._logs[topic_partition]
         log.trimmer().truncate_to(offset)
         if self._cleaner.truncated(topic_partition, log.log_end_offset):  # may be below ``offset``
@@ -305,7 +310,7 @@ class LogManager:
             self._write_checkpoints()
 
     def _sync_recovered(self, log: PartitionLog) -> None:
-        """Sync what a killed process had not synced: it is about to be shown to readers and used against duplicates."""
+        """Sync what a killed process has left unsynced, before readers see it and duplicates are detected with it."""
         if log.flushed_offset >= log.log_end_offset:
             return
         ticket: FlushTicket | None = None
@@ -316,7 +321,7 @@ class LogManager:
             ticket.sync(self.disk)
         except RefusedForNow:
             if ticket is not None:
-                log.files.not_flushed(ticket)  # its partition is dirty, and is synced before anything of it is shown
+                log.files.not_flushed(ticket)  # its partition is dirty, and is synced before readers see any of it
         except StorageError as error:
             log.fail(str(error))
             logger.error("%s was recovered but cannot be synced: %s", log.topic_partition, error)
@@ -332,8 +337,8 @@ class LogManager:
             return None
 
     def _set_aside(self, topic_partition: TopicPartition, topic_id: bytes | None, now_ms: int) -> None:
-        """Remove a folder of no topic if its topic was deleted and only a kill kept its files; else its origin is
-        unknown, and it is kept (``-stray``)."""
+        """Remove a folder without a topic if its topic was deleted and only a crash left its files; otherwise its
+        origin is unknown, and it is kept (``-stray``)."""
         token = self._random.token(16).hex()
         if topic_id is not None and self._metadata is not None and self._metadata.was_deleted(topic_id):
             folder = deleted_folder(topic_partition, token)
@@ -345,7 +350,7 @@ class LogManager:
         self.disk.rename(str(topic_partition), folder)
 
     def _tidy(self, now_ms: int) -> None:
-        """Set folders of no topic aside, and continue removals that the previous run did not finish."""
+        """Rename folders without a topic, and continue removals that the previous run did not finish."""
         for name in self.disk.list(""):
             found = parse_partition_folder(name)
             if is_deleted_folder(name):
@@ -358,7 +363,7 @@ class LogManager:
                 self._set_aside(found, self._known_topic_id(name), now_ms)
 
     def delete(self, log: PartitionLog, now_ms: int) -> None:
-        """Move a partition's folder aside at once, and remove it after ``file.delete.delay.ms``."""
+        """Rename a partition's folder at once, and remove it after ``file.delete.delay.ms``."""
         del self._logs[log.topic_partition]
         self._forget(log.topic_partition)
         self._deletions += 1
@@ -376,7 +381,7 @@ class LogManager:
 
         self._background.run(lambda: self.disk.remove(folder), done)
 
-    # --- what the folder says
+    # --- files of the data folder
 
     def _check_identity(self, metadata: MetadataStore) -> None:
         """Check ``meta.properties``, in Kafka's format; a folder of another cluster or node is refused."""
@@ -459,7 +464,7 @@ class LogManager:
         self._deleted = {topic: number for topic, number in self._deleted.items() if deleted.get(topic) != number}
 
     def _content(self) -> Work[list[tuple[str, bytes]]]:
-        """Names and contents of the checkpoint files, for the logs that exist when it begins."""
+        """Names and contents of the checkpoint files, for the logs that exist when this begins."""
         recovery_points: list[str] = []
         log_starts: list[str] = []
         high_watermarks: list[str] = []

@@ -2,13 +2,13 @@
 
 The store has written a change to its file before the method that makes it returns, so that from then on it survives the
 process; it survives the machine once that file is synced, some milliseconds later. All requests see it at once; answers
-that report it wait here, as with Kafka's controller. Called by ``broker``, and by code that must not get ahead of the
-metadata.
+that report it wait here, as with Kafka's controller. Called by ``broker``, and by code that must not write or report
+anything before the metadata is on stable storage.
 
 Invariants
 - An answer about metadata leaves only when everything the store held when it was made is on stable storage.
-- Files are never ahead of the metadata there: before that, nothing of a new topic or partition is synced, so nothing is
-  committed under policy ``commit``, and no folder of a deleted topic is moved aside.
+- Files are never ahead of the metadata: before it is on stable storage, no log of a new topic or partition is synced,
+  so nothing is committed under policy ``commit``, and no folder of a deleted topic is renamed.
 - No producer id is handed out from a block that is not on stable storage.
 - The store's write-ahead log is moved into its file on that thread, too; changes requested meanwhile wait.
 - After a failed sync the contents of the disk are unknown: the store accepts no change until a restart has read it.
@@ -57,13 +57,13 @@ ABOUT_METADATA: Final = frozenset(
 
 
 class Released(Protocol):
-    """Takes what waited for the metadata."""
+    """Takes a value that waited for the metadata."""
 
     def appended(self, partition: Partition) -> None: ...
 
 
 class SyncPorts(Protocol):
-    """What syncs of metadata need of their broker."""
+    """What syncs of metadata need from the broker."""
 
     @property
     def metadata(self) -> MetadataStore: ...
@@ -81,7 +81,8 @@ class SyncPorts(Protocol):
 
 
 class MetadataSync:
-    """What waits for one broker's metadata. Until :meth:`begin` the store syncs each change in its own iteration."""
+    """Syncs one broker's metadata, and holds what waits for that. Until :meth:`begin` the store syncs each change in
+    its own iteration."""
 
     def __init__(self, ports: SyncPorts) -> None:
         self._ports = ports
@@ -90,9 +91,10 @@ class MetadataSync:
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
         self.moving: Deferred[None] | None = None
-        """Resolves when the store's log is moved into its file, while that is happening; read-only for others."""
+        """While the write-ahead log is moved into the store's file: resolves when that is done. Read-only for
+        others."""
         self._held: set[Channel] = set()
-        """Connections with a request that waits for that: later requests must see what it has changed."""
+        """Connections with a request that waits for that move: their later requests must see what it has changed."""
         self._synced = self._store.changes
         """The number of the last change known to be on stable storage."""
         self.is_settled = True
@@ -116,7 +118,7 @@ class MetadataSync:
         self._synced = self._store.changes
         self._store.leave_sync_to(self._changed, alone)
         self._store.reserve_next_block()
-        self.is_settled = True  # not reported: only answers that contain one of these ids wait for it
+        self.is_settled = True  # not reported: only answers with one of these ids wait for it
 
     def end(self) -> None:
         """The broker stops: from now on the store syncs each change in its own iteration again."""
@@ -156,7 +158,7 @@ class MetadataSync:
             self._run()
 
     def _move(self) -> None:
-        """Move the store's log into its file, because it has become long; no changes are made meanwhile."""
+        """Move the long write-ahead log into the store's file; no changes are made meanwhile."""
         if self._background is not None and self.failure is None:
             self._under_way = True
             self.moving = Deferred()
@@ -177,13 +179,12 @@ class MetadataSync:
             moving.resolve(None)
 
     def may_change(self) -> Work[None]:
-        """Wait while a change would wait for the disk; if this is finished in one iteration, it waits in that
-        iteration."""
+        """Wait while the store accepts no changes; ``carry_out`` blocks the current iteration instead."""
         if self.moving is not None:
             yield self.moving
 
     def until_changes_are_possible(self, context: RequestContext) -> Work[None]:
-        """Have a request wait while a change would wait for the disk; so do those behind it on its connection."""
+        """Make a request wait while the store accepts no changes, and the later ones of its connection with it."""
         if context.api_key not in ABOUT_METADATA:
             return
         while self.moving is not None and (context.api_key not in ONLY_LOOKS or context.channel in self._held):
@@ -231,7 +232,7 @@ class MetadataSync:
     # --- who waits
 
     def settled(self) -> Deferred[None]:
-        """Resolves when all changes made so far are on stable storage, or it is known that they may never be."""
+        """Resolves when all changes made so far are on stable storage, or when their sync has failed."""
         if self.is_settled or self.failure is not None:
             return Deferred.of(None)
         if not self._waiting or self._waiting[-1][0] < self._store.changes:
@@ -239,7 +240,8 @@ class MetadataSync:
         return self._waiting[-1][1]
 
     def settling(self) -> Work[None]:
-        """Wait for :meth:`settled`; if this is finished in one iteration, the changes are synced in that iteration.
+        """Wait for :meth:`settled`; if the work is run without waiting, the changes are synced in the current
+        iteration.
 
         :raises StorageError: the sync failed.
         """
@@ -250,9 +252,9 @@ class MetadataSync:
                 self.sync_now()
 
     def until_answer_is_durable(self, context: RequestContext) -> Work[None]:
-        """Have an answer about metadata wait for what it reports.
+        """Make an answer about metadata wait until what it reports is on stable storage.
 
-        :raises StorageError: whether the request's change is on stable storage is not known.
+        :raises StorageError: it is unknown whether the request's change is on stable storage.
         """
         if context.api_key not in ABOUT_METADATA:
             return
@@ -269,12 +271,13 @@ class MetadataSync:
             self._topics[topic_id] = self._store.changes
 
     def opened(self, partition: Partition) -> None:
-        """A partition that a restart might not know commits nothing."""
+        """A partition was opened: if the sync of its topic has failed, it commits nothing, because a restart might not
+        know it."""
         if self.failure is not None and partition.topic_id in self._topics:
             partition.flush_failed(self.failure)
 
     def holds_back(self, partition: Partition) -> bool:
-        """Whether what was appended to a partition may not be synced yet; ``flushing`` gets it when it may."""
+        """Whether a partition may not be synced yet; once it may, it is passed to ``flushing``."""
         if self._topics and partition.topic_id in self._topics:
             self._partitions[partition] = None
             return True
@@ -285,7 +288,8 @@ class MetadataSync:
         self._partitions.pop(partition, None)
 
     def producer_id(self) -> int:
-        """An id that is never allocated again, after any restart. :raises StorageError: there is none now."""
+        """Allocate a producer id that is never allocated again, after any restart. :raises StorageError: none can be
+        allocated now."""
         store = self._store
         producer_id = store.allocate_producer_id()
         if self.moving is None:

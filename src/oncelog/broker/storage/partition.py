@@ -81,7 +81,7 @@ class Partition:
         self.log = log
         self.leader_epoch = leader_epoch
         self.reads = self.failed_reads = self.bytes_out = 0
-        """Reads by consumers, those that failed on the disk, and bytes sent to consumers; they only rise."""
+        """Reads by consumers, reads that failed on the disk, and bytes sent to consumers; these counters only rise."""
         self._sync_before_commit = sync_before_commit
         self._on_dirty = on_dirty
         self._on_advance = on_advance
@@ -90,7 +90,7 @@ class Partition:
         self._refusals: set[str] = set()
         """Reasons for failed reads that have already been logged."""
         self.replicas: Replicas | None = None
-        """For a broker with several nodes: the high watermark waits for those in sync."""
+        """For a broker with several nodes: the high watermark waits for the in-sync replicas."""
         log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
         log.maybe_advance_high_watermark(self._written_or_synced)
 
@@ -103,7 +103,7 @@ class Partition:
         return self.replicas is not None and self.replicas.is_short(self.log.config.min_insync_replicas)
 
     def lead(self, leader_epoch: int) -> None:
-        """Another node leads, with a new epoch: requests that waited for the old leader are answered with an error."""
+        """Another node leads, with a new epoch: answer the requests that wait for the old leader with an error."""
         self.log.settle()
         self.leader_epoch = leader_epoch
         self.log.leader_epoch_cache.assign(leader_epoch, self.log.log_end_offset)
@@ -121,7 +121,7 @@ class Partition:
 
     @property
     def _written_or_synced(self) -> int:
-        """The end of what may be committed, as far as this disk is concerned."""
+        """The offset up to which this disk allows committing."""
         log = self.log
         if self._sync_before_commit or (log.syncs_early and log.needs_sync):
             return log.flushed_offset
@@ -129,7 +129,7 @@ class Partition:
 
     @property
     def failed(self) -> bool:
-        """Whether the disk failed below this partition; it returns KAFKA_STORAGE_ERROR until a restart recovers it."""
+        """Whether this partition's disk has failed; requests get KAFKA_STORAGE_ERROR until a restart recovers it."""
         return self.log.failed is not None
 
     def meters(self) -> tuple[int, int, int, int, int, int, int]:
@@ -171,14 +171,14 @@ class Partition:
     def begin_append(
         self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
     ) -> LongAppend | AppendResult:
-        """The same for a batch that another thread is to write; then :meth:`end_append` is to be called."""
+        """The same for a batch that a worker thread writes; afterwards the caller calls :meth:`end_append`."""
         begun = self.log.writer().begin_append(
             batch, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard, checked=checked
         )
         return self._appended(begun) if isinstance(begun, AppendResult) else begun
 
     def end_append(self, append: LongAppend) -> AppendResult:
-        """The result of :meth:`begin_append`, when the batch is in the log or the disk has refused it."""
+        """The result of :meth:`begin_append`, once the batch is in the log or the write has failed."""
         if append.result is None:
             self.log.settle()
         if append.result is None:
@@ -188,7 +188,8 @@ class Partition:
     def append_checked(
         self, batch: bytearray, header: BatchHeader, now_ms: int, guard: VerificationGuard | None
     ) -> AppendResult:
-        """Append a producer's validated batch; only its producer is checked (:meth:`LogWriter.append_checked`)."""
+        """Append a producer's validated batch; only the producer's state is checked
+        (:meth:`LogWriter.append_checked`)."""
         return self._appended(
             self.log.writer().append_checked(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
         )
@@ -253,12 +254,12 @@ class Partition:
         return result
 
     def flushed(self, ticket: FlushTicket) -> None:
-        """What the ticket covers is on stable storage."""
+        """Everything that the ticket covers is on stable storage."""
         self.log.files.flushed(ticket)
         self._advance(self._written_or_synced)
 
     def flush_failed(self, reason: str) -> None:
-        """A sync failed: nothing more is promised for this partition until a restart has read the disk again."""
+        """A sync failed: nothing more is acknowledged for this partition until a restart has read the disk again."""
         self.log.fail(reason)
         self._stopped()
 
@@ -286,11 +287,11 @@ class Partition:
         return self.log.high_watermark
 
     def unreadable(self, error: StorageError | CorruptLogError) -> Error:
-        """The error for a reader if the disk fails, or the log is damaged, at the place it reads; other places are not
-        affected. The log gets one line for each damage."""
+        """The error for a reader if the disk fails, or the log is damaged, at the position that it reads; other
+        positions are not affected. Each damage is logged once."""
         self.failed_reads += 1
         reason = str(error)
-        if reason not in self._refusals:  # readers ask repeatedly
+        if reason not in self._refusals:  # readers repeat their requests
             if len(self._refusals) >= REFUSALS_KEPT:
                 self._refusals.clear()
             self._refusals.add(reason)

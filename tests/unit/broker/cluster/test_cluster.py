@@ -158,7 +158,7 @@ def test_leaders_move_to_replicas_in_sync(cluster: Cluster, logs: Logs) -> None:
     assert cluster.elect(T0, unclean=False) is Error.NONE
     assert cluster.elect(T0, unclean=False) is Error.ELECTION_NOT_NEEDED
     cluster.set_in_sync(T0, 2, in_sync=False)
-    with pytest.raises(KafkaError, match=r"node 2 cannot lead t-0: in sync are \[1, 3\]"):
+    with pytest.raises(KafkaError, match=r"node 2 cannot lead t-0; the in-sync replicas are \[1, 3\]"):
         cluster.move_leader(T0, 2)
     with pytest.raises(KafkaError, match="there is no node 4: the cluster has 1, 2, 3"):
         cluster.move_leader(T0, 4)

@@ -1,1 +1,1 @@
-"""APIs of nodes, and of what holds for all of them."""
+"""APIs of nodes and of the cluster as a whole."""

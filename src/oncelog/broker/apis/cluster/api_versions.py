@@ -37,7 +37,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class VersionPorts(Protocol):
-    """What this broker supports, and which features are finalized."""
+    """Supported APIs and versions, and finalized features."""
 
     @property
     def metadata(self) -> MetadataStore: ...

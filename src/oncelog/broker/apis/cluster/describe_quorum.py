@@ -2,8 +2,8 @@
 
 Version 1 adds when a voter last caught up (KIP-836), version 2 directories, listeners and errors (KIP-853). There is no
 Raft here: each start of the broker is a leader epoch, and the high watermark is the number of durable changes to the
-metadata. As in Apache Kafka, a request for anything but partition 0 of ``__cluster_metadata`` alone is answered that
-none of it is here.
+metadata. As in Apache Kafka, a request for anything but partition 0 of ``__cluster_metadata`` gets
+UNKNOWN_TOPIC_OR_PARTITION for every partition that it names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """FindCoordinator (key 10), versions 0-6: which broker coordinates a group (type 0) or a transactional id (type 1).
 
-Version 1 brings the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share groups (type 2, refused
-with INVALID_REQUEST here). The internal topic is created when the first key asks for it.
+Version 1 adds the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share groups (type 2, refused
+with INVALID_REQUEST here). The internal topic is created when its coordinator is first looked up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RIGHTS = {
     0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
     1: (TRANSACTIONAL_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
 }
-"""What a caller must be allowed to describe, by type, and the error if it is not."""
+"""The resource type that the caller must be allowed to describe, by coordinator type, and the error if it may not."""
 
 
 def handle(

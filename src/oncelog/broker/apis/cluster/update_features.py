@@ -4,8 +4,9 @@ Version 1 adds unsafe downgrades and ``ValidateOnly`` (KIP-778); version 2 answe
 each feature. As in Apache Kafka's controller, ``AllowDowngrade`` of version 0 has no effect, and if a feature is named
 twice, the last level counts. Levels are in force at once for all later requests.
 
-One difference from Apache Kafka, which cannot keep prepared transactions: while a database has yet to decide about one
-(KIP-939), ``transaction.version`` stays at 2; below it, transactions share an epoch and thus the token to decide by.
+One difference from Apache Kafka, which cannot keep prepared transactions: while a prepared transaction awaits its
+database's decision (KIP-939), ``transaction.version`` stays at 2; below it, successive transactions share an epoch, so
+producer id and epoch would not identify the one to be decided.
 """
 
 from __future__ import annotations

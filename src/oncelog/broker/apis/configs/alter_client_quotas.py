@@ -47,7 +47,7 @@ def _alter(ports: QuotaPorts, request: AlterClientQuotasRequest) -> Work[AlterCl
         yield
     for part in in_parts(list(changes.items()), ENTITIES_IN_A_CHUNK):
         for entity, done in _change(ports, part, validate_only=request.validate_only):
-            # The first of several entries of one entity counts, but the entity gets the others' refusal.
+            # The first of several entries of one entity counts, but the answer reports a refusal of the others.
             results.setdefault(entity, done)
         yield
     ports.quotas_changed()

@@ -1,4 +1,4 @@
-"""ListConfigResources (key 74), versions 0-1: the resources that have settings of their own (KIP-1142).
+"""ListConfigResources (key 74), versions 0-1: the resources with settings of their own (KIP-1142).
 
 Version 0 lists only client metrics subscriptions; version 1 all types, or those asked for. Source: Kafka's
 ``KafkaApis.handleListConfigResources``.

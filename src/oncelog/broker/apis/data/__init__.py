@@ -1,1 +1,1 @@
-"""APIs that write, read and look into partitions."""
+"""APIs that write, read and inspect partitions."""

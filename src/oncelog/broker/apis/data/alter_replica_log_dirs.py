@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 PARTITIONS_IN_A_CHUNK = 100
 FUTURE_SUFFIX = len("-future") + 32
-"""A copy being moved to another folder has this and an id after its partition's name, which may become too long."""
+"""A replica that is moved to another folder has this and an id appended to its folder's name, which may become too
+long."""
 LONGEST_FOLDER_NAME = 255
 
 

@@ -64,7 +64,8 @@ def _describe_each(
 
 
 def _refusal(ports: PartitionPorts, context: RequestContext, topic: str) -> tuple[Error, str] | None:
-    """Why no partition of the topic may be described: a name that no topic can have is told to everybody."""
+    """Why no partition of the topic may be described. An invalid name is reported to every caller, authorized or
+    not."""
     invalid = name_refusal(topic)
     if invalid is not None:
         return Error.INVALID_TOPIC_EXCEPTION, invalid

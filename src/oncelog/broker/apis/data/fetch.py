@@ -1,10 +1,9 @@
 """Fetch (key 1), versions 4-18: read batches as stored in the log, as far as the isolation level allows.
 
-Version 7 brings incremental sessions (KIP-227), 9 the leader epoch check, 11 a rack, 12 the last fetched epoch
+Version 7 adds incremental sessions (KIP-227), 9 the leader epoch check, 11 a rack, 12 the last fetched epoch
 (flexible), 13 topic ids, 16 node endpoints. The answer waits in the purgatory until ``min_bytes`` are available or
-``max_wait_ms`` is over.
-Records leave as file slices, which the server sends without copying. Sources: Kafka's ``KafkaApis.handleFetchRequest``,
-``ReplicaManager.fetchMessages`` and ``FetchManager``.
+``max_wait_ms`` is over. Records are returned as file slices, which the server sends without copying. Sources: Kafka's
+``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages`` and ``FetchManager``.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 def handle(
     ports: FetchPorts, context: RequestContext, request: FetchRequest
 ) -> FetchResponse | Deferred[FetchResponse]:
-    """Answers at once if there is enough, something to report, or nothing to wait for; else later."""
+    """Answer at once if there is enough data, something to report, or nothing to wait for; otherwise later."""
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
@@ -115,7 +114,7 @@ def _is_enough(request: FetchRequest, answers: Sequence[Answer]) -> bool:
 
 
 class _Waiting:
-    """How much a waiting fetch has; when a partition advances, only that one is read again, not all of them."""
+    """What a waiting fetch has read so far; when a partition advances, only that one is read again."""
 
     def __init__(
         self,
@@ -203,7 +202,7 @@ class _WideFetch:
             self._response.resolve(FetchResponse(error_code=opened))
             return
         self._session, self._positions = opened
-        self._request.topics, self._request.forgotten_topics_data = [], []  # it may wait for a long time
+        self._request.topics, self._request.forgotten_topics_data = [], []  # the wait may be long
         answers = yield from self._read()
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
             yield from self._answer(answers)
@@ -351,7 +350,8 @@ def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[A
 
 
 def _is_news(session: FetchSession, answer: Answer, incremental: bool) -> bool:
-    """Whether the fetcher needs this answer; notes what it is sent. A full answer contains everything."""
+    """Whether the answer must contain this partition; records what the fetcher is sent. A full answer contains every
+    partition."""
     position = session.partitions.get(answer.key)
     data = answer.data
     if position is None:
@@ -375,7 +375,7 @@ def _is_news(session: FetchSession, answer: Answer, incremental: bool) -> bool:
 
 
 def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[Answer]) -> None:
-    """Neighbours of one topic share an entry; the serving order stays."""
+    """Group adjacent partitions of one topic into one entry; the order is kept."""
     last = (topics[-1].topic, topics[-1].topic_id) if topics else None
     for answer in answers:
         name, topic_id, _ = answer.key

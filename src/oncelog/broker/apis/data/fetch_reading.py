@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FIRST_WITH_LEADERS = 16
 TOLD_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
-"""From version 16 on these come with the current leader (KIP-951)."""
+"""From version 16 on, the answer to these errors names the current leader (KIP-951)."""
 
 
 class Answer(NamedTuple):
@@ -47,7 +47,7 @@ def partition_of(ports: FetchPorts, key: PartitionKey) -> Partition | None:
 
 
 def is_from_replica(request: FetchRequest) -> bool:
-    """Whether a node copies the log, as Kafka's followers do; from version 15 on the id is in ``replica_state``."""
+    """Whether the request comes from a follower; from version 15 on its id is in ``replica_state``."""
     return request.replica_id >= 0 or request.replica_state.replica_id >= 0
 
 
@@ -69,7 +69,8 @@ def read_all(
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
 ) -> Iterator[Answer]:
-    """Every partition's answer; byte limits are used up in serving order, except that one batch always fits."""
+    """The answer for every partition. Byte limits are used up in serving order; the first batch is returned even if it
+    exceeds them."""
     left = min(request.max_bytes, ports.config.fetch_max_bytes)
     at_least_one_batch = True
     for key, position in positions.items():
@@ -111,7 +112,7 @@ def read_partition(
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(max(position.current_leader_epoch, -1))  # a negative epoch asks for no check
     if error is Error.NONE and is_from_replica(request):
-        error = Error.NOT_LEADER_OR_FOLLOWER  # nobody is: no node copies another one's log by Fetch
+        error = Error.NOT_LEADER_OR_FOLLOWER  # always: no node replicates another one's log by Fetch
     if error is not Error.NONE:
         leader = LeaderIdAndEpoch(context.session.node_id or ports.node.node_id, partition.leader_epoch)
         is_told = error in TOLD_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
@@ -152,7 +153,7 @@ def read_partition(
 
 
 def _not_asked(key: PartitionKey, error: Error) -> Answer:
-    """The partition was not read: that is nothing new for the others, which wait as if they were alone."""
+    """The answer for a partition that was not read; it does not end the wait of the others."""
     answer = _error(key, error)
     answer.data.aborted_transactions = []
     return answer._replace(at_once=False)

@@ -1,6 +1,6 @@
 """ListOffsets (key 2), versions 1-11.
 
-Version 2 brings the isolation level, 4 the leader epoch, 7 the offset of the greatest timestamp (-3), 8 the earliest
+Version 2 adds the isolation level, 4 the leader epoch, 7 the offset of the greatest timestamp (-3), 8 the earliest
 local offset (-4), 9 the latest tiered one (-5), 10 a timeout, 11 the earliest pending upload (-6). Nothing is tiered
 here, so -4 is the log's start, and -5 and -6 are unknown. Source: Kafka's ``ReplicaManager.fetchOffset`` and
 ``Partition.fetchOffsetForTimestamp``.

@@ -2,7 +2,7 @@
 
 KIP-101, KIP-279, KIP-320.
 
-Version 3 brings the replica id, 4 is flexible. Source: Kafka's ``Partition.lastOffsetForLeaderEpoch``.
+Version 3 adds the replica id, 4 is flexible. Source: Kafka's ``Partition.lastOffsetForLeaderEpoch``.
 """
 
 from __future__ import annotations

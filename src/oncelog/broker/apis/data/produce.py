@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PARTITIONS_AT_ONCE = 16
 TOPICS_AT_ONCE = 200
-"""Topics that are only checked, or answered, at a time."""
+"""How many topics are checked, or answered, at a time."""
 
 
 def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
@@ -68,8 +68,8 @@ def _pairs(request: ProduceRequest) -> list[tuple[TopicProduceData, PartitionPro
 def _append_each(
     ports: ProducePorts, context: RequestContext, request: ProduceRequest
 ) -> Work[list[Deferred[list[PartitionProduceResponse]]]]:
-    """Some partitions at a time, with other requests in between; continues if the connection ends, as a request of
-    few partitions would."""
+    """Append some partitions at a time, with other requests in between. This continues even if the connection ends, as
+    it does for few partitions."""
     whole_error = yield from _refuse_request(ports, context, request)
     answers = []
     for part in in_parts(_pairs(request), PARTITIONS_AT_ONCE):
@@ -102,7 +102,7 @@ def _responding(
 
 
 def _refuse_request(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Work[Error]:
-    """The error of the request as a whole. On the way, all but the last entry of each partition are removed."""
+    """The error of the request as a whole. As a side effect, all but the last entry of each partition are removed."""
     producers, partitions = set(), set()
     count = 0
     for count, (topic, data) in enumerate(_entries(request), 1):

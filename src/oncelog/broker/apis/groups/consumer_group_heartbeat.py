@@ -1,6 +1,6 @@
 """ConsumerGroupHeartbeat (key 68), versions 0-1: join, stay in and leave a group of the consumer protocol (KIP-848).
 
-In version 0 the coordinator assigns the member id, from 1 on the member brings it (KIP-1082) and may subscribe by a
+In version 0 the coordinator assigns the member id; from 1 on the member chooses it (KIP-1082) and may subscribe by a
 regular expression. At ``group.version`` 0 there is no such protocol: UNSUPPORTED_VERSION.
 """
 

@@ -1,4 +1,4 @@
-"""Handles requests about many groups some at a time, and only for those that the caller is authorized for.
+"""Handles requests about many groups in chunks, and only for groups that the caller is authorized for.
 
 Called by the handlers of DescribeGroups, ConsumerGroupDescribe and DeleteGroups.
 """

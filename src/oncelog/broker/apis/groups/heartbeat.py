@@ -1,6 +1,5 @@
-"""Heartbeat (key 12), versions 0-4: keeps a member of the classic protocol alive and tells it of rebalances.
-
-Version 3 brings static members; 4 is flexible.
+"""Heartbeat (key 12), versions 0-4: keeps a member of the classic protocol alive and notifies it of rebalances. Version
+3 adds static members; 4 is flexible.
 """
 
 from __future__ import annotations

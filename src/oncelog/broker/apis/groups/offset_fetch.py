@@ -52,7 +52,7 @@ def handle(ports: GroupPorts, context: RequestContext, request: OffsetFetchReque
 
 
 def _is_short(request: OffsetFetchRequest) -> bool:
-    """Whether it names few partitions, and each of them explicitly."""
+    """Whether the request names few partitions, and each of them explicitly."""
     if len(request.groups) == 1 and not request.topics:
         topics = request.groups[0].topics
         return topics is not None and len(topics) == 1 and len(topics[0].partition_indexes) < PARTITIONS_IN_A_CHUNK
@@ -62,8 +62,8 @@ def _is_short(request: OffsetFetchRequest) -> bool:
 def _fetch_all(
     ports: GroupPorts, context: RequestContext, request: OffsetFetchRequest, *, short: bool
 ) -> Work[Deferred[OffsetFetchResponse]]:
-    """With pauses if there are many partitions or groups; in one iteration, not waiting for memory, if there are
-    few."""
+    """Answer in chunks if there are many partitions or groups; if there are few, in one iteration and without waiting
+    for memory."""
     if context.api_version >= FIRST_WITH_SEVERAL_GROUPS:
         by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
         fetch = _fetch_by_id if by_id else _fetch

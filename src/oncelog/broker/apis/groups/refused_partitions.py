@@ -27,7 +27,8 @@ P = TypeVar("P", bound=NamedPartition)
 
 
 def within(partitions: Sequence[P], count: int) -> Work[tuple[list[P], list[int]]]:
-    """Partitions that a topic of this size has, and the indexes of the others. With pauses if there are many."""
+    """Separate the partitions that a topic of this size has from the indexes that do not exist; in chunks if there are
+    many."""
     good: list[P] = []
     bad: list[int] = []
     for part in in_parts(partitions, PARTITIONS_IN_A_CHUNK):

@@ -33,7 +33,8 @@ def handle(
 
 
 def _create(ports: SecurityPorts, request: CreateAclsRequest) -> Work[CreateAclsResponse]:
-    """Check ACLs in chunks, add them all at once: of an allowing and a denying one, neither is ever in force alone."""
+    """Check ACLs in chunks, then add them all at once: an allowing ACL is never in force without the denying one beside
+    it."""
     asked: list[Acl] = []
     for part in in_parts(request.creations, ACLS_IN_A_CHUNK):
         asked += [

@@ -1,4 +1,4 @@
-"""SaslHandshake (key 17), versions 0-1: logins go through ``security.sasl_gate``; here it is out of place (KIP-43)."""
+"""SaslHandshake (key 17), versions 0-1: always refused here; logins go through ``login.sasl_gate`` (KIP-43)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Metadata (key 3), versions 0-13: the broker's address, topics, partitions and their leaders.
 
-Version 0 cannot ask for no topics: its empty list means all, as null does from version 1 on. From 4 on the client says
-whether a missing topic may be created; 7 adds leader epochs, 8 authorized operations (the cluster's only up to 10), 10
-topic ids in answers, 12 topic ids in requests, 13 an error for the whole answer. A topic created here is returned at
-once, while a Kafka cluster returns UNKNOWN_TOPIC_OR_PARTITION until its controller has created it. Source: Kafka's
+In version 0 an empty list means all topics, as null does from version 1 on. From 4 on the client states whether a
+missing topic may be created; 7 adds leader epochs, 8 authorized operations (the cluster's only up to 10), 10 topic ids
+in answers, 12 topic ids in requests, 13 an error for the whole answer. A topic created here is returned at once, while
+a Kafka cluster returns UNKNOWN_TOPIC_OR_PARTITION until its controller has created it. Source: Kafka's
 ``KafkaApis.handleTopicMetadataRequest``.
 """
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from oncelog.broker.security.access import AccessPorts
 
 NEVER_THROTTLED = MAX_SHORT
-"""No version is refused: a topic over the quota is created, and the client waits."""
+"""No version is refused: a topic beyond the quota is created, and the client is throttled."""
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_CHUNK = 25
 TOPICS_IN_A_CHUNK = 10
-"""Of a long answer, whether the caller may see them or not; each may have to be created."""
+"""Topics handled in one chunk, whether the caller may see them or not: each may have to be created."""
 
 
 def handle(

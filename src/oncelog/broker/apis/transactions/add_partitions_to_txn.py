@@ -1,8 +1,9 @@
 """AddPartitionsToTxn (key 24), versions 0-5: announces partitions that a transaction will write to.
 
-Clients send 0-3, one transaction each; version 2 knows PRODUCER_FENCED, which is INVALID_PRODUCER_EPOCH before; 3 is
-flexible. Partition leaders send 4 and 5, several transactions at once, to add for a client (KIP-890 part 2) or only to
-verify. A topic that does not exist fails the whole transaction of the request: nothing is added.
+Clients send 0-3, one transaction each; version 2 introduces PRODUCER_FENCED (before: INVALID_PRODUCER_EPOCH); 3 is
+flexible. Partition leaders send 4 and 5, for several transactions at once, to add partitions on a client's behalf
+(KIP-890 part 2) or only to verify them. A topic that does not exist fails the whole transaction of the request: nothing
+is added.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Wor
 
 
 def _refusal(ports: TransactionPorts, context: RequestContext, partition: TopicPartition) -> Error:
-    """Why a partition is refused: clients may add no internal topic; partition leaders ask for clients that may."""
+    """Why a partition is refused: clients may not add internal topics; partition leaders may, on behalf of clients."""
     name = partition.topic
     if context.api_version < FIRST_FROM_BROKERS and (
         name in INTERNAL_TOPICS or not allows(ports, context, Operation.WRITE, TOPIC, name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oncelog.broker.apis.ports import TransactionPorts
 
 ENTRIES_IN_A_CHUNK = 100
-"""Partitions; an id takes as long as several of them."""
+"""How many partitions are described at a time; an id counts as several of them."""
 
 
 def handle(

@@ -1,8 +1,8 @@
 """EndTxn (key 26), versions 0-5: commit or abort.
 
-Version 2 knows PRODUCER_FENCED, which is INVALID_PRODUCER_EPOCH before; 3 is flexible; 4 knows TRANSACTION_ABORTABLE,
-which this API never returns; 5 bumps the epoch and returns those of the next transaction (KIP-890
-part 2).
+Version 2 introduces PRODUCER_FENCED (before: INVALID_PRODUCER_EPOCH); 3 is flexible; 4 introduces
+TRANSACTION_ABORTABLE, which this API never returns; 5 bumps the epoch and returns the producer id and epoch of the next
+transaction (KIP-890 part 2).
 """
 
 from __future__ import annotations

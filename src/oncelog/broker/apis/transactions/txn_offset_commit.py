@@ -1,7 +1,7 @@
 """TxnOffsetCommit (key 28), versions 0-5: commit a group's offsets as part of a transaction.
 
 Version 2 adds leader epochs; 3 identifies the consumer that the offsets come from, so that zombies are refused
-(KIP-447), and is flexible; 4 knows TRANSACTION_ABORTABLE; 5 adds the partition of ``__consumer_offsets`` to the
+(KIP-447), and is flexible; 4 introduces TRANSACTION_ABORTABLE; 5 adds the partition of ``__consumer_offsets`` to the
 transaction, for which older versions send a separate request (KIP-890 part 2). Versions 0 and 1 do not know
 COORDINATOR_LOAD_IN_PROGRESS: they get COORDINATOR_NOT_AVAILABLE. A topic or partition that does not exist is refused
 individually.

@@ -108,7 +108,7 @@ def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) ->
                     add("idle", {f"{CHAINS[chain]}: CPU of the {who}, ms a second": cost[f"{who}_s"] * 1000})
     for (chain, count), of_batches in found.items():
         medians = {name: median(parts[name] for parts in of_batches) for name in of_batches[0]}
-        add(f"{count:,} rows", {f"{CHAINS[chain]}: {name}": value for name, value in medians.items()})
+        add(f"{count:,} row{'s' * (count > 1)}", {f"{CHAINS[chain]}: {name}": value for name, value in medians.items()})
 
 
 def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def write_tables(results: report.Results, path: Path) -> None:
             cells.append(f"{mine:.0f}" + (f" ({mine / beside:.2f})" if beside else ""))
         lines.append(f"| {name} | {' | '.join(cells)} |")
     shown = [chain for chain in CHAINS if chain in (("kafka", "kafka"), ("oncelog", "format"), ("oncelog", "each"))]
-    title = f"ms, for {' / '.join(size.removesuffix(' rows') for size in sizes)} rows"
+    title = f"ms, for {' / '.join(size.split()[0] for size in sizes)} rows"
     lines += ["", f"| {title} | {' | '.join(CHAINS[chain] for chain in shown)} |", "|---|" + "---:|" * len(shown)]
     for part in (*PARTS, WHOLE):
         cells = [" / ".join(f"{found[size][f'{CHAINS[chain]}: {part}']:.0f}" for size in sizes) for chain in shown]

@@ -31,9 +31,13 @@ def programs() -> tuple[str, str] | None:
 
 
 class Postgres:
-    """``with Postgres() as postgres: psycopg.connect(postgres.address)``."""
+    """``with Postgres() as postgres: psycopg.connect(postgres.address)``.
 
-    def __init__(self) -> None:
+    :param port: it listens there on 127.0.0.1 too, for programs that know no sockets of files; 0: it does not.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        self.port = port
         self.folder = Path(tempfile.mkdtemp(prefix="oncelog-postgres-"))
         self._data = self.folder / "data"
         self._log = self.folder / "log"
@@ -45,7 +49,8 @@ class Postgres:
         return self._address("postgres")
 
     def _address(self, name: str) -> str:
-        return f"host={self._data} dbname={name} user=tests"
+        at = f" port={self.port}" if self.port else ""
+        return f"host={self._data} dbname={name} user=tests{at}"
 
     def new_database(self) -> str:
         """The address of an empty database."""
@@ -65,7 +70,8 @@ class Postgres:
                 os.chown(path, self._user.pw_uid, self._user.pw_gid)
         own = ["-D", str(self._data), "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"]
         self._run([initdb, *own])
-        settings = ["listen_addresses=", f"unix_socket_directories={self._data}", "fsync=off", "shared_buffers=16MB"]
+        listens = ["listen_addresses=127.0.0.1", f"port={self.port}"] if self.port else ["listen_addresses="]
+        settings = [*listens, f"unix_socket_directories={self._data}", "fsync=off", "shared_buffers=16MB"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [postgres, "-D", str(self._data), *(word for setting in settings for word in ("-c", setting))],

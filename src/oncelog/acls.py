@@ -1,4 +1,4 @@
-"""Access control lists as in Apache Kafka: what an ACL says, which are allowed, and which match a filter.
+"""Access control lists as in Apache Kafka: their fields, which of them are valid, and which match a filter.
 
 Called by the metadata store, the authorizer and the three APIs of ACLs. Codes are those of the wire. Sources: Kafka's
 ``AclBinding``, ``ResourcePatternFilter`` and ``AclControlManager``.

@@ -68,17 +68,17 @@ class TopicConfig(Settings):
         "delete.retention.ms", 86_400_000, "How long tombstones and markers outlive compaction.", low=0, high=MAX_LONG
     )
     file_delete_delay_ms: int = setting(
-        "file.delete.delay.ms", 60_000, "Wait before a deleted file leaves the disk.", low=0, high=MAX_LONG
+        "file.delete.delay.ms", 60_000, "Delay before a deleted file is removed from the disk.", low=0, high=MAX_LONG
     )
     flush_messages: int = setting(
         "flush.messages",
         MAX_LONG,
-        "So many records that wait for a sync are synced, and acknowledged only then; 1: before each acknowledgement.",
+        "The number of unsynced records that starts a sync, for which acknowledgements wait; 1: sync each record.",
         low=1,
         high=MAX_LONG,
     )
     flush_ms: int = setting(
-        "flush.ms", MAX_LONG, "A record waits at most so long until its sync begins.", low=0, high=MAX_LONG
+        "flush.ms", MAX_LONG, "Maximum time from an append until its sync begins.", low=0, high=MAX_LONG
     )
     follower_replication_throttled_replicas: tuple[str, ...] = setting(
         "follower.replication.throttled.replicas", [], "Replicas whose followers are throttled.", effect=False
@@ -89,7 +89,7 @@ class TopicConfig(Settings):
     internal_segment_bytes: int | None = setting(
         "internal.segment.bytes",
         None,
-        "Overrides segment.bytes below its least value, for tests.",
+        "Overrides segment.bytes below its minimum, for tests.",
         high=MAX_INT,
         kind=PropertyKind.INT,
     )
@@ -157,7 +157,9 @@ class TopicConfig(Settings):
     segment_jitter_ms: int = setting("segment.jitter.ms", 0, "Random part taken off segment.ms.", low=0, high=MAX_LONG)
     segment_ms: int = setting("segment.ms", 604_800_000, "Record time a segment may span.", low=1, high=MAX_LONG)
     unclean_leader_election_enable: bool = setting(
-        "unclean.leader.election.enable", False, "Of several nodes: one that is behind may become the leader."
+        "unclean.leader.election.enable",
+        False,
+        "With several nodes: whether a replica that is not in sync may become the leader.",
     )
 
     def __post_init__(self) -> None:
@@ -184,24 +186,26 @@ class BrokerConfig(Settings):
     default_replication_factor: int = setting(
         "default.replication.factor", 1, "Replicas of a topic that is created without a count.", low=1, high=32767
     )
-    auto_create_topics_enable: bool = setting("auto.create.topics.enable", True, "Make a topic when it is first named.")
+    auto_create_topics_enable: bool = setting(
+        "auto.create.topics.enable", True, "Create a topic when it is first named."
+    )
     delete_topic_enable: bool = setting("delete.topic.enable", True, "Allow DeleteTopics.")
     broker_rack: str = setting("broker.rack", "", "Rack of this broker, for rack aware clients.")
     advertised_listeners: tuple[str, ...] = setting(
-        "advertised.listeners", [], "Addresses that clients are told to connect to. Empty: the listening address."
+        "advertised.listeners", [], "Addresses that clients are to connect to. Empty: the listening address."
     )
 
     oncelog_flush_policy: str = setting(
         "oncelog.flush.policy",
         "interval",
-        "What an acknowledgement promises: none (written), interval (synced every log.flush.interval.ms), "
+        "What an acknowledgement guarantees: none (written), interval (synced every log.flush.interval.ms), "
         "commit (on stable storage).",
         choices=("none", "interval", "commit"),
     )
     log_flush_interval_ms: int = setting(
         "log.flush.interval.ms",
         1000,
-        "Most time between two syncs of the flush policy interval; 16 MB of a partition do not wait for it. "
+        "Maximum time between two syncs of the flush policy interval; 16 MB of a partition do not wait for it. "
         "Default of flush.ms, under every policy.",
         low=1,
         high=MAX_LONG,
@@ -245,10 +249,10 @@ class BrokerConfig(Settings):
         high=MAX_INT,
     )
     group_min_session_timeout_ms: int = setting(
-        "group.min.session.timeout.ms", 6000, "Least session timeout.", low=0, high=MAX_INT
+        "group.min.session.timeout.ms", 6000, "Minimum session timeout.", low=0, high=MAX_INT
     )
     group_max_session_timeout_ms: int = setting(
-        "group.max.session.timeout.ms", 1_800_000, "Greatest session timeout.", low=0, high=MAX_INT
+        "group.max.session.timeout.ms", 1_800_000, "Maximum session timeout.", low=0, high=MAX_INT
     )
     group_max_size: int = setting("group.max.size", MAX_INT, "Members of a classic group.", low=1, high=MAX_INT)
     group_consumer_session_timeout_ms: int = setting(
@@ -264,7 +268,7 @@ class BrokerConfig(Settings):
     group_consumer_assignment_interval_ms: int = setting(
         "group.consumer.assignment.interval.ms",
         1000,
-        "Least time between two assignments of a group of the consumer protocol.",
+        "Minimum time between two assignments of a group of the consumer protocol.",
         low=0,
         high=MAX_INT,
     )
@@ -293,7 +297,7 @@ class BrokerConfig(Settings):
     transaction_max_timeout_ms: int = setting(
         "transaction.max.timeout.ms",
         900_000,
-        "Greatest transaction.timeout.ms a producer may ask.",
+        "Maximum transaction.timeout.ms that a producer may request.",
         low=1,
         high=MAX_INT,
     )
@@ -307,14 +311,14 @@ class BrokerConfig(Settings):
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = setting(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         10_000,
-        "Time between two looks for transactions past their timeout.",
+        "Time between two checks for transactions past their timeout.",
         low=1,
         high=MAX_INT,
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = setting(
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         3_600_000,
-        "Time between two looks for expired transactional ids.",
+        "Time between two checks for expired transactional ids.",
         low=1,
         high=MAX_INT,
     )
@@ -333,7 +337,7 @@ class BrokerConfig(Settings):
     producer_id_expiration_check_interval_ms: int = setting(
         "producer.id.expiration.check.interval.ms",
         600_000,
-        "Time between two looks for idle producer ids.",
+        "Time between two checks for idle producer ids.",
         low=1,
         high=MAX_INT,
     )
@@ -362,7 +366,7 @@ class BrokerConfig(Settings):
     queued_max_request_bytes: int = setting(
         "queued.max.request.bytes",
         -1,
-        "Memory for requests on their way; -1: 256 MB, or two of the largest requests.",
+        "Memory for requests being received or handled; -1: 256 MB, or two of the largest requests.",
         low=-1,
         high=MAX_LONG,
     )
@@ -371,12 +375,12 @@ class BrokerConfig(Settings):
         "max.connections.per.ip", MAX_INT, "Connections of one address served at once.", low=0, high=MAX_INT
     )
     max_connections_per_ip_overrides: str = setting(
-        "max.connections.per.ip.overrides", "", "ADDRESS:COUNT pairs that win over max.connections.per.ip."
+        "max.connections.per.ip.overrides", "", "ADDRESS:COUNT pairs that override max.connections.per.ip."
     )
     max_connection_creation_rate: int = setting(
         "max.connection.creation.rate",
         MAX_INT,
-        "Connections taken in a second; those beyond wait, for half a minute at most.",
+        "Connections accepted per second; those beyond wait, for half a minute at most.",
         low=0,
         high=MAX_INT,
     )
@@ -388,7 +392,7 @@ class BrokerConfig(Settings):
         high=MAX_LONG,
     )
     fetch_max_bytes: int = setting(
-        "fetch.max.bytes", 57_671_680, "Most bytes in one Fetch answer.", low=1024, high=MAX_INT
+        "fetch.max.bytes", 57_671_680, "Maximum bytes in one Fetch answer.", low=1024, high=MAX_INT
     )
     max_incremental_fetch_session_cache_slots: int = setting(
         "max.incremental.fetch.session.cache.slots", 1000, "Incremental fetch sessions kept.", low=0, high=MAX_INT
@@ -401,13 +405,15 @@ class BrokerConfig(Settings):
     )
 
     authorizer_class_name: str = setting(
-        "authorizer.class.name", "", "Who says what a principal may do; Apache Kafka's StandardAuthorizer or nobody."
+        "authorizer.class.name",
+        "",
+        "The class that authorizes principals: Apache Kafka's StandardAuthorizer; empty: no authorization.",
     )
     super_users: str = setting(
         "super.users", "", "Principals that may do everything, as User:name, separated by semicolons."
     )
     allow_everyone_if_no_acl_found: bool = setting(
-        "allow.everyone.if.no.acl.found", False, "Allow everybody everything on a resource without any ACL."
+        "allow.everyone.if.no.acl.found", False, "Allow everyone every operation on a resource without any ACL."
     )
 
     topic_defaults: TopicConfig = field(default=TopicConfig())

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Deferred(Generic[T]):
-    """Resolved or failed exactly once; a second time is a bug and raises ``InvariantError``."""
+    """A value that is resolved or failed exactly once; a second time is a bug and raises ``InvariantError``."""
 
     __slots__ = ("_callbacks", "_failure", "_value", "done", "succeeded")
 
@@ -86,7 +86,7 @@ class Deferred(Generic[T]):
                 _unhandled(error)
 
     def fail(self, failure: Exception) -> None:
-        """End without a value, because of a defect or an unforeseen failure."""
+        """Fail with an exception: a defect or an unexpected failure."""
         self._settle()
         self._failure = failure
         callbacks, self._callbacks = self._callbacks, []
@@ -141,7 +141,7 @@ def _alone(value: T) -> list[T]:
 
 
 def _unhandled(error: Exception) -> None:
-    logger.error("an answer failed that nobody waits for", exc_info=error)
+    logger.error("a Deferred failed, and nothing waits for it", exc_info=error)
 
 
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:

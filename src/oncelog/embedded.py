@@ -1,7 +1,7 @@
 """``oncelog.Broker``: the embedded broker, with faults and a schema registry on request.
 
 The broker itself is in ``oncelog.server.embedded``; this module adds the faults that tests inject, and the registry.
-None of their code is loaded, or costs anything, until :attr:`Broker.faults` is first used or a registry is wanted.
+Their code is loaded only when :attr:`Broker.faults` is first used or a registry is requested.
 """
 
 from __future__ import annotations

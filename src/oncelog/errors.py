@@ -165,8 +165,8 @@ class Error(IntEnum):
 
 
 NONE: Final = Error.NONE
-"""A constant, because every request compares with it: before Python 3.12 looking up an enumeration's member takes as
-long as several calls."""
+"""A constant, because every request compares with it: before Python 3.12 looking up an enum member takes as long as
+several calls."""
 
 
 _RETRIABLE = frozenset(
@@ -226,7 +226,7 @@ _REFRESH_METADATA = frozenset(
 
 
 class OncelogError(Exception):
-    """Root of every exception that oncelog raises on purpose; its text is meant for users."""
+    """Base of every exception that oncelog raises deliberately; its text is meant for users."""
 
 
 _NEW_METADATA_ONLY_BY_ROW = frozenset({"ListenerNotFound", "ReplicaNotAvailableError"})
@@ -304,7 +304,7 @@ class StorageError(OncelogError):
 
 
 class RefusedForNow(StorageError):
-    """The operation was not done and has changed nothing; the same one succeeds once what it lacked is there."""
+    """The operation was not done and has changed nothing; it succeeds once the missing resource is available."""
 
 
 class OutOfDescriptors(RefusedForNow):
@@ -312,7 +312,7 @@ class OutOfDescriptors(RefusedForNow):
 
 
 class NoSpace(RefusedForNow):
-    """The disk is full. Never the outcome of a sync, after which nobody knows what the disk has."""
+    """The disk is full. Never the outcome of a sync, after whose failure the contents of the disk are unknown."""
 
 
 class InvariantError(OncelogError):

@@ -1,4 +1,4 @@
-"""Whether the packages of an extra are installed. Called where a part begins that needs one."""
+"""Checks that the packages of an extra are installed. Called at the start of each part that needs one."""
 
 from __future__ import annotations
 

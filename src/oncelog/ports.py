@@ -34,7 +34,7 @@ class File(Protocol):
         ...
 
     def append(self, buffers: Sequence[Buffer]) -> None:
-        """Append all of ``buffers`` to the file, or nothing: a short write is cut off again."""
+        """Append all of ``buffers`` to the file, or nothing: a short write is truncated again."""
         ...
 
     def write_at(self, position: int, data: Buffer) -> None: ...
@@ -88,7 +88,7 @@ class Disk(Protocol):
     def sync_folder(self, path: str) -> None: ...
 
     def space(self) -> tuple[int, int] | None:
-        """Size of the folder's volume in bytes, and how much of it we may still use; None if unknown."""
+        """Size of the folder's volume in bytes, and the free space available to this process; None if unknown."""
         ...
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
@@ -109,8 +109,9 @@ class Random(Protocol):
 
 
 class Background(Protocol):
-    """Runs work that would hold up the core: compaction, removal of files."""
+    """Runs work that would block the core: compaction, removal of files."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        """Do ``work`` elsewhere, then call ``done`` on the core's thread with the exception it ended with, if any."""
+        """Do ``work`` on a worker thread, then call ``done`` on the core's thread with the exception that ended it, if
+        any."""
         ...

@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_SIMULATION}(seeds=100, {', '.join(f'{name}=...' for name in _SIMULATION_OPTIONS[1:])}): run this coroutine "
-        "in virtual time, with simulated brokers and troubles, once for each seed",
+        "in virtual time, with simulated brokers and faults, once for each seed",
     )
 
 

@@ -26,7 +26,7 @@ class ScramCredential(NamedTuple):
 
 def credential(mechanism: int, iterations: int, salt: bytes, salted_password: bytes) -> ScramCredential:
     """The credential derived from a salted password."""
-    import hashlib  # here, because every broker imports this module, and most have no users
+    import hashlib  # imported here, because every broker imports this module, and most have no users
     import hmac
 
     name = HASH_OF_MECHANISM[mechanism]

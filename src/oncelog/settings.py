@@ -30,10 +30,10 @@ def setting(
     """A field of a settings class.
 
     :param name: Kafka's property name.
-    :param low: least allowed value, for numbers.
+    :param low: the minimum, for numbers.
     :param also: values allowed outside of the range.
     :param choices: allowed words; for a list property, the words it may contain.
-    :param kind: needed only if it does not follow from the default and the range.
+    :param kind: needed only if the default and the range do not determine it.
     :param effect: False for a property that is checked and shown but changes nothing in this implementation.
     """
     if isinstance(default, list):
@@ -55,7 +55,8 @@ def setting(
 class Settings:
     """Base of the settings classes: each is a frozen dataclass with these methods instead of generated ones.
 
-    Those would be compiled at import, and with two hundred fields that takes longer than anything else there.
+    Generated methods would be compiled at import, which for two hundred fields takes longer than the rest of the
+    import.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -77,7 +78,7 @@ class Settings:
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """What a class adjusts after the settings have their values."""
+        """Adjustments of a class after the settings have their values."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -128,7 +129,7 @@ def default_of(f: Field[Any]) -> Any:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """``; did you mean X?`` for the nearest known name, or nothing."""
-    import difflib  # takes 5 ms, so imported only after a mistake
+    import difflib  # imported only after a mistake: it takes 5 ms
 
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""

@@ -1,4 +1,4 @@
-"""Bytes and times as text and as JSON, in one form everywhere.
+"""Formats bytes and times as text and as JSON, in one form everywhere.
 
 Called by the command line, the console and the decoders of internal topics. Pure.
 """

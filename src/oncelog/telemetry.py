@@ -1,9 +1,9 @@
 """OpenTelemetry for the clients: spans, and the trace context in records' headers (the extra ``otel``).
 
-Programs pass each client to be traced to :func:`instrument`; nothing else in oncelog imports
-this module, so programs that do not use it pay nothing. Names and attributes follow OpenTelemetry's semantic
-conventions for messaging and Kafka. The context travels in the header ``traceparent``, or in whatever the program's
-propagator writes, and a pipeline passes headers on (``includeHeaders``).
+Programs pass each client to be traced to :func:`instrument`; nothing else in oncelog imports this module, so programs
+that do not use it pay nothing. Names and attributes follow OpenTelemetry's semantic conventions for messaging and
+Kafka. The context is in the header ``traceparent``, or in what the program's propagator writes; pipelines keep headers
+(``includeHeaders``).
 
 - ``send``, ``send_and_wait``, ``send_many``: a span ``send TOPIC`` of kind PRODUCER until the record is acknowledged.
 - ``getone``, ``getmany``, iteration: a span ``poll TOPIC`` of kind CLIENT with a link to the context of each record.

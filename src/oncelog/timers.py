@@ -1,9 +1,9 @@
-"""Deadlines of the cores: a queue that tells the I/O layer when to wake up, and calls back with the current time.
+"""Deadlines of the cores: a queue that determines when the I/O layer wakes up, and calls back with the current time.
 
 Used by broker, coordinators and client core. Callbacks run in the order of their deadlines, and for equal deadlines in
 the order of scheduling, so a simulation with a virtual clock is repeatable. An exception in one callback is logged and
-does not keep others from running. Deadlines are wall-clock times, but take as long as intended: when that clock is set,
-the I/O layer calls :meth:`Timers.shift`.
+does not keep others from running. Deadlines are wall-clock times, but durations stay as intended: when that clock is
+set, the I/O layer calls :meth:`Timers.shift`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Timers:
             repeated.interval_changed(now_ms)
 
     def shift(self, delta_ms: int) -> None:
-        """The wall clock was set forward by ``delta_ms`` (negative: back): keep all remaining times."""
+        """The wall clock was set forward by ``delta_ms`` (negative: back): keep all remaining durations."""
         self._shifts += 1
         self._moved_ms += delta_ms
         for _, _, timer in self._heap:
@@ -104,7 +104,7 @@ class Timers:
         self._heap = [(at_ms + delta_ms, sequence, timer) for at_ms, sequence, timer in self._heap]
 
     def since(self, now_ms: int) -> Callable[[], int]:
-        """A function that returns what ``now_ms`` is called later, even if the clock has been set meanwhile."""
+        """A function that returns ``now_ms``, shifted whenever the clock has been set since."""
         moved_ms = self._moved_ms
         return lambda: now_ms + self._moved_ms - moved_ms
 
@@ -114,7 +114,7 @@ class Timers:
 
 
 class RepeatedTimer:
-    """Work that repeats, whatever happens to it: the next time is scheduled before the work begins."""
+    """Work that repeats even after an exception: the next time is scheduled before the work begins."""
 
     __slots__ = ("_interval_ms", "_timer", "_timers", "_work")
 

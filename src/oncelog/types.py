@@ -29,7 +29,7 @@ def encode_uuid(uuid: bytes) -> str:
 
 
 def partitions_there(count: int) -> str:
-    """For messages about a wrong partition: which partitions a topic of this size has."""
+    """For messages about an invalid partition: the valid ones of a topic of this size."""
     return "its only partition is 0" if count == 1 else f"its partitions are 0 to {count - 1}"
 
 
@@ -91,7 +91,8 @@ def _short_java_hash(name: str) -> int:
 def _long_java_hash(name: str) -> int:
     """The same for a name of up to 32,767 characters, of which one request may contain hundreds.
 
-    All the units are one number, in which each place takes in its neighbour until a place is what 16 units make.
+    All units are held in one integer, in which adjacent fields are combined until each field holds the value of 16
+    units.
     """
     units = name.encode("utf-16-be", "surrogatepass")
     blocks = -(-len(units) // _BLOCK_BYTES)

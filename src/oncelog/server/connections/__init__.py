@@ -1,1 +1,1 @@
-"""Connections of clients: requests in, answers out, with and without TLS, and limits on their number."""
+"""Client connections, plain and with TLS: receiving requests, sending answers, and limits on their number."""

@@ -1,18 +1,18 @@
 """One client connection: frames in, answers out in request order.
 
 Reading goes through the event loop's transport into a buffer that all connections share, or into that of a large
-request, so that a batch reaches the log without being copied; ``sending`` handles how answers leave.
+request, so that a batch reaches the log without being copied; ``sending`` writes the answers.
 
 Invariants
 - Answers are sent in the order of their requests.
-- As in Apache Kafka, a connection has one request under way at a time; only produce requests behind produce
-  requests go ahead, so that one sync commits all of a pipelining producer's batches.
+- As in Apache Kafka, a connection has one request under way at a time; the exception is a Produce request after a
+  Produce request, so that one sync commits all of a pipelining producer's batches.
 - While a peer does not read its answers, its requests wait too: memory for a slow peer is bounded.
-- A connection that has used up the budget of an iteration gives way to the others.
-- A request takes memory as it arrives, not as it is announced, and all requests share ``RequestMemory``.
+- A connection that has used up its budget of an iteration pauses until the next one.
+- Memory for a request is allocated as it arrives, not by its announced size, and all requests share ``RequestMemory``.
 - A connection that sends nothing and has nothing to be sent holds no buffer.
-- A peer that takes nothing of its answers for ``connections.max.idle.ms`` counts as idle, like one that sends nothing;
-  so does one that has not finished logging in by then, or that sends a request byte by byte.
+- A peer that reads none of its answers for ``connections.max.idle.ms`` counts as idle, like one that sends nothing; so
+  does one that has not logged in by then, or that sends a request byte by byte.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ logger = logging.getLogger(__name__)
 READ_BUFFER_BYTES = 256 * 1024
 """Size of the buffer that all connections share; its contents are taken out before the next one reads."""
 READ_IF_SHORT_BYTES = 4 * 1024
-"""As much of it is filled while connections wait for memory: what is begun there is kept, and counts."""
+"""The part of the shared buffer that is filled while connections wait for memory: an incomplete request in it is kept,
+and counted."""
 FIRST_FRAME_BYTES = 16 * 1024
 """Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
 PARTS_OF_A_REQUEST = 64
 """A request of which less than one part has arrived for a while is considered stalled."""
 ITERATION_BUDGET = 256 * 1024
-"""What one connection may use up before others get their turn: bytes sent to it, and a price for each request."""
+"""The budget of one connection in an iteration: bytes sent to it, and a cost for each request."""
 REQUEST_PRICE = 1024
 NS_OF_A_BYTE = 2
-"""Requests that take long cost more: half a millisecond is a whole iteration, or a pipeline of them would delay
-everyone."""
+"""Requests that take long cost more: half a millisecond is a whole budget, because a pipeline of them would delay all
+other connections."""
 _SIZE = Struct(">i")
 PRODUCE = 0
 
 
 class ConnectionHost(SendingHost, Protocol):
-    """What a connection needs of the server that serves it."""
+    """What a connection needs from its server."""
 
     max_request_bytes: int
     read_buffer: bytearray
@@ -64,7 +65,7 @@ class ConnectionHost(SendingHost, Protocol):
     def now_ms(self) -> int: ...
 
     def admit(self, connection: Connection) -> str | None:
-        """Count a new connection; returns why it is not served, if it is not."""
+        """Count a new connection; returns the reason if it is refused."""
 
     def forget(self, connection: Connection) -> None: ...
 
@@ -162,7 +163,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.wants_write(self)
 
     def cut_off(self, reason: str) -> None:
-        """Close the connection at once, whatever is left to be sent: its peer does not take it."""
+        """Close the connection at once, without sending what is left: its peer does not read it."""
         logger.info("connection of %s cut off: %s", self.client_host, reason)
         self._closing = True
         self._abort()
@@ -174,7 +175,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its next request has arrived and waits for its turn."""
+        """Whether its next request has arrived and waits to be started."""
         return self._waiting is not None
 
     @property
@@ -246,7 +247,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._server.spare_buffers.lend(buffer)
 
     def _take(self, buffer: bytearray, position: int, end: int) -> None:
-        """Start the requests in ``buffer[position:end]``, as far as the rules allow, and keep the rest."""
+        """Start the requests in ``buffer[position:end]`` that may start now, and keep the rest."""
         self._rest = b""
         position = self._start_all(buffer, position, end)
         left = end - position
@@ -282,7 +283,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._frame[: len(begun)] = begun
 
     def _note_progress(self) -> None:
-        """The request makes progress, unless the next part takes too long: a byte now and then is no progress."""
+        """The request makes progress, unless the next part takes too long: single bytes are not progress."""
         self.progressed = self._server.loop.time()
         self._frame_mark = self._frame_filled + max(1, self._frame_size // PARTS_OF_A_REQUEST)
 
@@ -379,7 +380,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         return self._only_produce and _is_produce(buffer, position)
 
     def _yield(self) -> None:
-        """Give others their turn before reading or starting more here."""
+        """Pause reading and starting requests here until the next iteration."""
         self._iteration_used = 0
         if not self._yielded and not self._closing and self._transport is not None:
             self._yielded = True
@@ -393,7 +394,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.iteration_ends()
 
     def resume(self) -> None:
-        """Start waiting requests, as far as the rules allow; called at the end of a iteration."""
+        """Start the waiting requests that may start now; called at the end of an iteration."""
         waiting = self._waiting
         if waiting is not None and not self._yielded and not self._closing and self._may_start(waiting, 0):
             self._waiting = None
@@ -405,7 +406,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._read_on()
 
     def _read_on(self) -> None:
-        """Take more from the socket."""
+        """Resume reading from the socket."""
         if self._transport is not None:
             self._transport.resume_reading()
 
@@ -434,7 +435,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def read_no_more(self) -> None:
-        """The server stops; requests received completely may still be processed as long as the stop waits."""
+        """The server stops: start no more requests; those under way may finish while the stop waits."""
         if self._transport is not None and not self._closing:
             self._transport.pause_reading()
 

@@ -1,10 +1,10 @@
 """Limits on the number of connections per address, and on connections per second (KIP-308, KIP-402, KIP-612).
 
-Checked by the server for every new connection. Settings are read each time, so AlterConfigs takes effect. A
-connection above ``max.connection.creation.rate``, the broker's or its listener's own, or above its address's quota
-``connection_creation_rate``, is accepted and waits for its turn, as long as clients usually wait: one that would wait
-longer is closed and not counted, so that a peer opening very many blocks others no longer than that. One above its
-listener's ``max.connections`` or above ``max.connections.per.ip`` is closed too.
+Checked by the server for every new connection. Settings are read each time, so AlterConfigs takes effect. A connection
+above ``max.connection.creation.rate``, the broker's or its listener's own, or above its address's quota
+``connection_creation_rate``, is accepted and waits, for as long as clients usually wait: one that would wait longer is
+closed and not counted, so that a peer that opens very many delays others no longer than that. One above its listener's
+``max.connections`` or above ``max.connections.per.ip`` is closed too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oncelog.config import BrokerConfig
 
 RATE_WINDOW_MS = 1000
-"""The connections of one second may arrive at once."""
+"""The burst: the connections of one second may arrive at once."""
 LONGEST_WAIT_MS = 30_000
 """``request.timeout.ms`` of clients, by default."""
 CONNECTION_CREATION_RATE = "connection_creation_rate"
@@ -48,7 +48,7 @@ class ConnectionLimits:
         self._rates: dict[str, float] = {}
 
     def refusal(self, host: str, listener: str, now_ms: int) -> str | None:
-        """Why another connection of ``host`` to ``listener`` is not served; None if it is."""
+        """Why another connection of ``host`` to ``listener`` is refused; None if it is accepted."""
         self._read()
         if self._of_listeners[listener] >= self._own_limit(listener, MOST):
             return f"listener {listener} has as many connections as its max.connections allows"
@@ -56,7 +56,7 @@ class ConnectionLimits:
             return "its address has as many connections as max.connections.per.ip allows"
         in_force = self._in_force(host, listener)
         if any(buckets.wait_ms(owner, now_ms) > LONGEST_WAIT_MS for buckets, owner, _ in in_force):
-            return "so many wait already that its turn would come in half a minute (max.connection.creation.rate)"
+            return "it would have to wait for more than half a minute (max.connection.creation.rate)"
         return None
 
     def clock_was_set(self, step_ms: int) -> None:
@@ -108,7 +108,7 @@ class ConnectionLimits:
         return [(buckets, owner, rate) for buckets, owner, rate in rates if rate < MAX_INT]
 
     def _rate_of(self, host: str) -> float | None:
-        """The quota of an address, else that for all addresses."""
+        """The quota of an address, or that for all addresses."""
         metadata = self._broker.metadata
         if metadata.changes != self._quotas_of:
             self._quotas_of = metadata.changes

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SEND_AT_ONCE = 64
-"""Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
+"""Buffers passed to one ``sendmsg``; far below the kernel's IOV_MAX."""
 OUT_AT_ONCE_BYTES = 64 * 1024
 """If this much waits to be sent, the next request waits too."""
 COPIED_BYTES = 16 * 1024
@@ -33,7 +33,7 @@ COPIED_BYTES = 16 * 1024
 bytes around it, because three system calls cost more than a copy."""
 LARGE_ANSWER_BYTES = 4096
 ANSWER_PRICE = 4
-"""Price per byte of a large answer: long lists consist of small fields, and a short request is enough to ask for
+"""Cost per byte of a large answer: long lists consist of small fields, and a short request is enough to ask for
 them."""
 MSG_MORE = getattr(socket, "MSG_MORE", 0)
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
@@ -49,7 +49,7 @@ class UnreadableFile(StorageError):
 
 
 class SendingHost(Protocol):
-    """What the answers of a connection need of the server that serves it."""
+    """What sending a connection's answers needs from its server."""
 
     broker: Broker
     loop: asyncio.AbstractEventLoop
@@ -63,7 +63,7 @@ class SendingHost(Protocol):
 
 
 class Sending:
-    """What a connection has to send; ``iteration_used`` is how much of its turn it has used."""
+    """The answers that a connection has to send; ``iteration_used`` is the used part of its budget."""
 
     __slots__ = (
         "_closing",
@@ -98,12 +98,12 @@ class Sending:
         self._out_bytes = 0
         self._out_counted = 0
         self.kept_since = 0.0
-        """Since when its peer has not taken all of its answers, as far as they are counted."""
+        """Since when the peer has not read all of its answers, of those that are counted."""
         self._iteration_used = 0
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
-        """Its node is cut off from the network: nothing is read any more, and nothing is sent."""
+        """Whether its node is partitioned from the network: then nothing is read or sent."""
 
     def resume(self) -> None:
         """Continue with requests that waited until answers were sent."""
@@ -142,7 +142,7 @@ class Sending:
             return
         except (OSError, StorageError) as error:
             logger.warning("cannot answer %s: %s", self.client_host, error)
-            self._abort()  # part of the answer is sent and cannot be taken back
+            self._abort()  # part of the answer has been sent
             if isinstance(error, UnreadableFile):
                 file, position, size_bytes = error.part
                 self._server.broker.logs.find_unreadable(file.path, position, size_bytes)
@@ -231,7 +231,7 @@ class Sending:
         except (BlockingIOError, ConnectionError):
             raise
         except (OSError, StorageError):
-            self._read(part._replace(size_bytes=1))  # find out whether the disk or the network failed
+            self._read(part._replace(size_bytes=1))  # determine whether the disk or the network failed
             raise
         if sent < 0:
             self._out[0] = self._read(part)
@@ -245,12 +245,13 @@ class Sending:
         return True
 
     def _arm_writer(self) -> bool:
-        """Be called when the peer takes more; False: its connection is cut off, for that needs a descriptor."""
+        """Watch for the socket to become writable; False: there is no descriptor for that, and the connection is
+        closed."""
         if self._writer is None and self._socket is not None:
             try:
-                self._writer = self._socket.dup()  # the transport's own descriptor is the transport's to watch
+                self._writer = self._socket.dup()  # only the transport may watch its own descriptor
             except OSError as error:
-                logger.warning("%s does not take its answers and is not waited for: %s", self.client_host, error)
+                logger.warning("%s does not read its answers and is disconnected: %s", self.client_host, error)
                 self._abort()
                 return False
             self._server.loop.add_writer(self._writer.fileno(), self._writable)
@@ -269,7 +270,7 @@ class Sending:
 
     @property
     def kept_bytes(self) -> int:
-        """About how much memory its long answers take that the peer has yet to receive."""
+        """The estimated memory of its long answers that the peer has yet to receive."""
         return self._out_counted
 
     def _keep(self, size_bytes: int) -> None:

@@ -11,12 +11,12 @@ STEP_BYTES = 64 * 1024
 
 
 class SpareBuffers:
-    """Buffers that large requests no longer need: new memory costs more than reading into it."""
+    """Buffers that large requests no longer need: allocating new memory costs more than reading into it."""
 
     def __init__(self) -> None:
         self._spare: list[bytearray] = []
         self._lent: list[bytearray] = []
-        """Given while requests in them are still under way, the latest last."""
+        """Buffers with requests under way, the latest last."""
 
     def take(self, size_bytes: int) -> bytearray:
         """A buffer of at least this size, but not of a very different one; it contains leftover data."""
@@ -32,13 +32,13 @@ class SpareBuffers:
         return bytearray(size_bytes)
 
     def give(self, buffer: bytearray) -> None:
-        """Keep a buffer if it is large enough to be worth it, in place of the one given longest ago."""
+        """Keep a buffer if it is large enough, in place of the oldest one."""
         if STEP_BYTES < len(buffer) <= SPARE_BYTES:
             self._spare.append(buffer)
             del self._spare[:-SPARE_BUFFERS]
 
     def lend(self, buffer: bytearray) -> None:
-        """The same for a buffer that requests under way refer to: it is reused once nothing does."""
+        """The same for a buffer that requests under way refer to: it is reused once none does."""
         if STEP_BYTES < len(buffer) <= SPARE_BYTES:
             self._lent.append(buffer)
             del self._lent[:-LENT_BUFFERS]
@@ -50,5 +50,5 @@ def _is_free(buffer: bytearray) -> bool:
         last = buffer.pop()
     except BufferError:
         return False
-    buffer.append(last)  # into memory that it has kept
+    buffer.append(last)  # into memory that the bytearray has kept
     return True

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 MAX_UNASKED_BYTES = 16 * 1024
-"""Of TLS's own messages (refusals to renegotiate, say) to a peer that does not take its answers: it could have any
-number of them made."""
+"""Limit on TLS's own messages (such as refusals to renegotiate) to a peer that does not read: it could cause any number
+of them."""
 
 
 class TlsConnection(Connection):
@@ -69,7 +69,7 @@ class TlsConnection(Connection):
         except ssl.SSLError as error:
             self._refuse(refusal(error))
         if self._writer is not None and self._tls.outgoing_bytes > MAX_UNASKED_BYTES:
-            self.cut_off("it keeps asking TLS for answers and does not take them")
+            self.cut_off("it keeps causing TLS messages and does not read them")
         self._server.wants_write(self)
         self._server.end_iteration_soon()
 
@@ -93,7 +93,7 @@ class TlsConnection(Connection):
         return True
 
     def _read_on(self) -> None:
-        """Decrypt what arrived before there was memory for it, or during other callbacks; only then read the socket."""
+        """Decrypt what arrived before memory was granted, or during other callbacks; only then read the socket."""
         self._server.loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:

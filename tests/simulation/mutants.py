@@ -852,6 +852,17 @@ OUTBOX: Sequence[Mutant] = (
     ),
 )
 
+REGISTRIES: Sequence[Mutant] = (
+    Mutant(
+        "the highest id of a registry is that of what is left",
+        "schema_registry.rules:_id_for",
+        "return found.id if found is not None else state.highest_id + 1",
+        "return found.id if found is not None else max(state.contents, default=0) + 1",
+        scenes=("registries",),
+        one_in=2,
+    ),
+)
+
 CATALOGUE: Sequence[Mutant] = (
     *IDEMPOTENCE,
     *CLIENT,
@@ -866,4 +877,5 @@ CATALOGUE: Sequence[Mutant] = (
     *LONG_WRITES,
     *SINK,
     *OUTBOX,
+    *REGISTRIES,
 )

@@ -158,6 +158,9 @@ sql = "select if(id > 1, '{topic}-a', '{topic}-b') as topic, id, size(tags) as n
 """
 
 
+@pytest.mark.parametrize(
+    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
+)
 def test_json_schema_and_protobuf_are_read_and_written(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:
